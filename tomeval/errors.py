@@ -1,0 +1,55 @@
+"""The one error a user sees, and near-match hints for names that do not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TomevalError(Exception):
+    """Bad input or a bad state on disk, worded for the person who can mend it.
+
+    The command line prints the message without a traceback and exits with code 2.
+    """
+
+
+def did_you_mean(value: str, options: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the option nearest to `value`, or an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("horizn", ["horizon", "episodes"])
+    " (did you mean 'horizon'?)"
+    >>> did_you_mean("zzz", ["horizon", "episodes"])
+    ''
+    """
+    by_lower = {option.lower(): option for option in options}
+    found = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.5)
+    return f" (did you mean '{by_lower[found[0]]}'?)" if found else ""
+
+
+def unknown(what: str, value: object, options: Iterable[str], where: str = "") -> TomevalError:
+    """Build the error for a name that is not one of `options`.
+
+    Parameters
+    ----------
+    what : str
+        The kind of thing named, for example ``"game"``.
+    value : object
+        What was given.
+    options : iterable of str
+        The names that exist.
+    where : str
+        File and field, put in front of the message.
+
+    Examples
+    --------
+    >>> print(unknown("game", "RSP", ["RPS", "IBS"], "demo.toml: games"))
+    demo.toml: games: unknown game 'RSP' (did you mean 'RPS'?); known: RPS, IBS
+    """
+    options = list(options)
+    prefix = f"{where}: " if where else ""
+    known = ", ".join(options) if options else "none"
+    return TomevalError(
+        f"{prefix}unknown {what} {value!r}{did_you_mean(str(value), options)}; known: {known}"
+    )

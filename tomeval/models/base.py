@@ -1,0 +1,239 @@
+"""The contract of a model backend: generate text, score labels. Models know nothing of games."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+FINISHES = ("stop", "length", "refusal")
+
+
+class BackendError(Exception):
+    """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
+
+
+class Message(NamedTuple):
+    """One turn of a conversation; `role` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model reads.
+
+    Attributes
+    ----------
+    messages : tuple of Message
+        The conversation. A backend without chat template joins the contents by blank lines.
+    prefill : str
+        How the answer begins, without a trailing space; the model goes on from there.
+    """
+
+    messages: tuple[Message, ...]
+    prefill: str = ""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How text is drawn. Every value is sent explicitly, so no server default takes part.
+
+    Attributes
+    ----------
+    temperature : float
+        0 is greedy.
+    top_p, top_k, min_p
+        Truncation; 1.0, 0 and 0.0 switch it off.
+    max_tokens : int
+        Longest reply.
+    stop : tuple of str
+        Texts that end the reply; they are not part of it.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    max_tokens: int = 256
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GenerateRequest:
+    """One text to generate.
+
+    Attributes
+    ----------
+    prompt : Prompt
+    sampling : Sampling
+    seed : int
+        Seed of this draw (63 bits); an equal request with an equal seed gives an equal reply where
+        the backend allows it, whatever else is in its batch.
+    group : str
+        Which episode the request belongs to: requests of a group share long prefixes.
+    choices : tuple of str
+        Where not empty, a backend that can may restrict the reply to one of these texts.
+    """
+
+    prompt: Prompt
+    sampling: Sampling
+    seed: int
+    group: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """Labels to score as continuations of a prompt.
+
+    Attributes
+    ----------
+    prompt : Prompt
+        Ends without a trailing space; the backend puts one before each label where the prompt text
+        does not end in a line break or a control token.
+    labels : tuple of str
+        At least two, different.
+    group : str
+        As for `GenerateRequest`.
+    """
+
+    prompt: Prompt
+    labels: tuple[str, ...]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one request; `cached` of the prompt's tokens were not encoded again."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A generated text.
+
+    Attributes
+    ----------
+    text : str
+        The answer, without the prefill and without reasoning that the backend separates.
+    reasoning : str or None
+        Thinking that the backend reports apart from the text.
+    finish : {"stop", "length", "refusal"}
+        ``length``: cut off at `max_tokens`.
+    usage : Usage
+    latency : float
+        Seconds from sending to having the reply.
+    details : dict
+        JSON-ready facts worth keeping: route, effective parameters, server fingerprint.
+    """
+
+    text: str
+    reasoning: str | None = None
+    finish: Literal["stop", "length", "refusal"] = "stop"
+    usage: Usage = Usage()
+    latency: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Log-probabilities of labels.
+
+    Attributes
+    ----------
+    logprobs : tuple of float
+        log P(label | prompt) in nats, one per label, summed over the label's tokens.
+    mass : float
+        Probability that the labels share: the sum of exp(logprobs) over the whole vocabulary's 1.
+    method : str
+        The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by
+        accident because it is stored with every row.
+    usage, latency, details
+        As for `Reply`.
+    """
+
+    logprobs: tuple[float, ...]
+    mass: float
+    method: str
+    usage: Usage = Usage()
+    latency: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can do.
+
+    Attributes
+    ----------
+    generate, score : bool
+    local : bool
+        Runs in this process and profits from batches; else requests are sent one by one,
+        concurrently.
+    seeded : bool
+        Whether equal seeds give equal replies.
+    """
+
+    generate: bool = True
+    score: bool = True
+    local: bool = False
+    seeded: bool = True
+
+
+class Model(ABC):
+    """A model backend. A local one also is a `LocalModel`.
+
+    Attributes
+    ----------
+    name : str
+        As the experiment names it, such as ``hf:org/model`` or ``openai:gpt@http://...``.
+    revision : str
+        What was really used: a commit, a file hash, what a server says of itself.
+    """
+
+    name: str
+    revision: str = ""
+    capabilities: Capabilities = Capabilities()
+
+    @abstractmethod
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Generate one reply; `BackendError` when there is none."""
+
+    @abstractmethod
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Score labels; `BackendError` when the backend cannot."""
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Return the prompt's length in tokens, or None where no tokenizer is at hand."""
+        return None
+
+    async def start(self) -> None:
+        """Get ready inside the running event loop: connect, test the endpoint."""
+
+    async def close(self) -> None:
+        """Release what `start` took."""
+
+
+class LocalModel(ABC):
+    """A backend that runs in this process, many requests at a time, without an event loop."""
+
+    name: str
+    revision: str = ""
+    capabilities: Capabilities = Capabilities(local=True)
+
+    @abstractmethod
+    def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
+        """Generate replies; each draw depends on its own request alone."""
+
+    @abstractmethod
+    def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
+        """Score labels."""
+
+    @abstractmethod
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Return the prompt's length in tokens."""

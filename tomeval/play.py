@@ -1,0 +1,231 @@
+"""One episode: the step loop. `tomeval.batch` plays the same for many episodes at once."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tomeval.errors import TomevalError
+from tomeval.games import Labels, MatrixGame
+from tomeval.observation import Joint, Observation, Past
+from tomeval.partners import PartnerSet
+from tomeval.steps import COMPLETE, NONE, OUTCOMES, VOID, Steps
+from tomeval.streams import Stream
+from tomeval.subjects import SUBJECTS
+from tomeval.subjects.base import Answer, Decision, Door, Invalid, Seat
+
+ON_INVALID = ("void", "random", "stop")
+_NOT_ASKED = OUTCOMES.index("not_asked")
+
+
+class InvalidAnswerError(TomevalError):
+    """An invalid answer under the policy ``stop``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """All that decides how the episodes of one cell go.
+
+    Attributes
+    ----------
+    kind, options
+        The subject: a key of `tomeval.subjects.SUBJECTS` and its keyword options.
+    game, labels, partners, horizon
+        The task.
+    seed : int
+        The run's seed. Which partner an episode draws and how it moves depend on seed, game,
+        partner set and episode alone, so every subject meets the same partners.
+    on_invalid : {"void", "random", "stop"}
+        What an invalid answer does: end the episode and leave it out of all metrics; draw a
+        uniformly random legal action in its place; or stop the run. A backend error never becomes
+        an action: under ``random`` it voids the episode.
+    """
+
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+    game: MatrixGame = field(kw_only=True)
+    labels: Labels = field(kw_only=True)
+    partners: PartnerSet = field(kw_only=True)
+    horizon: int = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    on_invalid: str = field(kw_only=True, default="void")
+
+    def stream(self, seat: str) -> Stream:
+        """Return the stream of a seat: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
+        purpose = [seat, self.game.name, self.partners.name]
+        if seat in ("subject", "fallback"):
+            subject = json.dumps([self.kind, self.options], sort_keys=True)
+            purpose += [subject, self.labels.name, str(self.horizon)]
+        return Stream.of(self.seed, *purpose)
+
+    @cached_property
+    def choice_bounds(self) -> np.ndarray[Any, Any]:
+        """Cumulative weights of the partners."""
+        return self.partners.cumulative()
+
+    def draw_partners(self, first: int, count: int) -> np.ndarray[Any, Any]:
+        """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
+        u = self.stream("partner choice").block(first, count, 1)
+        return (u >= self.choice_bounds).sum(axis=1)
+
+
+def play_episode(setup: Setup, episode: int) -> Steps:
+    """Play one episode with a subject that answers at once (not a coroutine).
+
+    Returns
+    -------
+    Steps
+        One episode: complete, or void with the steps up to the invalid answer.
+    """
+    return run_now(play_episode_async(setup, episode))
+
+
+def run_now(coroutine: Coroutine[Any, Any, Steps]) -> Steps:
+    """Run a coroutine that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: Steps = done.value
+        return result
+    coroutine.close()
+    raise TomevalError("this subject waits for something: play it with play_episode_async")
+
+
+async def play_episode_async(setup: Setup, episode: int) -> Steps:
+    """Play one episode; the subject's `act` and `predict` may be coroutines.
+
+    In every step the partner's action is drawn first, out of the subject's sight. Then the subject
+    acts, then it predicts, both from the same observation.
+    """
+    which = int(setup.draw_partners(episode, 1)[0])
+    partner = setup.partners.partners[which]
+    subject_class = SUBJECTS[setup.kind]
+    draws = subject_class.draws_per_step
+    rng = setup.stream("subject").episode(episode, None if draws is None else draws * setup.horizon)
+    moves = setup.stream("partner").episode(episode, setup.horizon)
+    fallback = setup.stream("fallback").episode(episode)
+    door = Door(partner)
+    subject = subject_class(
+        Seat(setup.game, setup.labels, setup.horizon, rng, door), **setup.options
+    )
+    cumulative = partner.cumulative()
+    record = _Record(episode, which)
+    played: list[Joint] = []
+    state = partner.start
+    for step in range(1, setup.horizon + 1):
+        u = 0.0 if partner.is_deterministic else moves.random()
+        theirs = int((u >= cumulative[state]).sum())
+        if partner.is_deterministic:
+            theirs = int(partner.emissions[state].argmax())
+        door.set(state, theirs)
+        observation = Observation(
+            setup.game, setup.labels, step, setup.horizon, Past(played, step - 1)
+        )
+        answer = await _resolve(subject.act(observation))
+        own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
+        prediction: Answer | None = None
+        predicted: int | None = None
+        if own is not None:
+            prediction = await _resolve(subject.predict(observation, own))
+            predicted = _settle(
+                setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
+            )
+        record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
+        if own is None or predicted is None:
+            return record.steps(VOID)
+        rewards = setup.game.payoffs[own, theirs]
+        joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
+        played.append(joint)
+        subject.observe(joint)
+        state = int(partner.next_state[state, own, theirs])
+    return record.steps(COMPLETE)
+
+
+async def _resolve(answer: Any) -> Answer:
+    """Wait for an answer where it is a coroutine, and check its type."""
+    if inspect.isawaitable(answer):
+        answer = await answer
+    if not isinstance(answer, Decision | Invalid):
+        raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
+    return answer
+
+
+def _settle(
+    setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
+) -> int | None:
+    """Return the action that counts, or None where the episode is void."""
+    if isinstance(answer, Decision):
+        if not 0 <= answer.action < count:
+            raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
+        return answer.action
+    if setup.on_invalid == "stop":
+        raise InvalidAnswerError(
+            f"stopped at {where} ({setup.kind}, {setup.game.name}, {setup.partners.name}): "
+            f"{answer.reason} answer {answer.raw[:200]!r}; finished episodes are kept"
+        )
+    if setup.on_invalid == "random" and answer.reason != "backend_error":
+        return int(fallback.integers(count))
+    return None
+
+
+class _Record:
+    """Collects the rows of one episode."""
+
+    def __init__(self, episode: int, partner: int) -> None:
+        self.episode, self.partner = episode, partner
+        self.rows: list[tuple[int, ...]] = []
+        self.book: dict[tuple[float, ...], int] = {}
+        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
+
+    def add(
+        self,
+        step: int,
+        state: int,
+        theirs: int,
+        act: tuple[Answer, int | None],
+        predict: tuple[Answer | None, int | None],
+        told: bool,
+    ) -> None:
+        """Add one step: the answers and the actions that count (None where there is none)."""
+        row = [state, theirs]
+        for form, (answer, action) in (("act", act), ("predict", predict)):
+            valid = isinstance(answer, Decision)
+            probs = answer.probs if isinstance(answer, Decision) else None
+            code = NONE if probs is None else self.book.setdefault(probs, len(self.book))
+            outcome = 0 if valid else _NOT_ASKED
+            if isinstance(answer, Invalid):
+                outcome = OUTCOMES.index(answer.reason)
+            row += [NONE if action is None else action, code, outcome]
+            row.append(0 if answer is None else answer.attempts)
+            for call in () if answer is None else answer.calls:
+                self.calls.append((self.episode, step, form, call))
+        self.rows.append((*row, int(told)))
+
+    def steps(self, status: str) -> Steps:
+        """Return the episode as arrays."""
+        columns = np.array(self.rows, dtype=np.int64).T[:, None, :]
+        state, theirs, own, own_probs, act, act_n, pred, pred_probs, predict, pred_n, told = columns
+        return Steps(
+            episodes=np.array([self.episode]),
+            partners=np.array([self.partner]),
+            status=status,
+            partner_state=state,
+            own_action=own,
+            partner_action=theirs,
+            predicted_action=pred,
+            own_probs=own_probs,
+            predicted_probs=pred_probs,
+            book=list(self.book),
+            act_outcome=act,
+            predict_outcome=predict,
+            act_attempts=act_n,
+            predict_attempts=pred_n,
+            told=told.astype(bool),
+            calls=self.calls,
+        )

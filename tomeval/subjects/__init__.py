@@ -1,0 +1,47 @@
+"""What is measured: learners, known policies and, joined to a model, prompting strategies."""
+
+from tomeval.subjects.base import (
+    INVALID_REASONS,
+    VALID,
+    Answer,
+    Decision,
+    Door,
+    Invalid,
+    Seat,
+    Subject,
+)
+from tomeval.subjects.simulated import (
+    BestResponseOracle,
+    EquilibriumPlayer,
+    SimulatedSubject,
+    UniformRandom,
+)
+from tomeval.subjects.tabular import FictitiousPlay, RMax
+
+SUBJECTS: dict[str, type[Subject]] = {
+    "rmax": RMax,
+    "fictitious_play": FictitiousPlay,
+    "random": UniformRandom,
+    "equilibrium": EquilibriumPlayer,
+    "best_response": BestResponseOracle,
+    "simulated": SimulatedSubject,
+}
+"""Every kind of subject an experiment can name. Add your own class under a new name."""
+
+__all__ = [
+    "INVALID_REASONS",
+    "SUBJECTS",
+    "VALID",
+    "Answer",
+    "BestResponseOracle",
+    "Decision",
+    "Door",
+    "EquilibriumPlayer",
+    "FictitiousPlay",
+    "Invalid",
+    "RMax",
+    "Seat",
+    "SimulatedSubject",
+    "Subject",
+    "UniformRandom",
+]

@@ -1,0 +1,164 @@
+"""The contract of a subject, and the answers it gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.errors import TomevalError
+from tomeval.games import Labels, MatrixGame
+from tomeval.observation import Joint, Observation
+from tomeval.partners import Partner
+
+VALID = "valid"
+INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "backend_error")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A distribution over actions and the action drawn from it.
+
+    Attributes
+    ----------
+    action : int
+        Index of the action that counts.
+    probs : tuple of float or None
+        The distribution it was drawn from; None where all mass lies on `action`.
+    attempts : int
+        How often the subject was asked until it gave this answer.
+    calls : tuple of dict
+        What was sent to and received from a model, one JSON-ready dict per call, for the call log.
+    """
+
+    action: int
+    probs: tuple[float, ...] | None = None
+    attempts: int = 1
+    calls: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """No readable answer: never turned into a move except by the experiment's named policy.
+
+    Attributes
+    ----------
+    reason : {"illegal", "unparsable", "truncated", "refusal", "backend_error"}
+    raw : str
+        What was said.
+    attempts, calls
+        As for `Decision`.
+    """
+
+    reason: str
+    raw: str = ""
+    attempts: int = 1
+    calls: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.reason not in INVALID_REASONS:
+            raise ValueError(f"reason must be one of {INVALID_REASONS}, is {self.reason!r}")
+
+
+Answer = Decision | Invalid
+
+
+class Door:
+    """What a subject may learn beyond the observation; every use is recorded with its step.
+
+    Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
+    """
+
+    def __init__(self, partner: Partner) -> None:
+        self._partner = partner
+        self._state = partner.start
+        self._action = -1
+        self.used = False
+
+    def set(self, state: int, action: int) -> None:
+        """Put this step's partner state and action behind the door (the step loop does)."""
+        self._state, self._action, self.used = state, action, False
+
+    def next_action(self) -> int:
+        """Return the action that the partner plays in this step."""
+        self.used = True
+        return self._action
+
+    def partner(self) -> tuple[Partner, int]:
+        """Return the partner's table and its current state."""
+        self.used = True
+        return self._partner, self._state
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a subject sits for one episode.
+
+    Attributes
+    ----------
+    game, labels, horizon
+        As in the observation.
+    rng : numpy.random.Generator
+        The subject's own generator; the only source of chance it may use.
+    door : Door
+        See `Door`.
+    """
+
+    game: MatrixGame
+    labels: Labels
+    horizon: int
+    rng: np.random.Generator
+    door: Door = field(repr=False)
+
+
+class Subject(ABC):
+    """What is measured. A new one is made for every episode, so nothing carries over.
+
+    Subclasses take their options as keyword arguments after the seat. `act` and `predict` may be
+    coroutines. `act` is asked first; `predict` is a probe and must not change later answers.
+    """
+
+    draws_per_step: ClassVar[int | None] = None
+    """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    def __init__(self, seat: Seat) -> None:
+        self.seat = seat
+
+    @abstractmethod
+    def act(self, observation: Observation) -> Answer | Awaitable[Answer]:
+        """Choose the own action of this step."""
+
+    @abstractmethod
+    def predict(
+        self, observation: Observation, own_action: int | None
+    ) -> Answer | Awaitable[Answer]:
+        """Say what the partner plays in this step; `own_action` is None when not yet known."""
+
+    def observe(self, joint: Joint) -> None:  # noqa: B027  (most subjects read the past instead)
+        """Learn what was played and earned in this step."""
+
+
+def draw(probs: NDArray[np.float64], u: float) -> Decision:
+    """Draw an action from a distribution with one uniform number."""
+    action = int((u >= np.cumsum(probs)[:-1]).sum())
+    return Decision(action, tuple(float(p) for p in probs))
+
+
+def pick(tied: NDArray[np.bool_], u: float) -> Decision:
+    """Draw one of the tied actions, each equally likely, with one uniform number."""
+    actions = np.flatnonzero(tied)
+    action = int(actions[min(int(u * len(actions)), len(actions) - 1)])
+    if len(actions) == 1:
+        return Decision(action)
+    return Decision(action, tuple(float(p) for p in tied / len(actions)))
+
+
+def check_unit(name: str, value: object) -> float:
+    """Return `value` as a probability or raise a `TomevalError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
+    return float(value)
