@@ -295,8 +295,9 @@ def _read_labels(name: str, raw: Any) -> Labels:
     if isinstance(raw, list):
         return Labels(name, tuple(raw), tuple(raw))
     if isinstance(raw, dict) and set(raw) == {"own", "partner"}:
-        if all(isinstance(side, list) for side in raw.values()):
-            return Labels(name, tuple(raw["own"]), tuple(raw["partner"]))
+        own, partner = raw["own"], raw["partner"]
+        if isinstance(own, list) and isinstance(partner, list):
+            return Labels(name, tuple(own), tuple(partner))
     raise TomevalError(
         f"labels.{name} must be a list of names, or a table with the lists 'own' and 'partner'"
     )

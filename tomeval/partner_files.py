@@ -151,7 +151,8 @@ def _probability(where: str, value: Any) -> float:
 def _emission(where: str, play: Any, m: int) -> NDArray[np.float64]:
     """Read ``play``: an action index, or a list of m probabilities."""
     if not isinstance(play, list):
-        return np.eye(m)[_action(f"{where}: play", play, m)]
+        point: NDArray[np.float64] = np.eye(m)[_action(f"{where}: play", play, m)]
+        return point
     if len(play) != m:
         raise TomevalError(f"{where}: play has {len(play)} probabilities, the game {m} actions")
     return np.array([_probability(f"{where}: play", p) for p in play])

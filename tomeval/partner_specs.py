@@ -158,5 +158,3 @@ def _number(text: str, spec: str) -> int | float:
     if not math.isfinite(value):
         raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
     return value
-
-

@@ -122,9 +122,7 @@ class Partner:
         return hashlib.sha256(repr(table).encode()).hexdigest()
 
 
-def _check_stochastic(
-    where: str, emissions: NDArray[np.float64], states: tuple[str, ...]
-) -> None:
+def _check_stochastic(where: str, emissions: NDArray[np.float64], states: tuple[str, ...]) -> None:
     """Raise unless every row of `emissions` is a probability distribution."""
     for name, row in zip(states, emissions, strict=True):
         if not np.isfinite(row).all() or (row < 0).any() or abs(row.sum() - 1) > _TOLERANCE:

@@ -41,9 +41,7 @@ class Plan:
     rewards: NDArray[np.float64]
 
 
-def dynamics(
-    game: MatrixGame, partner: Partner
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the decision process that a partner makes of a game.
 
     Returns
@@ -138,6 +136,24 @@ def reference_rewards(
     if reference == "stationary":
         return np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
     raise unknown("reference", reference, REFERENCES)
+
+
+def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the smallest and the largest sum of rewards that any T-step play can come out at.
+
+    Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
+    any way it can. For a deterministic partner they agree.
+    """
+    _check_horizon(horizon)
+    _check_sizes(game, partner)
+    ends = []
+    for sign in (-1.0, 1.0):
+        possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]
+        value = np.zeros(len(partner.emissions))
+        for _ in range(horizon):
+            value = (possible + sign * game.own + value[partner.next_state]).max(axis=(1, 2))
+        ends.append(sign * float(value[partner.start]))
+    return ends[0], ends[1]
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.errors import TomevalError
 from tomeval.games import Labels, MatrixGame
 from tomeval.observation import Joint, Observation, Past
-from tomeval.partners import PartnerSet
+from tomeval.partners import Partner, PartnerSet
 from tomeval.steps import COMPLETE, NONE, OUTCOMES, VOID, Steps
 from tomeval.streams import Stream
 from tomeval.subjects import SUBJECTS
-from tomeval.subjects.base import Answer, Decision, Door, Invalid, Seat
+from tomeval.subjects.base import Answer, Decision, Door, Invalid, Seat, Subject
 
 ON_INVALID = ("void", "random", "stop")
 _NOT_ASKED = OUTCOMES.index("not_asked")
@@ -57,7 +58,7 @@ class Setup:
     on_invalid: str = field(kw_only=True, default="void")
 
     def stream(self, seat: str) -> Stream:
-        """Return the stream of a seat: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
+        """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
             subject = json.dumps([self.kind, self.options], sort_keys=True)
@@ -65,14 +66,21 @@ class Setup:
         return Stream.of(self.seed, *purpose)
 
     @cached_property
-    def choice_bounds(self) -> np.ndarray[Any, Any]:
+    def choice_bounds(self) -> NDArray[np.float64]:
         """Cumulative weights of the partners."""
         return self.partners.cumulative()
 
-    def draw_partners(self, first: int, count: int) -> np.ndarray[Any, Any]:
+    def seat_subject(self, partner: Partner, rng: np.random.Generator) -> tuple[Subject, Door]:
+        """Make the subject of one episode, and the door that the step loop keeps current."""
+        door = Door(partner)
+        seat = Seat(self.game, self.labels, self.horizon, rng, door)
+        return SUBJECTS[self.kind](seat, **self.options), door
+
+    def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
         u = self.stream("partner choice").block(first, count, 1)
-        return (u >= self.choice_bounds).sum(axis=1)
+        chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
+        return chosen
 
 
 def play_episode(setup: Setup, episode: int) -> Steps:
@@ -105,15 +113,11 @@ async def play_episode_async(setup: Setup, episode: int) -> Steps:
     """
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.partners.partners[which]
-    subject_class = SUBJECTS[setup.kind]
-    draws = subject_class.draws_per_step
+    draws = SUBJECTS[setup.kind].draws_per_step
     rng = setup.stream("subject").episode(episode, None if draws is None else draws * setup.horizon)
     moves = setup.stream("partner").episode(episode, setup.horizon)
     fallback = setup.stream("fallback").episode(episode)
-    door = Door(partner)
-    subject = subject_class(
-        Seat(setup.game, setup.labels, setup.horizon, rng, door), **setup.options
-    )
+    subject, door = setup.seat_subject(partner, rng)
     cumulative = partner.cumulative()
     record = _Record(episode, which)
     played: list[Joint] = []

@@ -27,9 +27,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise TomevalError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
-        raise TomevalError(
-            f"{path}: not UTF-8 text (byte {error.start}: {error.reason})"
-        ) from None
+        raise TomevalError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from None
     except OSError as error:
         raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
 

@@ -19,7 +19,8 @@ def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
     ndarray of bool, shape (n, m)
         ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
     """
-    return game.own == game.own.max(axis=0)
+    best: NDArray[np.bool_] = game.own == game.own.max(axis=0)
+    return best
 
 
 def stepwise_regret(game: MatrixGame) -> NDArray[np.float64]:

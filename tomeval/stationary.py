@@ -57,7 +57,9 @@ def _evaluate(rewards: _Array, transitions: _Array) -> tuple[_Array, _Array]:
     """
     size = len(rewards)
     reach = _closure(transitions > 0)
-    recurrent = np.array([reach[i, reach[i]].size and reach[reach[i], i].all() for i in range(size)])
+    recurrent = np.array(
+        [reach[i, reach[i]].size and reach[reach[i], i].all() for i in range(size)]
+    )
     gain, bias = np.zeros(size), np.zeros(size)
     for first in range(size):
         members = np.flatnonzero(reach[first])
@@ -76,7 +78,9 @@ def _evaluate(rewards: _Array, transitions: _Array) -> tuple[_Array, _Array]:
         system = np.eye(len(moving)) - transitions[np.ix_(moving, moving)]
         into = transitions[np.ix_(moving, settled)]
         gain[moving] = np.linalg.solve(system, into @ gain[settled])
-        bias[moving] = np.linalg.solve(system, rewards[moving] - gain[moving] + into @ bias[settled])
+        bias[moving] = np.linalg.solve(
+            system, rewards[moving] - gain[moving] + into @ bias[settled]
+        )
     return gain, bias
 
 

@@ -18,7 +18,7 @@ COMPLETE, VOID = "complete", "void"
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
 
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.integer[Any]]
 
 
 @dataclass(eq=False)

@@ -52,10 +52,8 @@ class Stream:
             How many uniform numbers an episode takes at most; stretches then lie side by side, as
             `block` reads them. Without it a stretch has room for 2**66 draws.
         """
-        if draws is None:
-            counter = [0, index + 1, 0, 0]
-        else:
-            counter = [index * _blocks(draws), 0, 0, 0]
+        place = [0, index + 1] if draws is None else [index * _blocks(draws), 0]
+        counter = [*place, 0, 0]
         return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
 
     def block(self, first: int, count: int, draws: int) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,8 @@ from tomeval.batch.subjects import (
     BatchRandom,
     BatchSimulated,
     BatchSubject,
+    FloatArray,
+    IntArray,
 )
 from tomeval.play import Setup
 from tomeval.steps import COMPLETE, Steps
@@ -46,7 +47,7 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     Steps
         The rows that `tomeval.play.play_episode` gives for each of them.
     """
-    game, horizon = setup.game, setup.horizon
+    horizon = setup.horizon
     subject = BATCH_KINDS[setup.kind](setup, count, **setup.options)
     draws = SUBJECTS[setup.kind].draws_per_step or 0
     chance = _by_step(setup, "subject", first, count, draws)
@@ -88,9 +89,7 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     )
 
 
-def _by_step(
-    setup: Setup, seat: str, first: int, count: int, draws: int
-) -> np.ndarray[Any, Any] | None:
+def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> FloatArray | None:
     """Return a seat's uniform numbers in the shape (T, draws, E), or None for no draws."""
     if draws == 0:
         return None
@@ -107,8 +106,7 @@ class _Tables:
         self.offset = np.cumsum([0, *sizes[:-1]])
         self.start = self.offset + [partner.start for partner in partners]
         shifted = [
-            partner.next_state + base
-            for partner, base in zip(partners, self.offset, strict=True)
+            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
         ]
         self.next_state = np.concatenate(shifted)
         self.bounds = np.concatenate([partner.cumulative() for partner in partners])
@@ -117,11 +115,10 @@ class _Tables:
         self.fixed = np.concatenate(fixed)
         self.deterministic = bool(self.fixed.all())
 
-    def act(
-        self, state: np.ndarray[Any, Any], u: np.ndarray[Any, Any] | None
-    ) -> np.ndarray[Any, Any]:
+    def act(self, state: IntArray, u: FloatArray | None) -> IntArray:
         """Draw the partners' actions."""
+        likely: IntArray = self.likely[state]
         if u is None:
-            return self.likely[state]
+            return likely
         drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
-        return np.where(self.fixed[state], self.likely[state], drawn)
+        return np.where(self.fixed[state], likely, drawn)

@@ -42,6 +42,7 @@ class BatchRMax:
         self.codes = np.where(self.tie_count == 1, NONE, np.arange(len(uniform)))
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
         model, here = self.model, (self.rows, self.state)
         share = self.seen[here] / model.m  # (E, n, m)
         worth = self.payoffs + model.gamma * self.value[:, model.next_state]
@@ -54,6 +55,7 @@ class BatchRMax:
         return Answers(self.tie_order[mask, rank], self.codes[mask], predicted, NONE)
 
     def observe(self, own: IntArray, partner: IntArray) -> None:
+        """Learn what was played."""
         model, rows, state = self.model, self.rows, self.state
         self.counts[rows, state, partner] += 1
         visits = self.visits[rows, state, own]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.play import Setup
 from tomeval.planning import best_response
+from tomeval.play import Setup
 from tomeval.responses import best_responses
 from tomeval.steps import NONE
 from tomeval.subjects.base import check_unit
@@ -49,7 +49,8 @@ class BatchSubject(Protocol):
 
 def choose(options: IntArray | int, u: FloatArray) -> IntArray:
     """Return ``floor(u * options)``, safe against rounding up."""
-    return np.minimum((u * options).astype(np.int64), np.asarray(options) - 1)
+    chosen: IntArray = np.minimum((u * options).astype(np.int64), np.asarray(options) - 1)
+    return chosen
 
 
 def tie_table(tied: NDArray[np.bool_]) -> tuple[IntArray, IntArray, list[tuple[float, ...]]]:
@@ -61,7 +62,8 @@ def tie_table(tied: NDArray[np.bool_]) -> tuple[IntArray, IntArray, list[tuple[f
 
 def all_tie_sets(k: int) -> NDArray[np.bool_]:
     """Return every subset of k actions, row number = bit mask, shape (2**k, k)."""
-    return (np.arange(2**k)[:, None] >> np.arange(k)) & 1 == 1
+    sets: NDArray[np.bool_] = (np.arange(2**k)[:, None] >> np.arange(k)) & 1 == 1
+    return sets
 
 
 class _Fixed:
@@ -75,6 +77,7 @@ class _Fixed:
         self.codes = [NONE if row.max() == 1.0 else i for i, row in enumerate((own, partner))]
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
         own = sum((u[0] >= bound for bound in self.bounds[0]), np.zeros(u.shape[1], np.int64))
         predicted = sum((u[1] >= bound for bound in self.bounds[1]), np.zeros(u.shape[1], np.int64))
         return Answers(own, self.codes[0], predicted, self.codes[1])
@@ -113,6 +116,7 @@ class BatchBestResponse:
         self.codes = np.where(rows.max(axis=1) == 1.0, NONE, np.arange(len(rows)))
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
         return Answers(self.policy[t, state], NONE, self.likely[state], self.codes[state])
 
     def observe(self, own: IntArray, partner: IntArray) -> None:
@@ -135,6 +139,7 @@ class BatchSimulated:
         self.codes = np.array([NONE if row.max() == 1.0 else i for i, row in enumerate(policies)])
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
         shift = 1 + choose(self.m - 1, u[1])
         shift[u[0] < self.p] = 0
         predicted = truth + shift
@@ -161,6 +166,7 @@ class BatchFictitiousPlay:
         self.known: dict[tuple[float, ...], int] = {}
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
         # One product per action, as in the plain form, so that rounding is the same.
         q = self.counts @ self.game.own.T
         total = self.counts.sum(axis=1)
@@ -171,7 +177,9 @@ class BatchFictitiousPlay:
         frequencies = (self.counts / total[:, None]).tolist()
         predicted_codes = np.array([self._code(tuple(row)) for row in frequencies])
         count, _, uniform = self.ties[self.game.n]
-        own_codes = np.array([NONE if c == 1 else self._code(r) for c, r in zip(count, uniform)])
+        own_codes = np.array(
+            [NONE if c == 1 else self._code(r) for c, r in zip(count, uniform, strict=True)]
+        )
         return Answers(own, own_codes[own_set], predicted, predicted_codes)
 
     def _pick(self, tied: NDArray[np.bool_], u: FloatArray) -> tuple[IntArray, IntArray]:
@@ -188,4 +196,5 @@ class BatchFictitiousPlay:
         return code
 
     def observe(self, own: IntArray, partner: IntArray) -> None:
+        """Learn what was played."""
         self.counts[self.rows, partner] += 1

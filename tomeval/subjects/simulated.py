@@ -1,4 +1,4 @@
-"""Subjects with a known policy: random, equilibrium, best-response oracle, and the simulated one."""
+"""Subjects with a known policy: random, equilibrium, best-response oracle, simulated."""
 
 from __future__ import annotations
 

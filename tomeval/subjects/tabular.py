@@ -1,7 +1,7 @@
 """Learners: tabular RMax with a count-based predictor, and fictitious play.
 
-These are the plain, one-episode forms. `tomeval.batch` holds the same subjects over many episodes at
-once; a test demands equal rows of both.
+These are the plain, one-episode forms. `tomeval.batch` holds the same subjects over many
+episodes at once; a test demands equal rows of both.
 """
 
 from __future__ import annotations

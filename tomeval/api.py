@@ -1,0 +1,111 @@
+"""The Python API's few verbs: run an experiment, score a recorded game, bound a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tomeval.experiment import Experiment
+from tomeval.experiment_files import load_experiment, make_experiment
+from tomeval.games import MatrixGame, get_game
+from tomeval.partner_specs import get_partner_set
+from tomeval.partners import PartnerSet
+from tomeval.planning import Bounds
+from tomeval.planning import bounds as _bounds
+from tomeval.results import Run
+from tomeval.runner import run_experiment
+from tomeval.scoring import UNKNOWN
+from tomeval.scoring import score as _score
+
+
+def run(
+    experiment: Experiment | dict[str, Any] | str | Path,
+    out: str | Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Run an experiment into a folder, or resume or extend it, and return the results.
+
+    Parameters
+    ----------
+    experiment : Experiment, dict or path
+        A dict has the keys of `Experiment`; a path names a TOML file.
+    out : path
+        The run folder.
+    workers : int
+        Processes; the rows do not depend on it.
+    progress : callable, optional
+        Called with (steps done, steps in all).
+
+    Raises
+    ------
+    TomevalError
+        What is wrong with the experiment or the folder.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment, folder) as result:
+    ...     rows = result.rows()
+    >>> [row["subject"] for row in rows], rows[0]["delta_functional_per_step"]
+    (['best_response', 'random'], 0.0)
+    """
+    if isinstance(experiment, str | Path):
+        experiment = load_experiment(experiment)
+    elif isinstance(experiment, dict):
+        experiment = make_experiment(experiment)
+    run_experiment(experiment, Path(out), workers=workers, progress=progress)
+    return Run(out)
+
+
+def score(
+    path: str | Path,
+    game: str | MatrixGame,
+    partner: str | PartnerSet,
+    *,
+    labels: str | None = None,
+    reference: str = "horizon",
+    interval: str = "normal",
+) -> dict[str, Any]:
+    """Score a recorded game from a CSV of steps; see `tomeval.scoring.score`.
+
+    Parameters
+    ----------
+    path : path of a CSV
+    game : str or MatrixGame
+    partner : str or PartnerSet
+        ``"unknown"`` gives reward and ToM % only.
+    labels : str, optional
+        The label set that the file uses; default: any of the game's.
+    reference, interval
+        As for `Run.rows`.
+    """
+    game = get_game(game) if isinstance(game, str) else game
+    partners = partner if isinstance(partner, PartnerSet) else None
+    if isinstance(partner, str) and partner != UNKNOWN:
+        partners = get_partner_set(partner, game)
+    label_set = game.label_set(labels) if labels else None
+    return _score(path, game, partners, labels=label_set, reference=reference, interval=interval)
+
+
+def bounds(
+    game: str | MatrixGame,
+    partners: str | PartnerSet,
+    horizon: int = 100,
+    reference: str = "horizon",
+) -> list[Bounds]:
+    """Return what is attainable against each partner of a set; see `tomeval.planning.bounds`.
+
+    Examples
+    --------
+    >>> import tomeval
+    >>> [round(row.regret_max, 2) for row in tomeval.bounds("IPD", "single_action")]
+    [2.0, 5.0]
+    """
+    game = get_game(game) if isinstance(game, str) else game
+    if isinstance(partners, str):
+        partners = get_partner_set(partners, game)
+    return _bounds(game, partners, horizon, reference)

@@ -1,0 +1,345 @@
+"""The command line: a thin face over the library. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tomeval.errors import TomevalError, unknown
+
+if TYPE_CHECKING:
+    from tomeval.experiment import Experiment
+
+app = typer.Typer(
+    name="tomeval",
+    help="Measure functional and literal theory of mind on the same steps, exactly.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+class Format(StrEnum):
+    """How a table is printed."""
+
+    text = "text"
+    csv = "csv"
+    json = "json"
+    markdown = "markdown"
+    latex = "latex"
+
+
+class Interval(StrEnum):
+    """How a 95 % interval is made."""
+
+    normal = "normal"
+    t = "t"
+    bca = "bca"
+
+
+class Reference(StrEnum):
+    """What ΔFunctional is measured from."""
+
+    horizon = "horizon"
+    stationary = "stationary"
+
+
+class What(StrEnum):
+    """What to export."""
+
+    steps = "steps"
+    episodes = "episodes"
+    cells = "cells"
+
+
+class FileFormat(StrEnum):
+    """What to export it as."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
+ExperimentFile = Annotated[
+    str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
+]
+TableFormat = Annotated[Format, typer.Option("--format", help="How to print the table.")]
+IntervalOption = Annotated[
+    Interval,
+    typer.Option(
+        "--interval", help="normal: ± 1.96 sd/√n, as published; t: Student; bca: bootstrap."
+    ),
+]
+ReferenceOption = Annotated[
+    Reference | None,
+    typer.Option(
+        "--reference",
+        help="What ΔFunctional is measured from: the best response over the horizon, or the best "
+        "long-run mean. Default: as the experiment says.",
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Override a key of the experiment: key=value. Repeatable."),
+]
+Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
+
+
+@app.command()
+def run(
+    experiment: ExperimentFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
+    overrides: Overrides = None,
+) -> None:
+    """Run an experiment; run it again to resume, or with more episodes to extend."""
+    from tomeval.runner import run_experiment
+
+    loaded = _load(experiment, overrides)
+    folder = out or Path("runs") / loaded.name
+    with _progress_bar() as progress:
+        played = run_experiment(loaded, folder, workers=workers, progress=progress)
+    print(
+        f"{folder}: {played} episodes played, {len(loaded.cells())} cells complete", file=sys.stderr
+    )
+    print(f"next: tomeval table {folder}", file=sys.stderr)
+
+
+@app.command()
+def plan(
+    experiment: ExperimentFile, overrides: Overrides = None, form: TableFormat = Format.text
+) -> None:
+    """Show what an experiment would play, without playing it."""
+    from tomeval.tables import render
+
+    loaded = _load(experiment, overrides)
+    cells = loaded.cells()
+    steps = sum(cell.setup.horizon for cell in cells) * loaded.episodes
+    rows = [
+        {
+            "subject": cell.subject,
+            "game": cell.setup.game.name,
+            "labels": cell.setup.labels.name,
+            "partners": cell.setup.partners.name,
+            "horizon": cell.setup.horizon,
+            "episodes": loaded.episodes,
+            "steps": cell.setup.horizon * loaded.episodes,
+        }
+        for cell in cells
+    ]
+    print(render(rows, form))
+    if form is Format.text:
+        print(f"\n{len(cells)} cells, {len(cells) * loaded.episodes} episodes, {steps} steps")
+
+
+@app.command()
+def status(folder: RunFolder, form: TableFormat = Format.text) -> None:
+    """Show how many episodes of each cell are on disk."""
+    from tomeval.results import Run
+    from tomeval.tables import render
+
+    with Run(folder) as opened:
+        print(render(opened.status(), form))
+
+
+@app.command()
+def table(
+    folder: RunFolder,
+    form: TableFormat = Format.text,
+    interval: IntervalOption = Interval.normal,
+    reference: ReferenceOption = None,
+) -> None:
+    """Print the table of a run: one row per cell, every metric with its 95 % interval."""
+    from tomeval.results import Run
+    from tomeval.tables import render
+
+    with Run(folder) as opened:
+        print(render(opened.rows(interval, reference), form))
+
+
+@app.command()
+def plot(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")],
+    interval: IntervalOption = Interval.normal,
+) -> None:
+    """Draw regret and ToM % by step, and literal against functional, as PNG and SVG."""
+    from tomeval.plotting import plot_run
+    from tomeval.results import Run
+
+    with Run(folder) as opened:
+        for path in plot_run(opened, out, interval):
+            print(path)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="games, partners, subjects or labels")],
+    form: TableFormat = Format.text,
+) -> None:
+    """List what an experiment can name."""
+    from tomeval.listing import LISTS
+    from tomeval.tables import render
+
+    if what not in LISTS:
+        raise unknown("list", what, LISTS)
+    print(render(LISTS[what](), form))
+
+
+@app.command()
+def bounds(
+    game: Annotated[str, typer.Argument(help="A game, or a TOML file.")],
+    partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
+    horizon: Horizon = 100,
+    reference: ReferenceOption = None,
+    form: TableFormat = Format.text,
+) -> None:
+    """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
+    from tomeval.listing import bounds_rows
+    from tomeval.tables import render
+
+    rows, relevance = bounds_rows(game, partner_set, horizon, reference or Reference.horizon)
+    print(render(rows, form))
+    if form is Format.text:
+        what = "relevance (regret per step of the best response to the wrong partner)"
+        print(f"\n{what}: {relevance:.6g}")
+
+
+@app.command()
+def score(
+    steps: Annotated[
+        Path,
+        typer.Argument(help="CSV: episode, step, own_action, partner_action[, predicted_action]"),
+    ],
+    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")],
+    partner: Annotated[
+        str, typer.Option("--partner", help="Who it was played against, or 'unknown'.")
+    ],
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="The label set of the file.")
+    ] = None,
+    reference: Annotated[Reference, typer.Option("--reference")] = Reference.horizon,
+    interval: IntervalOption = Interval.normal,
+    form: TableFormat = Format.text,
+) -> None:
+    """Score a recorded game from anywhere."""
+    from tomeval.api import score as score_file
+    from tomeval.tables import render
+
+    row = score_file(steps, game, partner, labels=labels, reference=reference, interval=interval)
+    print(render([row], form))
+
+
+@app.command()
+def audit(
+    results: Annotated[
+        Path, typer.Argument(help="CSV with the columns of experiments/reported_results.csv")
+    ],
+    horizon: Horizon = 100,
+    form: TableFormat = Format.text,
+) -> None:
+    """List every row of published results that cannot be true; exit code 1 if there is any."""
+    from tomeval.auditing import audit as audit_file
+    from tomeval.tables import render
+
+    rows = audit_file(results, horizon)
+    if form is Format.text:
+        for row in rows:
+            place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
+            print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
+        print(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+    else:
+        print(render(rows, form))
+    if rows:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    folder: RunFolder,
+    what: Annotated[What, typer.Option("--what", help="Which table.")] = What.steps,
+    form: Annotated[FileFormat, typer.Option("--format", help="File format.")] = FileFormat.csv,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write. Default: standard output.")
+    ] = None,
+) -> None:
+    """Export steps, episodes or cells for other programs."""
+    from tomeval.exporting import export_run
+    from tomeval.results import Run
+
+    with Run(folder) as opened:
+        export_run(opened, what, form, out)
+
+
+def _load(experiment: str, overrides: list[str] | None) -> Experiment:
+    """Load an experiment file, or a shipped experiment by name."""
+    from tomeval.experiment_files import load_experiment
+    from tomeval.resources import shipped
+
+    path = Path(experiment)
+    if not path.exists() and path.name == experiment:
+        shipped_path = shipped("experiments") / f"{experiment.removesuffix('.toml')}.toml"
+        path = shipped_path if shipped_path.is_file() else path
+    return load_experiment(path, overrides or [])
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar with rate and time left on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: Task) -> Text:
+            """Return the rate, rounded."""
+            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
+
+    columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+        started = False
+
+        def update(done: int, total: int) -> None:
+            nonlocal started
+            if not started:  # what an earlier session played says nothing about the rate
+                bar.reset(task, total=total, completed=done)
+                started = True
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
+def main() -> None:
+    """Run the command line; bad input is one message and exit code 2."""
+    try:
+        app()
+    except TomevalError as error:
+        print(f"tomeval: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader, such as head, has had enough; keep the interpreter's own flush quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

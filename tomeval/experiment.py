@@ -1,0 +1,312 @@
+"""Experiments: the TOML file or its Python twin, checked, and expanded into cells."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from tomeval.errors import TomevalError, did_you_mean, unknown
+from tomeval.games import MatrixGame, get_game
+from tomeval.partner_specs import get_partner_set
+from tomeval.partners import PartnerSet
+from tomeval.planning import REFERENCES
+from tomeval.play import ON_INVALID, Setup
+from tomeval.subjects import SUBJECTS
+
+MAX_STEPS_PER_EPISODE = 100_000
+
+
+class Experiment(BaseModel):
+    """What to measure: a grid of cells and how many episodes each gets.
+
+    Every list is an axis of the grid; so is every list among a subject's options.
+
+    Parameters
+    ----------
+    name : str
+    games : list
+        Names, paths of TOML files, `MatrixGame` objects, or tables ``{game, labels, partners}``
+        whose labels or partners replace the experiment's for that game.
+    subjects : list
+        Kinds, or tables with ``kind``, an optional ``name`` and the kind's options.
+    partners : list
+        Partner sets, as `tomeval.get_partner_set` reads them, or `PartnerSet` objects.
+    labels : list of str
+        Label sets. Default: each game's first one.
+    horizon : int or list of int
+        Steps per episode, T.
+    episodes : int
+        Episodes per cell.
+    seed : int or list of int
+    reference : {"horizon", "stationary"} or list
+        What ΔFunctional is measured from.
+    on_invalid : {"void", "random", "stop"} or list
+        What an invalid answer does; see `tomeval.play.Setup`.
+
+    Raises
+    ------
+    TomevalError
+        By `tomeval.load_experiment`, `tomeval.make_experiment` and `Experiment.cells`: what is wrong, where, and
+        the near match.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    name: str = "experiment"
+    games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
+    subjects: list[str | dict[str, Any]] = Field(min_length=1)
+    partners: list[str | dict[str, Any] | PartnerSet] = Field(
+        default=["single_action"], min_length=1
+    )
+    labels: list[str] = []
+    horizon: list[int] = [100]
+    episodes: int = Field(default=30, ge=1)
+    seed: list[int] = [0]
+    reference: list[str] = ["horizon"]
+    on_invalid: list[str] = ["void"]
+    _base: Path | None = None
+    _where: str = "experiment"
+
+    @field_validator("games", "subjects", "partners", "labels", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return value if isinstance(value, list | tuple) else [value]
+
+    @field_validator("horizon", "seed", "reference", "on_invalid", mode="before")
+    @classmethod
+    def _axis(cls, value: Any) -> Any:
+        value = list(value) if isinstance(value, list | tuple) else [value]
+        if not value:
+            raise ValueError("must not be empty")
+        return value
+
+    @field_validator("horizon")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not 1 <= item <= MAX_STEPS_PER_EPISODE:
+                raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
+        return value
+
+    @field_validator("reference")
+    @classmethod
+    def _known_reference(cls, value: list[str]) -> list[str]:
+        return _among("reference", value, REFERENCES)
+
+    @field_validator("on_invalid")
+    @classmethod
+    def _known_policy(cls, value: list[str]) -> list[str]:
+        return _among("policy", value, ON_INVALID)
+
+    def cells(self) -> list[Cell]:
+        """Expand the grid into cells: subjects within partners within labels within games."""
+        found: list[Cell] = []
+        subjects = [
+            expanded
+            for index, spec in enumerate(self.subjects)
+            for expanded in _expand_subject(spec, f"{self._where}: subjects[{index}]")
+        ]
+        shared = (self.horizon, self.seed, self.reference, self.on_invalid)
+        for task, subject in itertools.product(self._tasks(), subjects):
+            for horizon, seed, reference, on_invalid in itertools.product(*shared):
+                name, kind, options = subject
+                game, labels, partners = task
+                setup = Setup(
+                    kind,
+                    options,
+                    game=game,
+                    labels=game.label_set(labels),
+                    partners=partners,
+                    horizon=horizon,
+                    seed=seed,
+                    on_invalid=on_invalid,
+                )
+                found.append(Cell(name, setup, reference))
+        self._check_options(found)
+        keys = [cell.key for cell in found]
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                raise TomevalError(f"{self._where}: the same cell appears twice: {', '.join(key)}")
+        return found
+
+    def _check_options(self, cells: list[Cell]) -> None:
+        """Seat every subject once, so that a bad option shows before anything is played."""
+        seen = set()
+        for cell in cells:
+            setup = cell.setup
+            key = (cell.subject, setup.game.name, setup.partners.name)
+            if key not in seen:
+                seen.add(key)
+                with located(f"{self._where}: subject {cell.subject!r}"):
+                    setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
+
+    def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet]]:
+        """Return every (game, label set, partner set)."""
+        tasks = []
+        for index, spec in enumerate(self.games):
+            where = f"{self._where}: games[{index}]"
+            entry = spec if isinstance(spec, dict) else {"game": spec}
+            for key in entry:
+                if key not in ("game", "labels", "partners"):
+                    near = did_you_mean(key, ("game", "labels", "partners"))
+                    raise TomevalError(f"{where}: unknown key {key!r}{near}")
+            if "game" not in entry:
+                raise TomevalError(f"{where}: missing key 'game'")
+            with located(where):
+                game = entry["game"]
+                if not isinstance(game, MatrixGame):
+                    game = get_game(_text(game, "game"), self._base)
+                names = entry.get("labels", self.labels)
+                names = names if isinstance(names, list) else [names]
+                labels = [game.label_set(name).name for name in names or [None]]
+                specs = entry.get("partners", self.partners)
+                specs = specs if isinstance(specs, list) else [specs]
+                sets = [
+                    s if isinstance(s, PartnerSet) else get_partner_set(s, game, self._base)
+                    for s in specs
+                ]
+            tasks += [(game, name, partners) for name in labels for partners in sets]
+        return tasks
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this experiment itself: all but `episodes`, which may grow later."""
+        return {
+            "name": self.name,
+            "cells": [cell.definition() for cell in self.cells()],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One combination of subject and task.
+
+    Attributes
+    ----------
+    subject : str
+        The subject's name in tables.
+    setup : Setup
+        How its episodes go.
+    reference : str
+        What ΔFunctional is measured from.
+    """
+
+    subject: str
+    setup: Setup
+    reference: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others of its experiment."""
+        s = self.setup
+        words = (self.subject, s.game.name, s.labels.name, s.partners.name)
+        return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
+
+    def definition(self) -> dict[str, Any]:
+        """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
+        s = self.setup
+        return {
+            "subject": self.subject,
+            "kind": s.kind,
+            "options": s.options,
+            "game": {
+                "name": s.game.name,
+                "title": s.game.title,
+                "wording": s.game.wording,
+                "source": s.game.source,
+                "payoffs": s.game.payoffs.tolist(),
+            },
+            "labels": {"name": s.labels.name, "own": s.labels.own, "partner": s.labels.partner},
+            "partners": {
+                "name": s.partners.name,
+                "weights": s.partners.weights,
+                "tables": [
+                    {
+                        "name": partner.name,
+                        "title": partner.title,
+                        "source": partner.source,
+                        "start": partner.start,
+                        "states": partner.states,
+                        "emissions": partner.emissions.tolist(),
+                        "next_state": partner.next_state.tolist(),
+                        "sha256": partner.fingerprint(),
+                    }
+                    for partner in s.partners.partners
+                ],
+            },
+            "horizon": s.horizon,
+            "seed": s.seed,
+            "reference": self.reference,
+            "on_invalid": s.on_invalid,
+        }
+
+
+def _among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
+    """Check names inside a validator."""
+    for value in values:
+        if value not in known:
+            raise ValueError(
+                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
+                + ", ".join(known)
+            )
+    return values
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise TomevalError(f"{what} must be text, is {value!r}")
+    return value
+
+
+class located:
+    """Put the place in front of a `TomevalError` that is raised inside."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TomevalError):
+            raise TomevalError(f"{self.where}: {error}") from None
+
+
+def _expand_subject(
+    spec: str | dict[str, Any], where: str
+) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return (name, kind, options) for every combination of a subject's options."""
+    entry = dict(spec) if isinstance(spec, dict) else {"kind": spec}
+    if "kind" not in entry:
+        raise TomevalError(f"{where}: missing key 'kind'")
+    kind, name = entry.pop("kind"), entry.pop("name", None)
+    if not isinstance(kind, str) or kind not in SUBJECTS:
+        raise unknown("subject", kind, SUBJECTS, where)
+    options = list(inspect.signature(SUBJECTS[kind].__init__).parameters)[2:]
+    for key in entry:
+        if key not in options:
+            known = ["kind", "name", *options]
+            raise TomevalError(
+                f"{where}: subject {kind!r} has no option {key!r}{did_you_mean(key, known)}; "
+                f"known: {', '.join(known)}"
+            )
+    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    swept = [key for key, value in axes.items() if len(value) != 1]
+    result = []
+    for values in itertools.product(*axes.values()):
+        chosen = dict(zip(axes, values, strict=True))
+        shown = chosen if name is None else {key: chosen[key] for key in swept}
+        inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
+        base = _text(name if name is not None else kind, f"{where}: name")
+        result.append((f"{base}({inside})" if inside else base, kind, chosen))
+    return result
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

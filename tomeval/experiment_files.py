@@ -1,0 +1,91 @@
+"""Read experiment files, and word what is wrong with them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tomeval.errors import TomevalError, did_you_mean
+from tomeval.experiment import Experiment
+from tomeval.resources import read_toml
+
+
+def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Load an experiment file.
+
+    Parameters
+    ----------
+    path : path of a TOML file
+    overrides : sequence of str
+        ``key=value`` with a dotted key, such as ``episodes=10`` or ``subjects.0.p=0.5``; the value
+        is TOML, or text where it is not.
+
+    Raises
+    ------
+    TomevalError
+        Names the file, the field, the value and the near match.
+    """
+    path = Path(path)
+    data = read_toml(path)
+    for override in overrides:
+        _override(data, override)
+    return make_experiment(data, base=path.parent, where=str(path))
+
+
+def make_experiment(
+    data: dict[str, Any], *, base: Path | None = None, where: str = "experiment"
+) -> Experiment:
+    """Check a dict with the keys of `Experiment`; relative paths in it start from `base`."""
+    try:
+        experiment = Experiment(**data)
+    except ValidationError as error:
+        raise TomevalError(_explain(error, where)) from None
+    experiment._base, experiment._where = base, where
+    experiment.cells()
+    return experiment
+
+
+def _explain(error: ValidationError, where: str) -> str:
+    """Word the first problem that pydantic found."""
+    problem = error.errors()[0]
+    field = ".".join(str(part) for part in problem["loc"] if not _is_type_name(str(part)))
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: unknown key {field!r}{did_you_mean(field, Experiment.model_fields)}"
+    if problem["type"] == "missing":
+        return f"{where}: missing key {field!r}"
+    value = problem.get("input")
+    message = problem["msg"].removeprefix("Value error, ")
+    given = "" if problem["type"] == "value_error" else f", is {value!r}"
+    return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
+
+
+def _is_type_name(part: str) -> bool:
+    """Tell the parts of a pydantic location that name a union's member, not a field."""
+    return part in ("str", "dict[str,any]") or part.startswith("is-instance")
+
+
+def _override(data: dict[str, Any], text: str) -> None:
+    """Apply one ``key=value`` to the raw experiment."""
+    key, equals, raw = text.partition("=")
+    if not equals or not key.strip():
+        raise TomevalError(f"--set {text!r}: write key=value, for example episodes=10")
+    try:
+        value = tomllib.loads(f"x = {raw}")["x"]
+    except tomllib.TOMLDecodeError:
+        value = raw.strip()
+    target: Any = data
+    *parents, last = key.strip().split(".")
+    for part in (*parents, last):
+        if isinstance(target, list):
+            if not part.isdigit() or int(part) >= len(target):
+                raise TomevalError(f"--set {text!r}: no entry {part!r} in a list of {len(target)}")
+        elif not isinstance(target, dict) or (part is not last and part not in target):
+            raise TomevalError(f"--set {text!r}: the experiment has no {part!r}")
+        if part is last:
+            break
+        target = target[int(part)] if isinstance(target, list) else target[part]
+    target[int(last) if isinstance(target, list) else last] = value

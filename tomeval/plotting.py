@@ -1,0 +1,216 @@
+"""Plots of a run: regret and ToM % by step, and literal against functional theory of mind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.errors import TomevalError
+from tomeval.metrics import FloatArray
+from tomeval.results import Run, RunCell
+from tomeval.statistics import estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which colour-blind people tell apart; with each its own line and marker.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+CURVE_LABELS = {
+    "delta_functional_per_step": "regret, mean of 5 steps (payoff units)",
+    "tom_percent": "ToM %, mean of 5 steps",
+}
+_SMOOTH = 5
+
+
+def plot_run(run: Run, folder: Path, interval: str = "normal") -> list[Path]:
+    """Draw all plots of a run as PNG and SVG and return the files.
+
+    One pair of curve plots (regret, ToM %) per game, label set, partner set and horizon, with one
+    line per subject; one plot of literal against functional.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+    groups: dict[tuple[str, ...], list[RunCell]] = {}
+    for cell in run.cells:
+        if cell.played.episodes:
+            row = cell.labels_of_row()
+            keys = ("game", "labels", "partners", "horizon")
+            groups.setdefault(tuple(str(row[key]) for key in keys), []).append(cell)
+    if not groups:
+        raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
+    written = []
+    for key, cells in groups.items():
+        game, labels, partners, horizon = key
+        title = f"{game} ({labels}), {partners}, T = {horizon}"
+        for metric, stem in (("delta_functional_per_step", "regret"), ("tom_percent", "tom")):
+            figure = curve_figure(cells, metric, title, interval)
+            written += _save(figure, folder, f"{stem}_{game}_{labels}_{partners}_{horizon}")
+    figure = scatter_figure([cell for cells in groups.values() for cell in cells], interval)
+    return written + _save(figure, folder, "literal_against_functional")
+
+
+def curve_figure(
+    cells: Sequence[RunCell], metric: str, title: str, interval: str = "normal"
+) -> Figure:
+    """Draw one metric by step: a line per subject, the mean over episodes, with a 95 % band.
+
+    Both are means over a centred window of five steps of each episode (shorter at the ends): single
+    steps jump.
+    """
+    figure, axes = _figure(6.4, 3.6)
+    names = [cell.definition["subject"] for cell in cells]
+    for index, cell in enumerate(cells):
+        values = smooth(cell.curves()[metric])
+        if np.isnan(values).all():
+            continue
+        found = estimate(values, "t" if interval == "t" else "normal")
+        steps = np.arange(1, values.shape[1] + 1)
+        style = _style(index)
+        axes.plot(
+            steps, found.mean, label=names[index], color=style["color"], ls=style["ls"], lw=1.6
+        )
+        if np.isfinite(found.half).all():
+            axes.fill_between(
+                steps, found.low, found.high, color=style["color"], alpha=0.15, linewidth=0
+            )
+    if metric == "tom_percent":
+        axes.set_ylim(-3, 103)
+    else:
+        axes.axhline(0, color="0.4", lw=0.8)
+    axes.set_xlabel("step")
+    axes.set_ylabel(CURVE_LABELS.get(metric, metric))
+    axes.set_title(title, fontsize=10)
+    axes.margins(x=0.01)
+    _legend(figure, axes, len(cells))
+    return figure
+
+
+def smooth(values: FloatArray, window: int = _SMOOTH) -> FloatArray:
+    """Return each episode's centred moving mean over `window` steps, shape (E, T)."""
+    total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+    steps = np.arange(values.shape[1])
+    first = np.maximum(steps - window // 2, 0)
+    last = np.minimum(steps + window // 2 + 1, values.shape[1])
+    mean: FloatArray = (total[:, last] - total[:, first]) / (last - first)
+    return mean
+
+
+def scatter_figure(cells: Sequence[RunCell], interval: str = "normal") -> Figure:
+    """Draw ΔToM/T (best response) against ΔFunctional/T, one panel per game.
+
+    Every point is a cell with its 95 % intervals. On the diagonal a subject loses what its
+    predictions cost; above it, it loses more than that.
+    """
+    from matplotlib.lines import Line2D
+
+    games = list(dict.fromkeys(cell.game.name for cell in cells))
+    subjects = list(dict.fromkeys(cell.definition["subject"] for cell in cells))
+    tasks = list(dict.fromkeys(_task(cell) for cell in cells))
+    figure, panels = _figure(max(4.2, 3.3 * len(games)), 3.9, len(games))
+    for axes, game in zip(np.atleast_1d(np.asarray(panels, dtype=object)), games, strict=True):
+        top = 0.0
+        for cell in cells:
+            if cell.game.name != game:
+                continue
+            metrics = cell.metrics()
+            pair = ("delta_tom_best_response_per_step", "delta_functional_per_step")
+            values = np.stack([metrics[name] for name in pair], axis=1)
+            found = estimate(values, "t" if interval == "t" else "normal")
+            if np.isnan(found.mean).any():
+                continue
+            half = np.nan_to_num(found.half)
+            colour = _style(subjects.index(cell.definition["subject"]))["color"]
+            axes.errorbar(
+                found.mean[0],
+                found.mean[1],
+                xerr=half[0],
+                yerr=half[1],
+                color=colour,
+                marker=MARKERS[tasks.index(_task(cell)) % len(MARKERS)],
+                markersize=6,
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+                elinewidth=1,
+                capsize=2,
+                ls="none",
+            )
+            top = max(top, float((found.mean + half).max()))
+        axes.axline((0, 0), slope=1, color="0.4", lw=0.9, ls="--")
+        room = 0.06 * max(top, 0.1)
+        axes.set_xlim(-room, top + room)
+        axes.set_ylim(min(axes.get_ylim()[0], -room), top + room)
+        axes.set_title(game, fontsize=10)
+        axes.set_xlabel("ΔToM/T, best response (payoff units)")
+    np.atleast_1d(np.asarray(panels, dtype=object))[0].set_ylabel("ΔFunctional/T (payoff units)")
+    handles: list[Any] = [
+        Line2D([], [], color=_style(i)["color"], marker="o", ls="none", label=name)
+        for i, name in enumerate(subjects)
+    ]
+    handles += [
+        Line2D([], [], color="0.3", marker=MARKERS[i % len(MARKERS)], ls="none", label=name)
+        for i, name in enumerate(tasks)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return figure
+
+
+def _task(cell: RunCell) -> str:
+    row = cell.labels_of_row()
+    return f"{row['partners']} ({row['labels']}, T = {row['horizon']})"
+
+
+def _style(index: int) -> dict[str, Any]:
+    """Return colour and line of the index-th subject; pairs repeat only after 64."""
+    line = LINES[(index + index // len(COLOURS)) % len(LINES)]
+    return {"color": COLOURS[index % len(COLOURS)], "ls": line}
+
+
+def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
+    """Return a figure outside pyplot's state, so that no window or backend is touched."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    axes = figure.subplots(1, panels)
+    for panel in np.atleast_1d(np.asarray(axes, dtype=object)):
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=8)
+    return figure, axes
+
+
+def _legend(figure: Figure, axes: Axes, count: int) -> None:
+    """Put the legend below the plot, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(3, count),
+        fontsize=8,
+        frameon=False,
+        handlelength=3,
+    )
+
+
+def _save(figure: Figure, folder: Path, stem: str) -> list[Path]:
+    """Write PNG and SVG under a name safe for any file system."""
+    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in stem)
+    paths = [folder / f"{safe}{suffix}" for suffix in (".png", ".svg")]
+    for path in paths:
+        draft = path.with_name(f".{path.name}")
+        try:
+            # No date inside, so that the same run gives the same file.
+            date = {"Date": None} if path.suffix == ".svg" else {}
+            figure.savefig(draft, format=path.suffix[1:], metadata=date)
+            os.replace(draft, path)
+        except OSError as error:
+            raise TomevalError(f"{path}: cannot be written ({error.strerror})") from None
+    return paths

@@ -1,0 +1,321 @@
+"""The run folder: resolved experiment, versions, and the SQLite store of cells, episodes and steps.
+
+Analysis reads nothing else. A finished episode is one transaction, so a run that is killed keeps
+every episode that was finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tomeval.errors import TomevalError
+from tomeval.steps import COMPLETE, NONE, OUTCOMES, Steps
+
+SCHEMA_VERSION = 1
+STORE = "run.sqlite"
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (
+    cell INTEGER PRIMARY KEY,
+    subject TEXT NOT NULL, model TEXT NOT NULL, revision TEXT NOT NULL, strategy TEXT NOT NULL,
+    game TEXT NOT NULL, labels TEXT NOT NULL, partners TEXT NOT NULL,
+    horizon INTEGER NOT NULL, seed INTEGER NOT NULL,
+    reference TEXT NOT NULL, on_invalid TEXT NOT NULL,
+    definition TEXT NOT NULL
+);
+CREATE TABLE episodes (
+    cell INTEGER NOT NULL REFERENCES cells, episode INTEGER NOT NULL,
+    partner INTEGER NOT NULL, status TEXT NOT NULL, steps INTEGER NOT NULL,
+    PRIMARY KEY (cell, episode)
+) WITHOUT ROWID;
+CREATE TABLE steps (
+    cell INTEGER NOT NULL, episode INTEGER NOT NULL, step INTEGER NOT NULL,
+    partner_state INTEGER NOT NULL, own_action INTEGER, partner_action INTEGER NOT NULL,
+    own_reward REAL, partner_reward REAL, predicted_action INTEGER,
+    own_probs TEXT, predicted_probs TEXT,
+    act_outcome TEXT NOT NULL, predict_outcome TEXT NOT NULL,
+    act_attempts INTEGER NOT NULL, predict_attempts INTEGER NOT NULL, told INTEGER NOT NULL,
+    PRIMARY KEY (cell, episode, step)
+) WITHOUT ROWID;
+CREATE TABLE calls (
+    cell INTEGER NOT NULL, episode INTEGER NOT NULL, call INTEGER NOT NULL,
+    step INTEGER NOT NULL, form TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (cell, episode, call)
+) WITHOUT ROWID;
+CREATE VIEW step_records AS
+SELECT c.subject, c.model, c.revision, c.strategy, c.game, c.labels, c.partners, c.horizon, c.seed,
+       c.reference, s.cell, s.episode, e.status,
+       json_extract(c.definition, '$.partners.tables[' || e.partner || '].name') AS partner,
+       json_extract(c.definition, '$.partners.tables[' || e.partner || '].sha256')
+           AS partner_sha256,
+       s.step, s.partner_state, s.own_action,
+       json_extract(c.definition, '$.labels.own[' || s.own_action || ']') AS own_label,
+       s.partner_action,
+       json_extract(c.definition, '$.labels.partner[' || s.partner_action || ']') AS partner_label,
+       s.own_reward, s.partner_reward, s.predicted_action,
+       json_extract(c.definition, '$.labels.partner[' || s.predicted_action || ']')
+           AS predicted_label,
+       s.own_probs, s.predicted_probs, s.act_outcome, s.predict_outcome,
+       s.act_attempts, s.predict_attempts, s.told
+FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
+"""
+
+
+class Store:
+    """The SQLite store of one run.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    write : bool
+        Open for writing; makes the store when it does not exist.
+
+    Raises
+    ------
+    TomevalError
+        No run there, a damaged store, one of a newer version, or no permission.
+    """
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        self.path = folder / STORE
+        if not write and not self.path.is_file():
+            raise TomevalError(f"{folder}: not a run folder (no {STORE} in it)")
+        with self._reporting():
+            mode = "mode=rwc" if write else _reading_mode(self.path)
+            uri = f"{self.path.resolve().as_uri()}?{mode}"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=60)
+            self._db.execute("PRAGMA foreign_keys = ON")
+            if write:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if write and version == 0:
+                with self._transaction():
+                    for statement in _SCHEMA.split(";\n"):
+                        if statement.strip():
+                            self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                version = SCHEMA_VERSION
+        if version != SCHEMA_VERSION:
+            newer = "a newer" if version > SCHEMA_VERSION else "no or an unfinished"
+            raise TomevalError(
+                f"{self.path}: written by {newer} version of tomeval (store version {version}, "
+                f"this tomeval reads {SCHEMA_VERSION})"
+            )
+
+    def close(self) -> None:
+        """Close the store."""
+        self._db.close()
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Word SQLite's errors for the user."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorname", "")
+            if code.startswith("SQLITE_FULL"):
+                why = "the disk is full; free some space and run the same command again"
+            elif code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+                why = "cannot be opened for this; is the folder read-only?"
+            else:
+                why = str(error)
+            raise TomevalError(f"{self.path}: {why} ({code or 'sqlite'})") from None
+        except sqlite3.DatabaseError as error:
+            raise TomevalError(
+                f"{self.path}: damaged, not readable as a tomeval run ({error}); "
+                "restore it from a copy or start over in another folder"
+            ) from None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do all or nothing."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def meta(self) -> dict[str, Any]:
+        """Return what was set by `set_meta`."""
+        with self._reporting():
+            rows = self._db.execute("SELECT key, value FROM meta").fetchall()
+        return {key: json.loads(value) for key, value in rows}
+
+    def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
+        """Write the cells of a new run, once."""
+        with self._reporting(), self._transaction():
+            self._db.execute("INSERT INTO meta VALUES ('sha256', ?)", (json.dumps(sha256),))
+            self._db.execute("INSERT INTO meta VALUES ('name', ?)", (json.dumps(identity["name"]),))
+            for number, cell in enumerate(identity["cells"]):
+                row = (
+                    number,
+                    cell["subject"],
+                    cell.get("model", ""),
+                    cell.get("revision", ""),
+                    cell.get("strategy", ""),
+                    cell["game"]["name"],
+                    cell["labels"]["name"],
+                    cell["partners"]["name"],
+                    cell["horizon"],
+                    cell["seed"],
+                    cell["reference"],
+                    cell["on_invalid"],
+                    json.dumps(cell),
+                )
+                self._db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
+
+    def add(self, cell: int, steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> None:
+        """Write episodes of a cell, each in its own transaction."""
+        rows = _rows(cell, steps, rewards)
+        length = steps.own_action.shape[1]
+        calls: dict[int, list[tuple[Any, ...]]] = {}
+        for episode, step, form, call in steps.calls:
+            mine = calls.setdefault(episode, [])
+            mine.append((cell, episode, len(mine), step, form, json.dumps(call)))
+        pairs = zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
+        with self._reporting():
+            for index, (episode, partner) in enumerate(pairs):
+                with self._transaction():
+                    self._db.execute(
+                        "INSERT INTO episodes VALUES (?, ?, ?, ?, ?)",
+                        (cell, episode, partner, steps.status, length),
+                    )
+                    part = rows[index * length : (index + 1) * length]
+                    self._db.executemany(f"INSERT INTO steps VALUES ({','.join('?' * 16)})", part)
+                    self._db.executemany(
+                        "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)", calls.get(episode, [])
+                    )
+
+    def finished(self) -> dict[int, set[int]]:
+        """Return the episodes on disk, void ones included, by cell."""
+        done: dict[int, set[int]] = {}
+        with self._reporting():
+            for cell, episode in self._db.execute("SELECT cell, episode FROM episodes"):
+                done.setdefault(cell, set()).add(episode)
+        return done
+
+    def cells(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return number and definition of every cell."""
+        rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
+        return [(cell, json.loads(definition)) for cell, definition in rows]
+
+    def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        """Run a query."""
+        with self._reporting():
+            return self._db.execute(sql, parameters).fetchall()
+
+    def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return a query's column names and its rows, one by one."""
+        with self._reporting():
+            cursor = self._db.execute(sql)
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            with self._reporting():
+                yield from cursor
+
+        return [column[0] for column in cursor.description], rows()
+
+    def played(self, cell: int) -> dict[str, np.ndarray]:
+        """Return the complete episodes of a cell as flat arrays, in order of episode and step.
+
+        Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` and
+        ``own_reward`` per step.
+        """
+        episodes = self.query(
+            "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
+            (cell, COMPLETE),
+        )
+        lengths = np.array([row[1] for row in episodes], dtype=np.int64)
+        with self._reporting():
+            cursor = self._db.execute(
+                "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
+                "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
+                "ORDER BY cell, episode, step",
+                (cell, COMPLETE),
+            )
+            flat = np.fromiter(chain.from_iterable(cursor), np.float64, 4 * int(lengths.sum()))
+        table = flat.reshape(-1, 4)
+        return {
+            "which": np.array([row[0] for row in episodes], dtype=np.int64),
+            "lengths": lengths,
+            "own": table[:, 0].astype(np.int64),
+            "partner": table[:, 1].astype(np.int64),
+            "predicted": table[:, 2].astype(np.int64),
+            "own_reward": table[:, 3].copy(),
+        }
+
+    def invalid_rates(self) -> dict[int, float]:
+        """Return per cell the share of answers, voided episodes included, that were invalid."""
+        rows = self.query(
+            "SELECT cell, "
+            "SUM((act_outcome NOT IN ('valid', 'not_asked')) "
+            "  + (predict_outcome NOT IN ('valid', 'not_asked'))), "
+            "SUM((act_outcome != 'not_asked') + (predict_outcome != 'not_asked')) "
+            "FROM steps GROUP BY cell"
+        )
+        return {cell: bad / asked for cell, bad, asked in rows if asked}
+
+
+def _reading_mode(path: Path) -> str:
+    """Return how to open a store for reading.
+
+    A store in WAL mode needs files beside it while it is open, which a read-only folder refuses; a
+    finished one without a log can be read as it is.
+    """
+    finished = not path.with_name(f"{path.name}-wal").exists()
+    return "mode=ro&immutable=1" if finished and not os.access(path.parent, os.W_OK) else "mode=ro"
+
+
+def _rows(cell: int, steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> list[tuple[Any, ...]]:
+    """Return the rows of the step table, episode after episode."""
+    count, length = steps.own_action.shape
+    texts = [json.dumps(row) for row in steps.book]
+
+    def optional(values: np.ndarray) -> list[Any]:
+        return [None if v == NONE else v for v in values.ravel().tolist()]
+
+    def text(codes: np.ndarray) -> list[str | None]:
+        return [None if c == NONE else texts[c] for c in codes.ravel().tolist()]
+
+    def reward(values: np.ndarray) -> list[float | None]:
+        return [None if v != v else v for v in values.ravel().tolist()]
+
+    def outcome(codes: np.ndarray) -> list[str]:
+        return [OUTCOMES[c] for c in codes.ravel().tolist()]
+
+    return list(
+        zip(
+            [cell] * (count * length),
+            np.repeat(steps.episodes, length).tolist(),
+            list(range(1, length + 1)) * count,
+            steps.partner_state.ravel().tolist(),
+            optional(steps.own_action),
+            steps.partner_action.ravel().tolist(),
+            reward(rewards[0]),
+            reward(rewards[1]),
+            optional(steps.predicted_action),
+            text(steps.own_probs),
+            text(steps.predicted_probs),
+            outcome(steps.act_outcome),
+            outcome(steps.predict_outcome),
+            steps.act_attempts.ravel().tolist(),
+            steps.predict_attempts.ravel().tolist(),
+            steps.told.ravel().astype(int).tolist(),
+            strict=True,
+        )
+    )

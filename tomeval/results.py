@@ -1,0 +1,260 @@
+"""Read a run folder: the `Run` object, its cells, metrics, table and curves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.games import Labels, MatrixGame
+from tomeval.metrics import METRICS, FloatArray, Played, curves, episode_metrics
+from tomeval.partners import Partner
+from tomeval.records import Store
+from tomeval.statistics import RESAMPLES, Estimate, estimate
+from tomeval.steps import COMPLETE
+
+if TYPE_CHECKING:
+    import pandas
+
+CELL_COLUMNS = (
+    "subject",
+    "model",
+    "strategy",
+    "game",
+    "labels",
+    "partners",
+    "horizon",
+    "episodes",
+    "invalid_rate",
+)
+"""Leading columns of a table; `tomeval.metrics.METRICS`, each with its ``_ci95``, follow."""
+
+
+class Run:
+    """A run folder, read-only.
+
+    Parameters
+    ----------
+    folder : path
+        What `tomeval.run` or ``tomeval run`` wrote.
+
+    Raises
+    ------
+    TomevalError
+        Not a run folder, damaged, or from a newer version.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.store = Store(self.folder)
+
+    def __enter__(self) -> Run:
+        """Return the run."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    @cached_property
+    def cells(self) -> list[RunCell]:
+        """The cells, in the experiment's order."""
+        return [RunCell(self.store, number, data) for number, data in self.store.cells()]
+
+    def rows(
+        self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
+    ) -> list[dict[str, Any]]:
+        """Return the table, one dict per cell, at full precision.
+
+        Parameters
+        ----------
+        interval : {"normal", "t", "bca"}
+            See `tomeval.statistics.estimate`; BCa is stratified by partner, and adds the columns
+            ``_ci95_low`` and ``_ci95_high`` to each metric because it need not be symmetric.
+        reference : {"horizon", "stationary"}, optional
+            Overrides the cells' own.
+        resamples : int
+            Bootstrap resamples.
+
+        Returns
+        -------
+        list of dict
+            The columns of `CELL_COLUMNS` and the metrics, each followed by the half-width of its
+            95 % interval over episodes. NaN: no data; one episode has no interval. ``episodes``
+            counts complete ones; ``invalid_rate`` is the share of all answers that were invalid,
+            those of voided episodes included. ``reference``, ``seed`` and ``on_invalid`` come last.
+        """
+        invalid = self.store.invalid_rates()
+        result = []
+        for cell in self.cells:
+            row = cell.labels_of_row()
+            values = cell.metrics(reference)
+            table = np.stack([values[name] for name in METRICS], axis=1)
+            row["episodes"] = len(table)
+            row["invalid_rate"] = invalid.get(cell.number, float("nan"))
+            found = estimate(
+                table,
+                interval,
+                strata=cell.which,
+                rng=np.random.default_rng(cell.bootstrap_seed()),
+                resamples=resamples,
+            )
+            row.update(estimate_columns(found, interval))
+            row["reference"] = reference or cell.reference
+            row.update({key: cell.definition[key] for key in ("seed", "on_invalid")})
+            result.append(row)
+        return result
+
+    def table(self, interval: str = "normal", reference: str | None = None) -> pandas.DataFrame:
+        """Return `rows` as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows(interval, reference))
+
+    def status(self) -> list[dict[str, Any]]:
+        """Return per cell how many episodes are complete and void."""
+        counts: dict[tuple[int, str], int] = {
+            (cell, status): count
+            for cell, status, count in self.store.query(
+                "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
+            )
+        }
+        return [
+            {
+                **{k: v for k, v in cell.labels_of_row().items() if k in CELL_COLUMNS[:7]},
+                "complete": counts.get((cell.number, COMPLETE), 0),
+                "void": counts.get((cell.number, "void"), 0),
+            }
+            for cell in self.cells
+        ]
+
+
+def estimate_columns(found: Estimate, interval: str) -> dict[str, float]:
+    """Return the metric columns of one table row."""
+    row: dict[str, float] = {}
+    for index, name in enumerate(METRICS):
+        row[name] = float(found.mean[index])
+        row[f"{name}_ci95"] = float(found.half[index])
+        if interval == "bca":
+            row[f"{name}_ci95_low"] = float(found.low[index])
+            row[f"{name}_ci95_high"] = float(found.high[index])
+    return row
+
+
+class RunCell:
+    """One cell of a run: its definition and its complete episodes."""
+
+    def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
+        self._store = store
+        self.number = number
+        self.definition = definition
+        game, labels = definition["game"], definition["labels"]
+        self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
+        self.game = MatrixGame(
+            game["name"],
+            game["payoffs"],
+            {self.labels.name: self.labels},
+            title=game["title"],
+            wording=game["wording"],
+            source=game["source"],
+        )
+        self.partners = [
+            Partner(
+                table["name"],
+                table["emissions"],
+                table["next_state"],
+                table["start"],
+                tuple(table["states"]),
+                table["title"],
+                table["source"],
+            )
+            for table in definition["partners"]["tables"]
+        ]
+        self.reference: str = definition["reference"]
+
+    def labels_of_row(self) -> dict[str, Any]:
+        """Return the columns that tell this cell from others."""
+        data = self.definition
+        return {
+            "subject": data["subject"],
+            "model": data.get("model", ""),
+            "strategy": data.get("strategy", ""),
+            "game": data["game"]["name"],
+            "labels": data["labels"]["name"],
+            "partners": data["partners"]["name"],
+            "horizon": data["horizon"],
+        }
+
+    @property
+    def name(self) -> str:
+        """A short text that names the cell."""
+        row = self.labels_of_row()
+        return ", ".join(str(row[key]) for key in ("subject", "game", "labels", "partners"))
+
+    @cached_property
+    def played(self) -> Played:
+        """The complete episodes."""
+        flat = self._store.played(self.number)
+        return Played(self.game, self.partners, **flat)
+
+    @property
+    def which(self) -> np.ndarray[Any, Any]:
+        """Partner of each complete episode, shape (E,)."""
+        return self.played.which
+
+    def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
+        """Return every metric per complete episode, shape (E,)."""
+        return episode_metrics(self.played, reference or self.reference)
+
+    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
+        """Return every metric by episode and step, shape (E, T)."""
+        return curves(self.played, reference or self.reference)
+
+    def bootstrap_seed(self) -> int:
+        """Return a seed that depends on the cell alone: a table comes out the same again."""
+        place = (self.labels_of_row(), self.definition["seed"])
+        digest = hashlib.sha256(repr(place).encode()).digest()
+        return int.from_bytes(digest[:8], "little")
+
+
+def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Return column names and rows of ``steps``, ``episodes`` or ``cells``."""
+    if what == "steps":
+        return run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+    if what == "cells":
+        rows = run.rows()
+        return list(rows[0]), (tuple(row.values()) for row in rows)
+    return _episode_rows(run)
+
+
+def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Return every episode with its metrics; those of void episodes are empty."""
+    first = run.cells[0].labels_of_row()
+    columns = ["cell", *first, "episode", "partner", "status", "steps", *METRICS]
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for cell in run.cells:
+            metrics = cell.metrics()
+            index = 0
+            for episode, partner, status, steps in run.store.query(
+                "SELECT episode, partner, status, steps FROM episodes WHERE cell = ? "
+                "ORDER BY episode",
+                (cell.number,),
+            ):
+                values: list[Any] = [None] * len(METRICS)
+                if status == COMPLETE:
+                    values = [float(metrics[name][index]) for name in METRICS]
+                    index += 1
+                name = cell.partners[partner].name
+                place = (cell.number, *cell.labels_of_row().values())
+                yield (*place, episode, name, status, steps, *values)
+
+    return columns, rows()

@@ -1,0 +1,239 @@
+"""Run an experiment into a folder: start, resume, extend, in one or several processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from tomeval.batch import BATCH_KINDS, simulate
+from tomeval.errors import TomevalError
+from tomeval.experiment import Cell, Experiment
+from tomeval.play import play_episode
+from tomeval.records import STORE, Store
+from tomeval.steps import Steps
+
+STEPS_PER_CHUNK = 100_000
+"""How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
+
+Progress = Callable[[int, int], None]
+_Task = tuple[int, int, int]  # cell, first episode, number of episodes
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> int:
+    """Play what the folder does not hold yet and return the number of episodes played.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : Path
+        The run folder; made when missing. A run of the same experiment is resumed, or extended
+        where `episodes` has grown; rows on disk are never changed.
+    workers : int
+        Processes. The rows do not depend on it.
+    progress : callable, optional
+        Called with (steps done, steps in all) after each batch.
+
+    Raises
+    ------
+    TomevalError
+        The folder holds another experiment or other files, is in use or cannot be written.
+    """
+    if workers < 1:
+        raise TomevalError(f"workers must be at least 1, is {workers}")
+    cells = experiment.cells()
+    identity = json.loads(json.dumps(experiment.identity()))
+    _make_folder(folder)
+    lock = filelock.FileLock(folder / "run.lock", timeout=0)
+    try:
+        with lock:
+            store = _open(folder, experiment, identity)
+            try:
+                _add_session(folder)
+                return _fill(store, cells, experiment.episodes, workers, progress)
+            finally:
+                store.close()
+    except filelock.Timeout:
+        raise TomevalError(f"{folder}: another process is running in this folder") from None
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the run folder, or check that an existing one may be used."""
+    if folder.exists() and not folder.is_dir():
+        raise TomevalError(f"{folder}: is a file, not a run folder")
+    if folder.is_dir() and not (folder / STORE).exists():
+        # A run killed at its very start leaves these and nothing else.
+        others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
+        if others:
+            raise TomevalError(
+                f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
+                "choose another folder with --out"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+
+
+def _open(folder: Path, experiment: Experiment, identity: dict[str, Any]) -> Store:
+    """Open the store, new or of the same experiment."""
+    sha256 = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    store = Store(folder, write=True)
+    meta = store.meta()
+    if "sha256" not in meta:
+        store.begin(identity, sha256)
+    elif meta["sha256"] != sha256:
+        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
+        store.close()
+        raise TomevalError(
+            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
+            "changed. Choose another folder with --out"
+        )
+    resolved = {"episodes": experiment.episodes, **identity}
+    _write(folder / "experiment.json", json.dumps(resolved, indent=1))
+    return store
+
+
+def _difference(old: Any, new: Any, where: str = "") -> str:
+    """Say in a few words where two JSON values first differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(k for k in new if k not in old)]:
+            if old.get(key) != new.get(key):
+                return _difference(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return f"{len(old)} {where} there, {len(new)} here"
+        for index, (a, b) in enumerate(zip(old, new, strict=True)):
+            if a != b:
+                return _difference(a, b, f"{where}[{index}]")
+    return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step, so that a kill leaves the old or the new one."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+
+
+def _add_session(folder: Path) -> None:
+    """Note when, with what and from which commit the run was started or resumed."""
+    path = folder / "sessions.json"
+    try:
+        sessions = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        sessions = []
+    packages = ("tomeval", "numpy", "scipy", "nashpy")
+    sessions.append(
+        {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "versions": {name: metadata.version(name) for name in packages},
+            "tomeval_commit": _commit(Path(__file__).parent),
+            "working_folder_commit": _commit(Path()),
+        }
+    )
+    _write(path, json.dumps(sessions, indent=1))
+
+
+def _commit(folder: Path) -> str | None:
+    """Return the git commit of a folder, with ``-dirty`` where files differ; None outside git."""
+    command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=40", "--dirty"]
+    try:
+        done = subprocess.run(
+            [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def _fill(
+    store: Store, cells: list[Cell], episodes: int, workers: int, progress: Progress | None
+) -> int:
+    """Play all missing episodes."""
+    done = store.finished()
+    tasks = list(_tasks(cells, episodes, done))
+    total = sum(cell.setup.horizon * episodes for cell in cells)
+    missing = sum(count * cells[number].setup.horizon for number, _, count in tasks)
+    ready = total - missing
+    if progress:
+        progress(ready, total)
+    played = 0
+    for (number, _, count), steps in _play_all(cells, tasks, workers):
+        setup = cells[number].setup
+        store.add(number, steps, steps.rewards(setup.game))
+        played += count
+        ready += count * setup.horizon
+        if progress:
+            progress(ready, total)
+    return played
+
+
+def _tasks(cells: list[Cell], episodes: int, done: dict[int, set[int]]) -> Iterator[_Task]:
+    """Cut the missing episodes into stretches to be played together."""
+    for number, cell in enumerate(cells):
+        size = max(1, STEPS_PER_CHUNK // cell.setup.horizon)
+        if cell.setup.kind not in BATCH_KINDS:
+            size = 1
+        have = done.get(number, set())
+        first = 0
+        while first < episodes:
+            count = 0
+            while count < size and first + count < episodes and first + count not in have:
+                count += 1
+            if count:
+                yield number, first, count
+            first += max(count, 1)
+
+
+_CELLS: list[Cell] = []
+
+
+def _share(cells: list[Cell]) -> None:
+    """Hand the cells to a worker process once."""
+    _CELLS[:] = cells
+
+
+def _play(task: _Task) -> tuple[_Task, Steps]:
+    """Play one task in a worker process."""
+    return task, play_task(_CELLS[task[0]], task[1], task[2])
+
+
+def play_task(cell: Cell, first: int, count: int) -> Steps:
+    """Play consecutive episodes of a cell: in batch where its subject can, else just the first."""
+    if cell.setup.kind in BATCH_KINDS:
+        return simulate(cell.setup, first, count)
+    return play_episode(cell.setup, first)
+
+
+def _play_all(cells: list[Cell], tasks: list[_Task], workers: int) -> Iterator[tuple[_Task, Steps]]:
+    """Yield every task's steps; with several workers in any order."""
+    if workers == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, play_task(cells[task[0]], task[1], task[2])
+        return
+    # Forked workers know subjects that a script registered; where there is no fork, only built-in
+    # ones can run in several processes.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    with context.Pool(min(workers, len(tasks)), initializer=_share, initargs=(cells,)) as pool:
+        yield from pool.imap_unordered(_play, tasks)
