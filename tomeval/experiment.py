@@ -54,8 +54,8 @@ class Experiment(BaseModel):
     Raises
     ------
     TomevalError
-        By `tomeval.load_experiment`, `tomeval.make_experiment` and `Experiment.cells`: what is wrong, where, and
-        the near match.
+        By `tomeval.load_experiment`, `tomeval.make_experiment` and `Experiment.cells`: what is
+        wrong, where, and the near match.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
