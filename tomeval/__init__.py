@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tomeval.calibration import expected as expected
     from tomeval.errors import TomevalError as TomevalError
     from tomeval.experiment import Experiment as Experiment
-    from tomeval.experiment_files import make_experiment as make_experiment
     from tomeval.experiment_files import load_experiment as load_experiment
+    from tomeval.experiment_files import make_experiment as make_experiment
     from tomeval.games import MatrixGame as MatrixGame
     from tomeval.games import get_game as get_game
     from tomeval.partner_specs import get_partner as get_partner

@@ -90,6 +90,14 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", help="Override a key of the experiment: key=value. Repeatable."),
 ]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="Measure this model in place of the experiment's: hf:REPO_OR_PATH[@revision] or "
+        "openai:MODEL@BASE_URL.",
+    ),
+]
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 
 
@@ -100,15 +108,34 @@ def run(
         Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
     ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
+    model: ModelOption = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", help="Episodes of a language model at a time.")
+    ] = 32,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
+    ] = None,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend."""
+    from tomeval.models.limits import Budget
     from tomeval.runner import run_experiment
 
-    loaded = _load(experiment, overrides)
+    loaded = _load(experiment, overrides, model)
+    budget = Budget(max_calls, max_tokens) if max_calls or max_tokens else None
     folder = out or Path("runs") / loaded.name
     with _progress_bar() as progress:
-        played = run_experiment(loaded, folder, workers=workers, progress=progress)
+        played = run_experiment(
+            loaded,
+            folder,
+            workers=workers,
+            concurrency=concurrency,
+            budget=budget,
+            progress=progress,
+        )
     print(
         f"{folder}: {played} episodes played, {len(loaded.cells())} cells complete", file=sys.stderr
     )
@@ -117,29 +144,19 @@ def run(
 
 @app.command()
 def plan(
-    experiment: ExperimentFile, overrides: Overrides = None, form: TableFormat = Format.text
+    experiment: ExperimentFile,
+    model: ModelOption = None,
+    overrides: Overrides = None,
+    form: TableFormat = Format.text,
 ) -> None:
-    """Show what an experiment would play, without playing it."""
+    """Show what an experiment would play and ask, without playing or asking it."""
+    from tomeval.planner import plan_rows, plan_totals
     from tomeval.tables import render
 
-    loaded = _load(experiment, overrides)
-    cells = loaded.cells()
-    steps = sum(cell.setup.horizon for cell in cells) * loaded.episodes
-    rows = [
-        {
-            "subject": cell.subject,
-            "game": cell.setup.game.name,
-            "labels": cell.setup.labels.name,
-            "partners": cell.setup.partners.name,
-            "horizon": cell.setup.horizon,
-            "episodes": loaded.episodes,
-            "steps": cell.setup.horizon * loaded.episodes,
-        }
-        for cell in cells
-    ]
+    rows = plan_rows(_load(experiment, overrides, model))
     print(render(rows, form))
     if form is Format.text:
-        print(f"\n{len(cells)} cells, {len(cells) * loaded.episodes} episodes, {steps} steps")
+        print(f"\n{plan_totals(rows)}")
 
 
 @app.command()
@@ -184,7 +201,9 @@ def plot(
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="games, partners, subjects or labels")],
+    what: Annotated[
+        str, typer.Argument(help="games, partners, subjects, labels, strategies or prompts")
+    ],
     form: TableFormat = Format.text,
 ) -> None:
     """List what an experiment can name."""
@@ -194,6 +213,49 @@ def list_(
     if what not in LISTS:
         raise unknown("list", what, LISTS)
     print(render(LISTS[what](), form))
+
+
+@app.command()
+def prompt(
+    strategy: Annotated[str, typer.Argument(help='A strategy, such as "S2A + CoT".')],
+    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "RPS",
+    labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
+    form: Annotated[str, typer.Option("--form", help="act, predict or react")] = "act",
+    number: Annotated[int, typer.Option("--round", help="Which round is asked about.")] = 5,
+    horizon: Horizon = 100,
+    partner: Annotated[str, typer.Option("--partner", help="Who plays along.")] = "tit_for_tat",
+    option_order: Annotated[str, typer.Option("--option-order")] = "fixed",
+    literal_order: Annotated[str, typer.Option("--literal-order")] = "agent_first",
+    prompts: Annotated[str, typer.Option("--prompts", help="Folder of own templates.")] = "",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
+    ] = None,
+) -> None:
+    """Print exactly what a model would read in one round of a made-up play."""
+    from tomeval.prompt_preview import preview
+
+    options = {
+        "option_order": option_order,
+        "literal_order": literal_order,
+        "prompts": prompts,
+    }
+    print(preview(strategy, game, labels, form, number, horizon, partner, options, tokenizer))
+
+
+@app.command()
+def transcript(
+    folder: RunFolder,
+    episode: Annotated[int, typer.Option("--episode", help="Which episode, from 0.")] = 0,
+    cell: Annotated[int, typer.Option("--cell", help="Which cell, from 0.")] = 0,
+) -> None:
+    """Print an episode as a reader wants it: moves, and what was asked and said."""
+    from tomeval.results import Run
+    from tomeval.transcripts import transcript_lines
+
+    with Run(folder) as opened:
+        for line in transcript_lines(opened, cell, episode):
+            print(line)
 
 
 @app.command()
@@ -281,7 +343,7 @@ def export(
         export_run(opened, what, form, out)
 
 
-def _load(experiment: str, overrides: list[str] | None) -> Experiment:
+def _load(experiment: str, overrides: list[str] | None, model: str | None = None) -> Experiment:
     """Load an experiment file, or a shipped experiment by name."""
     from tomeval.experiment_files import load_experiment
     from tomeval.resources import shipped
@@ -290,7 +352,7 @@ def _load(experiment: str, overrides: list[str] | None) -> Experiment:
     if not path.exists() and path.name == experiment:
         shipped_path = shipped("experiments") / f"{experiment.removesuffix('.toml')}.toml"
         path = shipped_path if shipped_path.is_file() else path
-    return load_experiment(path, overrides or [])
+    return load_experiment(path, overrides or [], model)
 
 
 @contextmanager

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +11,13 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tomeval.errors import TomevalError, did_you_mean, unknown
+from tomeval.errors import TomevalError, did_you_mean
 from tomeval.games import MatrixGame, get_game
 from tomeval.partner_specs import get_partner_set
 from tomeval.partners import PartnerSet
 from tomeval.planning import REFERENCES
 from tomeval.play import ON_INVALID, Setup
-from tomeval.subjects import SUBJECTS
+from tomeval.subject_specs import SubjectSpec, expand_subject
 
 MAX_STEPS_PER_EPISODE = 100_000
 
@@ -39,6 +37,8 @@ class Experiment(BaseModel):
         Kinds, or tables with ``kind``, an optional ``name`` and the kind's options.
     partners : list
         Partner sets, as `tomeval.get_partner_set` reads them, or `PartnerSet` objects.
+    model : str, dict or list
+        Language models for subjects that name none; see `tomeval.models.open_model`.
     labels : list of str
         Label sets. Default: each game's first one.
     horizon : int or list of int
@@ -66,6 +66,7 @@ class Experiment(BaseModel):
     partners: list[str | dict[str, Any] | PartnerSet] = Field(
         default=["single_action"], min_length=1
     )
+    model: list[str | dict[str, Any]] = []
     labels: list[str] = []
     horizon: list[int] = [100]
     episodes: int = Field(default=30, ge=1)
@@ -75,7 +76,7 @@ class Experiment(BaseModel):
     _base: Path | None = None
     _where: str = "experiment"
 
-    @field_validator("games", "subjects", "partners", "labels", mode="before")
+    @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
     def _one_is_a_list(cls, value: Any) -> Any:
         return value if isinstance(value, list | tuple) else [value]
@@ -106,22 +107,27 @@ class Experiment(BaseModel):
     def _known_policy(cls, value: list[str]) -> list[str]:
         return _among("policy", value, ON_INVALID)
 
+    @property
+    def base(self) -> Path | None:
+        """Folder that relative paths start from."""
+        return self._base
+
     def cells(self) -> list[Cell]:
         """Expand the grid into cells: subjects within partners within labels within games."""
         found: list[Cell] = []
         subjects = [
             expanded
             for index, spec in enumerate(self.subjects)
-            for expanded in _expand_subject(spec, f"{self._where}: subjects[{index}]")
+            for expanded in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]")
         ]
         shared = (self.horizon, self.seed, self.reference, self.on_invalid)
         for task, subject in itertools.product(self._tasks(), subjects):
             for horizon, seed, reference, on_invalid in itertools.product(*shared):
-                name, kind, options = subject
                 game, labels, partners = task
                 setup = Setup(
-                    kind,
-                    options,
+                    subject.kind,
+                    subject.options,
+                    base=self._base,
                     game=game,
                     labels=game.label_set(labels),
                     partners=partners,
@@ -129,7 +135,7 @@ class Experiment(BaseModel):
                     seed=seed,
                     on_invalid=on_invalid,
                 )
-                found.append(Cell(name, setup, reference))
+                found.append(Cell(subject, setup, reference))
         self._check_options(found)
         keys = [cell.key for cell in found]
         for index, key in enumerate(keys):
@@ -142,7 +148,7 @@ class Experiment(BaseModel):
         seen = set()
         for cell in cells:
             setup = cell.setup
-            key = (cell.subject, setup.game.name, setup.partners.name)
+            key = (cell.subject, cell.spec.model, setup.game.name, setup.partners.name)
             if key not in seen:
                 seen.add(key)
                 with located(f"{self._where}: subject {cell.subject!r}"):
@@ -190,23 +196,28 @@ class Cell:
 
     Attributes
     ----------
-    subject : str
-        The subject's name in tables.
+    spec : SubjectSpec
+        The subject, its model and strategy.
     setup : Setup
         How its episodes go.
     reference : str
         What ΔFunctional is measured from.
     """
 
-    subject: str
+    spec: SubjectSpec
     setup: Setup
     reference: str
+
+    @property
+    def subject(self) -> str:
+        """The subject's name in tables."""
+        return self.spec.name
 
     @property
     def key(self) -> tuple[str, ...]:
         """What tells this cell from the others of its experiment."""
         s = self.setup
-        words = (self.subject, s.game.name, s.labels.name, s.partners.name)
+        words = (self.subject, self.spec.model, s.game.name, s.labels.name, s.partners.name)
         return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
 
     def definition(self) -> dict[str, Any]:
@@ -215,6 +226,9 @@ class Cell:
         return {
             "subject": self.subject,
             "kind": s.kind,
+            "model": self.spec.model,
+            "strategy": self.spec.strategy,
+            "templates": s.templates(),
             "options": s.options,
             "game": {
                 "name": s.game.name,
@@ -276,37 +290,3 @@ class located:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, TomevalError):
             raise TomevalError(f"{self.where}: {error}") from None
-
-
-def _expand_subject(
-    spec: str | dict[str, Any], where: str
-) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return (name, kind, options) for every combination of a subject's options."""
-    entry = dict(spec) if isinstance(spec, dict) else {"kind": spec}
-    if "kind" not in entry:
-        raise TomevalError(f"{where}: missing key 'kind'")
-    kind, name = entry.pop("kind"), entry.pop("name", None)
-    if not isinstance(kind, str) or kind not in SUBJECTS:
-        raise unknown("subject", kind, SUBJECTS, where)
-    options = list(inspect.signature(SUBJECTS[kind].__init__).parameters)[2:]
-    for key in entry:
-        if key not in options:
-            known = ["kind", "name", *options]
-            raise TomevalError(
-                f"{where}: subject {kind!r} has no option {key!r}{did_you_mean(key, known)}; "
-                f"known: {', '.join(known)}"
-            )
-    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    swept = [key for key, value in axes.items() if len(value) != 1]
-    result = []
-    for values in itertools.product(*axes.values()):
-        chosen = dict(zip(axes, values, strict=True))
-        shown = chosen if name is None else {key: chosen[key] for key in swept}
-        inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
-        base = _text(name if name is not None else kind, f"{where}: name")
-        result.append((f"{base}({inside})" if inside else base, kind, chosen))
-    return result
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -14,7 +14,9 @@ from tomeval.experiment import Experiment
 from tomeval.resources import read_toml
 
 
-def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
+def load_experiment(
+    path: str | Path, overrides: Sequence[str] = (), model: str | None = None
+) -> Experiment:
     """Load an experiment file.
 
     Parameters
@@ -23,6 +25,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experime
     overrides : sequence of str
         ``key=value`` with a dotted key, such as ``episodes=10`` or ``subjects.0.p=0.5``; the value
         is TOML, or text where it is not.
+
+    model : str, optional
+        A model for all language-model subjects, in place of those that the file names.
 
     Raises
     ------
@@ -33,6 +38,8 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experime
     data = read_toml(path)
     for override in overrides:
         _override(data, override)
+    if model is not None:
+        _use_model(data, model)
     return make_experiment(data, base=path.parent, where=str(path))
 
 
@@ -66,6 +73,16 @@ def _explain(error: ValidationError, where: str) -> str:
 def _is_type_name(part: str) -> bool:
     """Tell the parts of a pydantic location that name a union's member, not a field."""
     return part in ("str", "dict[str,any]") or part.startswith("is-instance")
+
+
+def _use_model(data: dict[str, Any], model: str) -> None:
+    """Put one model in place of all others."""
+    data["model"] = model
+    subjects = data.get("subjects")
+    for subject in subjects if isinstance(subjects, list) else [subjects]:
+        if isinstance(subject, dict) and "model" in subject:
+            del subject["model"]
+            subject.setdefault("kind", "llm")
 
 
 def _override(data: dict[str, Any], text: str) -> None:

@@ -15,6 +15,9 @@ from tomeval.errors import TomevalError, did_you_mean, unknown
 from tomeval.resources import read_toml
 
 WORDINGS = ("score", "points")
+MAX_PAYOFF = 1e100
+"""Sums over an episode, and their cubes in the bootstrap, must stay finite."""
+
 NEUTRAL = "JFBKMQVXZHLWDGNT"
 NONSENSE = ("Pasta", "Rice", "Bread", "Soup", "Salad", "Cheese", "Honey", "Pepper")
 
@@ -70,13 +73,7 @@ class MatrixGame:
     source: str = ""
 
     def __post_init__(self) -> None:
-        try:
-            payoffs = np.array(self.payoffs, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TomevalError(
-                f"game {self.name!r}: payoffs must be numbers in the shape (n, m, 2); "
-                "every row needs the same number of [own, partner] pairs"
-            ) from None
+        payoffs = _read_payoffs(self.name, self.payoffs)
         if payoffs.ndim != 3 or payoffs.shape[2] != 2 or min(payoffs.shape[:2]) < 2:
             raise TomevalError(
                 f"game {self.name!r}: payoffs have shape {payoffs.shape}, "
@@ -87,6 +84,10 @@ class MatrixGame:
             raise TomevalError(
                 f"game {self.name!r}: payoffs[{a}][{b}][{who}] is {payoffs[a, b, who]}, "
                 "payoffs must be finite"
+            )
+        if np.abs(payoffs).max() > MAX_PAYOFF:
+            raise TomevalError(
+                f"game {self.name!r}: payoffs must not exceed {MAX_PAYOFF:g} in size"
             )
         payoffs.setflags(write=False)
         object.__setattr__(self, "payoffs", payoffs)
@@ -133,6 +134,27 @@ class MatrixGame:
         digest = hashlib.sha256(repr(self.payoffs.tolist()).encode())
         digest.update(repr((self.wording, [(k, v) for k, v in self.labels.items()])).encode())
         return digest.hexdigest()
+
+
+def _read_payoffs(game: str, payoffs: Any) -> NDArray[np.float64]:
+    """Return payoffs as a new array; numpy alone would also read text and truth values."""
+    try:
+        raw = np.array(payoffs)
+        if raw.dtype.kind in "iuf" and not _holds_bool(payoffs):
+            return raw.astype(np.float64)
+    except ValueError:
+        pass
+    raise TomevalError(
+        f"game {game!r}: payoffs must be numbers in the shape (n, m, 2); "
+        "every row needs the same number of [own, partner] pairs"
+    )
+
+
+def _holds_bool(value: Any) -> bool:
+    """Tell whether nested lists hold a truth value, which numpy reads as 0 or 1."""
+    if isinstance(value, list | tuple):
+        return any(_holds_bool(item) for item in value)
+    return isinstance(value, bool | np.bool_)
 
 
 def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:

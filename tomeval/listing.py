@@ -13,6 +13,8 @@ from tomeval.partner_files import partner_file, partner_names
 from tomeval.partner_specs import SETS, get_partner_set
 from tomeval.planning import bounds, relevance
 from tomeval.resources import read_toml
+from tomeval.strategies import NAMED
+from tomeval.strategies.templates import Prompts
 from tomeval.subjects import SUBJECTS
 
 Rows = list[dict[str, Any]]
@@ -89,6 +91,54 @@ def labels() -> Rows:
     ]
 
 
+def strategies() -> Rows:
+    """Return the sixteen named strategies; every other combination is legal too."""
+    sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
+    sees |= {"-payoffs": "rules, history", "s2a": "its own summary of rules and history"}
+    return [
+        {
+            "strategy": strategy.name,
+            "calls per step": strategy.calls_per_step,
+            "literal probe": strategy.probes_per_step,
+            "sees": sees[strategy.context] + _SEES.get(strategy.advice, ""),
+            "answer": _ANSWERS[strategy.answer],
+        }
+        for strategy in NAMED
+    ]
+
+
+_SEES = {
+    "social_qa": ", its own generated prediction",
+    "social_lm": ", its own scored prediction",
+    "oracle": ", the partner's true action",
+    "oracle_max": ", the partner's true action and to maximise against it",
+    "reflexion_1": ", its last lesson",
+    "reflexion_2": ", its last 2 lessons",
+    "reflexion_3": ", its last 3 lessons",
+    "plans_insights": ", its last plans and insights",
+}
+_ANSWERS = {
+    "lm": "scored labels",
+    "qa": "a marked line",
+    "cot": "reasoning, then a marked line",
+    "cot_3_shot": "reasoning after three examples, then a marked line",
+}
+
+
+def prompts() -> Rows:
+    """Return the shipped prompt templates."""
+    shipped = Prompts()
+    return [
+        {
+            "prompt": name,
+            "version": shipped.get(name).version,
+            "title": shipped.get(name).title,
+            "source": shipped.get(name).source,
+        }
+        for name in shipped.names()
+    ]
+
+
 def bounds_rows(game: str, partner_set: str, horizon: int, reference: str) -> tuple[Rows, float]:
     """Return the bounds of a cell, per partner and for the whole set, and its relevance."""
     if horizon < 1:
@@ -111,5 +161,7 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "partners": partners,
     "subjects": subjects,
     "labels": labels,
+    "strategies": strategies,
+    "prompts": prompts,
 }
 """What ``tomeval list`` can list."""

@@ -49,6 +49,11 @@ class Played:
         Predicted partner actions, or None where none were asked for.
     own_reward : ndarray, shape (N,)
         The subject's recorded rewards.
+    reactions : ndarray of int, shape (N, n), or None
+        Per own action the partner's next action as the subject states it; -1 where it was not asked
+        (always in the last step) or gave no valid answer. None where no step was asked.
+    partner_state : ndarray of int, shape (N,), or None
+        Needed with `reactions`.
     """
 
     game: MatrixGame
@@ -59,6 +64,8 @@ class Played:
     partner: IntArray
     predicted: IntArray | None
     own_reward: FloatArray
+    reactions: IntArray | None = None
+    partner_state: IntArray | None = None
 
     @property
     def episodes(self) -> int:

@@ -62,6 +62,7 @@ def build_partner(
     for key in data:
         if key not in known:
             raise TomevalError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
+    _check_keys(where, data)
     if ("rule" in data) == ("states" in data):
         raise TomevalError(f"{where}: needs either 'states' (a table) or 'rule' (a compact form)")
     _check_fits(where, data, game)
@@ -85,6 +86,18 @@ def build_partner(
         title=data.get("title", name),
         source=data.get("source", ""),
     )
+
+
+def _check_keys(where: str, data: dict[str, Any]) -> None:
+    """Raise unless the common keys hold what they should."""
+    for key in ("title", "source"):
+        if not isinstance(data.get(key, ""), str):
+            raise TomevalError(f"{where}: {key} must be text, is {data[key]!r}")
+    games, actions = data.get("games", []), data.get("actions", [2, 2])
+    if not isinstance(games, list) or not all(isinstance(name, str) for name in games):
+        raise TomevalError(f"{where}: games must be a list of names, is {games!r}")
+    if not isinstance(actions, list) or len(actions) != 2:
+        raise TomevalError(f"{where}: actions must be two numbers [own, partner], is {actions!r}")
 
 
 def _check_fits(where: str, data: dict[str, Any], game: MatrixGame) -> None:
@@ -171,7 +184,8 @@ def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
             raise TomevalError(f"{here} must be a table with 'play' and 'next'")
         for key in row:
             if key not in ("play", "next"):
-                raise TomevalError(f"{here}: unknown key {key!r}{did_you_mean(key, row)}")
+                near = did_you_mean(key, ("play", "next"))
+                raise TomevalError(f"{here}: unknown key {key!r}{near}")
         for key in ("play", "next"):
             if key not in row:
                 raise TomevalError(f"{here}: incomplete, {key!r} is missing")
@@ -204,10 +218,10 @@ def _next(where: str, value: Any, states: list[str], game: MatrixGame) -> NDArra
 
 def _expand(where: str, rule: Any, game: MatrixGame) -> _Table:
     """Expand a compact rule for `game`; states that no play reaches are dropped."""
-    if not isinstance(rule, dict) or rule.get("kind") not in _RULES:
-        kind = rule.get("kind") if isinstance(rule, dict) else rule
+    kind = rule.get("kind") if isinstance(rule, dict) else rule
+    if not isinstance(rule, dict) or not isinstance(kind, str) or kind not in _RULES:
         raise unknown("rule", kind, _RULES, f"{where}: rule.kind")
-    expand, keys = _RULES[rule["kind"]]
+    expand, keys = _RULES[kind]
     for key in rule:
         if key not in ("kind", *keys):
             raise TomevalError(f"{where}: rule: unknown key {key!r}{did_you_mean(key, keys)}")
@@ -268,7 +282,10 @@ def _react(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:
     to play, instead of what is meant, one of the other actions (each equally likely).
     """
     kinds = ("copy", "best_response")
-    response = rule.get("response_in", {}).get(game.name, rule.get("response", "copy"))
+    by_game = rule.get("response_in", {})
+    if not isinstance(by_game, dict):
+        raise TomevalError(f"{where}: response_in must be a table of games, is {by_game!r}")
+    response = by_game.get(game.name, rule.get("response", "copy"))
     if response not in kinds:
         raise unknown("response", response, kinds, where)
     if response == "copy" and game.n != game.m:

@@ -104,8 +104,19 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
     )
     if not numeric:
         raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
+    name = spec.get("name", " + ".join(specs))
+    if not isinstance(name, str):
+        raise TomevalError(f"partner set: name must be text, is {name!r}")
     partners = tuple(get_partner(s, game, base) for s in specs)
-    return PartnerSet(spec.get("name", " + ".join(specs)), partners, tuple(map(float, weights)))
+    return PartnerSet(name, partners, tuple(map(_weight, weights)))
+
+
+def _weight(value: int | float) -> float:
+    """Return a weight as a float; a whole number too large for one is not a weight."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _split(text: str, mark: str) -> list[str]:

@@ -14,6 +14,8 @@ from tomeval.responses import misjudgement_cost
 from tomeval.stationary import stationary_reward
 
 REFERENCES = ("horizon", "stationary")
+MAX_DENSE_STATES = 4_000
+"""Partner states up to which the long-run optimum is solved; memory grows with their square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], N
     _check_sizes(game, partner)
     rewards = partner.emissions @ game.own.T
     size = len(partner.emissions)
+    if size > MAX_DENSE_STATES:
+        raise TomevalError(
+            f"partner {partner.name!r} has {size} states; the stationary optimum can be solved "
+            f"for at most {MAX_DENSE_STATES}"
+        )
     transitions = np.zeros((size, game.n, size))
     s, a = np.ogrid[:size, : game.n]
     for b in range(game.m):
@@ -97,25 +104,29 @@ def worst_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
 def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) -> Plan:
     """Maximise ``sign`` times the expected sum of rewards."""
     _check_horizon(horizon)
-    rewards, transitions = dynamics(game, partner)
+    _check_sizes(game, partner)
+    rewards = partner.emissions @ game.own.T
+    chance, following = partner.emissions[:, None, :], partner.next_state  # both (S, n or 1, m)
     size, n = rewards.shape
     values = np.zeros((horizon + 1, size))
     policy = np.zeros((horizon, size), dtype=np.int64)
     optimal = np.zeros((horizon, size, n), dtype=bool)
-    scale = 1e-9 * max(1.0, float(np.abs(game.own).max()))
+    scale = 1e-9 * float(np.abs(game.own).max())
     for t in range(horizon - 1, -1, -1):
-        q = rewards + transitions @ values[t + 1]
+        q = rewards + (chance * values[t + 1][following]).sum(axis=2)
         top = (sign * q).max(axis=1)
         # Sums of up to T payoffs are rounded: ties are within a scaled tolerance.
         optimal[t] = sign * q >= top[:, None] - scale * (horizon - t)
         policy[t] = optimal[t].argmax(axis=1)
         values[t] = sign * top
-    state = np.eye(size)[partner.start]
+    state: NDArray[np.float64] = np.zeros(size)
+    state[partner.start] = 1.0
     per_step = np.empty(horizon)
     rows = np.arange(size)
     for t in range(horizon):
         per_step[t] = state @ rewards[rows, policy[t]]
-        state = state @ transitions[rows, policy[t]]
+        mass = state[:, None] * partner.emissions
+        state = np.bincount(following[rows, policy[t]].ravel(), mass.ravel(), size)
     return Plan(float(values[0, partner.start]), values, policy, optimal, per_step)
 
 

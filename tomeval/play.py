@@ -7,19 +7,23 @@ import json
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.errors import TomevalError
 from tomeval.games import Labels, MatrixGame
+from tomeval.models.base import Model
 from tomeval.observation import Joint, Observation, Past
 from tomeval.partners import Partner, PartnerSet
 from tomeval.steps import COMPLETE, NONE, OUTCOMES, VOID, Steps
 from tomeval.streams import Stream
-from tomeval.subjects import SUBJECTS
+from tomeval.subjects import SUBJECTS, LLMSubject
 from tomeval.subjects.base import Answer, Decision, Door, Invalid, Seat, Subject
+
+_Result = TypeVar("_Result")
 
 ON_INVALID = ("void", "random", "stop")
 _NOT_ASKED = OUTCOMES.index("not_asked")
@@ -42,6 +46,8 @@ class Setup:
     seed : int
         The run's seed. Which partner an episode draws and how it moves depend on seed, game,
         partner set and episode alone, so every subject meets the same partners.
+    base : Path, optional
+        Folder that relative paths among the options start from.
     on_invalid : {"void", "random", "stop"}
         What an invalid answer does: end the episode and leave it out of all metrics; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
@@ -56,6 +62,7 @@ class Setup:
     horizon: int = field(kw_only=True)
     seed: int = field(kw_only=True)
     on_invalid: str = field(kw_only=True, default="void")
+    base: Path | None = field(kw_only=True, default=None)
 
     def stream(self, seat: str) -> Stream:
         """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
@@ -70,11 +77,24 @@ class Setup:
         """Cumulative weights of the partners."""
         return self.partners.cumulative()
 
-    def seat_subject(self, partner: Partner, rng: np.random.Generator) -> tuple[Subject, Door]:
+    def seat_subject(
+        self,
+        partner: Partner,
+        rng: np.random.Generator,
+        model: Model | None = None,
+        name: str = "",
+    ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
         door = Door(partner)
-        seat = Seat(self.game, self.labels, self.horizon, rng, door)
+        seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
+
+    def templates(self) -> str:
+        """Return the hash of the prompt templates the subject uses; empty where it uses none."""
+        subject = SUBJECTS[self.kind]
+        if not issubclass(subject, LLMSubject):
+            return ""
+        return subject.load_templates(self.options.get("prompts", ""), self.base).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
@@ -94,18 +114,18 @@ def play_episode(setup: Setup, episode: int) -> Steps:
     return run_now(play_episode_async(setup, episode))
 
 
-def run_now(coroutine: Coroutine[Any, Any, Steps]) -> Steps:
+def run_now(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     """Run a coroutine that never has to wait."""
     try:
         coroutine.send(None)
     except StopIteration as done:
-        result: Steps = done.value
+        result: _Result = done.value
         return result
     coroutine.close()
     raise TomevalError("this subject waits for something: play it with play_episode_async")
 
 
-async def play_episode_async(setup: Setup, episode: int) -> Steps:
+async def play_episode_async(setup: Setup, episode: int, model: Model | None = None) -> Steps:
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
@@ -117,7 +137,8 @@ async def play_episode_async(setup: Setup, episode: int) -> Steps:
     rng = setup.stream("subject").episode(episode, None if draws is None else draws * setup.horizon)
     moves = setup.stream("partner").episode(episode, setup.horizon)
     fallback = setup.stream("fallback").episode(episode)
-    subject, door = setup.seat_subject(partner, rng)
+    name = f"{setup.stream('subject').key:032x}-{episode}"
+    subject, door = setup.seat_subject(partner, rng, model, name)
     cumulative = partner.cumulative()
     record = _Record(episode, which)
     played: list[Joint] = []
@@ -140,21 +161,30 @@ async def play_episode_async(setup: Setup, episode: int) -> Steps:
             predicted = _settle(
                 setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
             )
+        reactions = None
+        if predicted is not None:
+            reactions = await _wait(subject.react(observation))
         record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
+        if reactions is not None:
+            record.add_reactions(step, reactions)
         if own is None or predicted is None:
             return record.steps(VOID)
         rewards = setup.game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
         played.append(joint)
-        subject.observe(joint)
+        await _wait(subject.observe(joint))
         state = int(partner.next_state[state, own, theirs])
     return record.steps(COMPLETE)
 
 
+async def _wait(value: Any) -> Any:
+    """Wait for a value where it is a coroutine."""
+    return await value if inspect.isawaitable(value) else value
+
+
 async def _resolve(answer: Any) -> Answer:
     """Wait for an answer where it is a coroutine, and check its type."""
-    if inspect.isawaitable(answer):
-        answer = await answer
+    answer = await _wait(answer)
     if not isinstance(answer, Decision | Invalid):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
     return answer
@@ -185,6 +215,7 @@ class _Record:
         self.episode, self.partner = episode, partner
         self.rows: list[tuple[int, ...]] = []
         self.book: dict[tuple[float, ...], int] = {}
+        self.details: dict[tuple[int, int], dict[str, Any]] = {}
         self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
 
     def add(
@@ -207,9 +238,24 @@ class _Record:
                 outcome = OUTCOMES.index(answer.reason)
             row += [NONE if action is None else action, code, outcome]
             row.append(0 if answer is None else answer.attempts)
-            for call in () if answer is None else answer.calls:
-                self.calls.append((self.episode, step, form, call))
+            if isinstance(answer, Decision) and answer.details is not None:
+                self.details.setdefault((0, step - 1), {})[form] = answer.details
+            if answer is not None:
+                self._log(step, form, answer)
         self.rows.append((*row, int(told)))
+
+    def add_reactions(self, step: int, answers: tuple[Answer, ...]) -> None:
+        """Add the answers of the conditional probe to a step."""
+        stated = [a.action if isinstance(a, Decision) else NONE for a in answers]
+        self.details.setdefault((0, step - 1), {})["reactions"] = stated
+        for answer in answers:
+            self._log(step, "react", answer)
+
+    def _log(self, step: int, form: str, answer: Answer) -> None:
+        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
+        for call in answer.calls:
+            place = (call.get("step", step), call.get("purpose", form))
+            self.calls.append((self.episode, *place, call))
 
     def steps(self, status: str) -> Steps:
         """Return the episode as arrays."""
@@ -231,5 +277,6 @@ class _Record:
             act_attempts=act_n,
             predict_attempts=pred_n,
             told=told.astype(bool),
+            details=self.details,
             calls=self.calls,
         )

@@ -45,12 +45,17 @@ CREATE TABLE steps (
     own_probs TEXT, predicted_probs TEXT,
     act_outcome TEXT NOT NULL, predict_outcome TEXT NOT NULL,
     act_attempts INTEGER NOT NULL, predict_attempts INTEGER NOT NULL, told INTEGER NOT NULL,
+    act_details TEXT, predict_details TEXT, reactions TEXT,
     PRIMARY KEY (cell, episode, step)
 ) WITHOUT ROWID;
 CREATE TABLE calls (
     cell INTEGER NOT NULL, episode INTEGER NOT NULL, call INTEGER NOT NULL,
     step INTEGER NOT NULL, form TEXT NOT NULL, record TEXT NOT NULL,
     PRIMARY KEY (cell, episode, call)
+) WITHOUT ROWID;
+CREATE TABLE answered (
+    cell INTEGER NOT NULL, episode INTEGER NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL,
+    PRIMARY KEY (cell, episode, request)
 ) WITHOUT ROWID;
 CREATE VIEW step_records AS
 SELECT c.subject, c.model, c.revision, c.strategy, c.game, c.labels, c.partners, c.horizon, c.seed,
@@ -66,7 +71,13 @@ SELECT c.subject, c.model, c.revision, c.strategy, c.game, c.labels, c.partners,
        json_extract(c.definition, '$.labels.partner[' || s.predicted_action || ']')
            AS predicted_label,
        s.own_probs, s.predicted_probs, s.act_outcome, s.predict_outcome,
-       s.act_attempts, s.predict_attempts, s.told
+       s.act_attempts, s.predict_attempts, s.told,
+       json_extract(s.act_details, '$.method') AS act_method,
+       json_extract(s.act_details, '$.mass') AS act_mass,
+       json_extract(s.predict_details, '$.method') AS predict_method,
+       json_extract(s.predict_details, '$.mass') AS predict_mass,
+       json_extract(s.act_details, '$.own_order') AS own_order,
+       json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 """
 
@@ -196,10 +207,44 @@ class Store:
                         (cell, episode, partner, steps.status, length),
                     )
                     part = rows[index * length : (index + 1) * length]
-                    self._db.executemany(f"INSERT INTO steps VALUES ({','.join('?' * 16)})", part)
+                    self._db.executemany(f"INSERT INTO steps VALUES ({','.join('?' * 19)})", part)
                     self._db.executemany(
                         "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)", calls.get(episode, [])
                     )
+                    self._db.execute(
+                        "DELETE FROM answered WHERE cell = ? AND episode = ?", (cell, episode)
+                    )
+
+    def set_revision(self, cells: list[int], revision: str) -> None:
+        """Note which revision of its model cells are played with; another one later is refused."""
+        with self._reporting(), self._transaction():
+            for cell in cells:
+                row = self._db.execute(
+                    "SELECT revision, subject, model FROM cells WHERE cell = ?", (cell,)
+                ).fetchone()
+                if row[0] not in ("", revision):
+                    raise TomevalError(
+                        f"{self.path}: {row[1]} was played with {row[2]} at revision {row[0]}, the "
+                        f"model now is {revision or 'of unknown revision'}; use another folder"
+                    )
+                self._db.execute("UPDATE cells SET revision = ? WHERE cell = ?", (revision, cell))
+
+    def keep_reply(self, cell: int, episode: int, request: str, reply: str) -> None:
+        """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        with self._reporting():
+            self._db.execute(
+                "INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?)",
+                (cell, episode, request, reply),
+            )
+
+    def kept_replies(self, cell: int, episode: int) -> dict[str, str]:
+        """Return the replies kept of an unfinished episode, by request."""
+        return dict(
+            self.query(
+                "SELECT request, reply FROM answered WHERE cell = ? AND episode = ?",
+                (cell, episode),
+            )
+        )
 
     def finished(self) -> dict[int, set[int]]:
         """Return the episodes on disk, void ones included, by cell."""
@@ -250,7 +295,8 @@ class Store:
             )
             flat = np.fromiter(chain.from_iterable(cursor), np.float64, 4 * int(lengths.sum()))
         table = flat.reshape(-1, 4)
-        return {
+        extra = self._reactions(cell) if self.has_reactions() else {}
+        return extra | {
             "which": np.array([row[0] for row in episodes], dtype=np.int64),
             "lengths": lengths,
             "own": table[:, 0].astype(np.int64),
@@ -258,6 +304,39 @@ class Store:
             "predicted": table[:, 2].astype(np.int64),
             "own_reward": table[:, 3].copy(),
         }
+
+    def _reactions(self, cell: int) -> dict[str, Any]:
+        """Return the conditional probe's answers and the partner's states, where it was asked."""
+        rows = self.query(
+            "SELECT reactions, partner_state FROM steps JOIN episodes USING (cell, episode) "
+            "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
+            (cell, COMPLETE),
+        )
+        stated = [json.loads(row[0]) if row[0] else None for row in rows]
+        size = next((len(row) for row in stated if row is not None), 0)
+        if size == 0:
+            return {}
+        table = [row if row is not None else [NONE] * size for row in stated]
+        return {
+            "reactions": np.array(table, dtype=np.int64),
+            "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
+        }
+
+    def has_reactions(self) -> bool:
+        """Tell whether any step of the run was asked the conditional probe."""
+        return bool(self.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
+
+    def usage(self) -> dict[int, dict[str, int]]:
+        """Return per cell the model calls and the tokens they took, of finished episodes."""
+        fields = ("prompt", "completion", "cached")
+        sums = ", ".join(
+            f"SUM(COALESCE(json_extract(record, '$.reply.usage.{f}'), "
+            f"json_extract(record, '$.scores.usage.{f}'), 0))"
+            for f in fields
+        )
+        rows = self.query(f"SELECT cell, COUNT(*), {sums} FROM calls GROUP BY cell")
+        names = ("calls", *(f"{f}_tokens" for f in fields))
+        return {row[0]: dict(zip(names, row[1:], strict=True)) for row in rows}
 
     def invalid_rates(self) -> dict[int, float]:
         """Return per cell the share of answers, voided episodes included, that were invalid."""
@@ -316,6 +395,18 @@ def _rows(cell: int, steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> li
             steps.act_attempts.ravel().tolist(),
             steps.predict_attempts.ravel().tolist(),
             steps.told.ravel().astype(int).tolist(),
+            *_details(steps),
             strict=True,
         )
     )
+
+
+def _details(steps: Steps) -> list[list[str | None]]:
+    """Return the columns of facts about answers: act, predict, reactions."""
+    count, length = steps.own_action.shape
+    columns: list[list[str | None]] = [[None] * (count * length) for _ in range(3)]
+    for (row, index), entry in steps.details.items():
+        for column, key in zip(columns, ("act", "predict", "reactions"), strict=True):
+            if key in entry:
+                column[row * length + index] = json.dumps(entry[key])
+    return columns

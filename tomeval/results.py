@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.conditional import CONDITIONAL_METRICS, conditional_metrics
 from tomeval.games import Labels, MatrixGame
-from tomeval.metrics import METRICS, FloatArray, Played, curves, episode_metrics
+from tomeval.metrics import (
+    METRICS,
+    FloatArray,
+    Played,
+    curves,
+    episode_metrics,
+)
 from tomeval.partners import Partner
 from tomeval.records import Store
 from tomeval.statistics import RESAMPLES, Estimate, estimate
@@ -93,11 +100,12 @@ class Run:
             those of voided episodes included. ``reference``, ``seed`` and ``on_invalid`` come last.
         """
         invalid = self.store.invalid_rates()
+        names = METRICS + CONDITIONAL_METRICS if self.store.has_reactions() else METRICS
         result = []
         for cell in self.cells:
             row = cell.labels_of_row()
             values = cell.metrics(reference)
-            table = np.stack([values[name] for name in METRICS], axis=1)
+            table = np.stack([values[name] for name in names], axis=1)
             row["episodes"] = len(table)
             row["invalid_rate"] = invalid.get(cell.number, float("nan"))
             found = estimate(
@@ -107,7 +115,7 @@ class Run:
                 rng=np.random.default_rng(cell.bootstrap_seed()),
                 resamples=resamples,
             )
-            row.update(estimate_columns(found, interval))
+            row.update(estimate_columns(found, interval, names))
             row["reference"] = reference or cell.reference
             row.update({key: cell.definition[key] for key in ("seed", "on_invalid")})
             result.append(row)
@@ -120,7 +128,9 @@ class Run:
         return pandas.DataFrame(self.rows(interval, reference))
 
     def status(self) -> list[dict[str, Any]]:
-        """Return per cell how many episodes are complete and void."""
+        """Return per cell the episodes that are complete and void, and what model calls took."""
+        usage = self.store.usage()
+        columns = next(iter(usage.values()), {})
         counts: dict[tuple[int, str], int] = {
             (cell, status): count
             for cell, status, count in self.store.query(
@@ -132,15 +142,18 @@ class Run:
                 **{k: v for k, v in cell.labels_of_row().items() if k in CELL_COLUMNS[:7]},
                 "complete": counts.get((cell.number, COMPLETE), 0),
                 "void": counts.get((cell.number, "void"), 0),
+                **(usage.get(cell.number, dict.fromkeys(columns, 0)) if usage else {}),
             }
             for cell in self.cells
         ]
 
 
-def estimate_columns(found: Estimate, interval: str) -> dict[str, float]:
+def estimate_columns(
+    found: Estimate, interval: str, names: Sequence[str] = METRICS
+) -> dict[str, float]:
     """Return the metric columns of one table row."""
     row: dict[str, float] = {}
-    for index, name in enumerate(METRICS):
+    for index, name in enumerate(names):
         row[name] = float(found.mean[index])
         row[f"{name}_ci95"] = float(found.half[index])
         if interval == "bca":
@@ -212,7 +225,8 @@ class RunCell:
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every metric per complete episode, shape (E,)."""
-        return episode_metrics(self.played, reference or self.reference)
+        played = self.played
+        return episode_metrics(played, reference or self.reference) | conditional_metrics(played)
 
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every metric by episode and step, shape (E, T)."""

@@ -19,9 +19,13 @@ import filelock
 from tomeval.batch import BATCH_KINDS, simulate
 from tomeval.errors import TomevalError
 from tomeval.experiment import Cell, Experiment
+from tomeval.models import open_model
+from tomeval.models.limits import Budget
 from tomeval.play import play_episode
 from tomeval.records import STORE, Store
 from tomeval.steps import Steps
+from tomeval.strategies import parse_strategy
+from tomeval.subject_specs import LLM
 
 STEPS_PER_CHUNK = 100_000
 """How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
@@ -35,6 +39,8 @@ def run_experiment(
     folder: Path,
     *,
     workers: int = 1,
+    concurrency: int = 32,
+    budget: Budget | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
@@ -46,7 +52,11 @@ def run_experiment(
         The run folder; made when missing. A run of the same experiment is resumed, or extended
         where `episodes` has grown; rows on disk are never changed.
     workers : int
-        Processes. The rows do not depend on it.
+        Processes for subjects that need no model. The rows do not depend on it.
+    concurrency : int
+        Episodes of a language model that are played at a time.
+    budget : Budget, optional
+        Caps on the calls and tokens of served models.
     progress : callable, optional
         Called with (steps done, steps in all) after each batch.
 
@@ -57,6 +67,8 @@ def run_experiment(
     """
     if workers < 1:
         raise TomevalError(f"workers must be at least 1, is {workers}")
+    if concurrency < 1:
+        raise TomevalError(f"concurrency must be at least 1, is {concurrency}")
     cells = experiment.cells()
     identity = json.loads(json.dumps(experiment.identity()))
     _make_folder(folder)
@@ -66,7 +78,10 @@ def run_experiment(
             store = _open(folder, experiment, identity)
             try:
                 _add_session(folder)
-                return _fill(store, cells, experiment.episodes, workers, progress)
+                filler = _Filler(store, cells, experiment.episodes, progress)
+                filler.play_in_processes(workers)
+                filler.play_with_models(concurrency, budget, experiment.base)
+                return filler.played
             finally:
                 store.close()
     except filelock.Timeout:
@@ -166,26 +181,54 @@ def _commit(folder: Path) -> str | None:
     return done.stdout.strip() or None
 
 
-def _fill(
-    store: Store, cells: list[Cell], episodes: int, workers: int, progress: Progress | None
-) -> int:
-    """Play all missing episodes."""
-    done = store.finished()
-    tasks = list(_tasks(cells, episodes, done))
-    total = sum(cell.setup.horizon * episodes for cell in cells)
-    missing = sum(count * cells[number].setup.horizon for number, _, count in tasks)
-    ready = total - missing
-    if progress:
-        progress(ready, total)
-    played = 0
-    for (number, _, count), steps in _play_all(cells, tasks, workers):
-        setup = cells[number].setup
-        store.add(number, steps, steps.rewards(setup.game))
-        played += count
-        ready += count * setup.horizon
-        if progress:
-            progress(ready, total)
-    return played
+class _Filler:
+    """Plays all episodes that the store lacks."""
+
+    def __init__(
+        self, store: Store, cells: list[Cell], episodes: int, progress: Progress | None
+    ) -> None:
+        self.store, self.cells, self.progress = store, cells, progress
+        self.tasks = list(_tasks(cells, episodes, store.finished()))
+        self.total = sum(cell.setup.horizon * episodes for cell in cells)
+        missing = sum(count * cells[number].setup.horizon for number, _, count in self.tasks)
+        self.ready = self.total - missing
+        self.played = 0
+        self._report()
+
+    def play_in_processes(self, workers: int) -> None:
+        """Play what needs no model."""
+        tasks = [task for task in self.tasks if self.cells[task[0]].setup.kind != LLM]
+        for (number, _, _), steps in _play_all(self.cells, tasks, workers):
+            self.done(number, steps)
+
+    def play_with_models(self, concurrency: int, budget: Budget | None, base: Path | None) -> None:
+        """Play language models, one after another: only one is in memory at a time."""
+        by_model: dict[str, list[tuple[int, int]]] = {}
+        for number, first, _ in self.tasks:
+            setup = self.cells[number].setup
+            if setup.kind == LLM:
+                spec = json.dumps(setup.options["model"], sort_keys=True)
+                by_model.setdefault(spec, []).append((number, first))
+        for spec, jobs in by_model.items():
+            from tomeval.engine import play_with_model
+
+            setups = [self.cells[number].setup for number, _ in jobs]
+            scores = any(parse_strategy(s.options.get("strategy", "QA")).scores for s in setups)
+            model = open_model(json.loads(spec), base=base, budget=budget, scores=scores)
+            play_with_model(model, self.cells, jobs, self.store, concurrency, self.done)
+            del model
+
+    def done(self, number: int, steps: Steps) -> None:
+        """Store finished episodes."""
+        setup = self.cells[number].setup
+        self.store.add(number, steps, steps.rewards(setup.game))
+        self.played += len(steps.episodes)
+        self.ready += len(steps.episodes) * setup.horizon
+        self._report()
+
+    def _report(self) -> None:
+        if self.progress:
+            self.progress(self.ready, self.total)
 
 
 def _tasks(cells: list[Cell], episodes: int, done: dict[int, set[int]]) -> Iterator[_Task]:

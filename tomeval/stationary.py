@@ -32,7 +32,7 @@ def stationary_reward(rewards: _Array, transitions: _Array, start: int) -> float
     changed only where another is better by more than rounding, so the iteration ends.
     """
     states = np.arange(len(rewards))
-    tolerance = 1e-9 * max(1.0, float(np.abs(rewards).max()))
+    tolerance = 1e-9 * float(np.abs(rewards).max())
     policy = rewards.argmax(axis=1)
     while True:
         gain, bias = _evaluate(rewards[states, policy], transitions[states, policy])

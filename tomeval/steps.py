@@ -45,8 +45,12 @@ class Steps:
         How often the subject was asked.
     told : ndarray of bool
         Whether the subject learned in this step what the observation does not show.
+    details : dict
+        For some (row of the arrays, step index): a dict with any of ``act``, ``predict`` (facts
+        about that answer) and ``reactions`` (per own action the partner's next action as stated, -1
+        where the answer was invalid).
     calls : list of tuple
-        (episode, step, form, call) of every model call; `form` is "act" or "predict".
+        (episode, step, form, call) of every model call; `form` is what it was for.
     """
 
     episodes: IntArray
@@ -64,6 +68,7 @@ class Steps:
     act_attempts: IntArray
     predict_attempts: IntArray
     told: NDArray[np.bool_]
+    details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 
     def rewards(self, game: MatrixGame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -25,6 +25,8 @@ HEADINGS = {
     "foresight_gap_per_step": "foresight",
     "self_consistency_percent": "self-consistent %",
     "reward_per_step": "reward/step",
+    "delta_tom_planned_per_step": "ΔToM/T (planned)",
+    "reaction_accuracy_percent": "reactions right %",
 }
 """What people read in place of a column's name."""
 
@@ -96,6 +98,8 @@ def _plain(value: Any) -> Any:
 def _columns(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
     """Return what all rows share, as words, and the columns that are left."""
     drop = {name for name in rows[0] if name.endswith(("_ci95", "_ci95_low", "_ci95_high"))}
+    if all(row.get("subject") == row.get("strategy") for row in rows):
+        drop.add("strategy")  # a language model's subject is named by its strategy
     shared = []
     if len(rows) > 1 and drop:
         for name in rows[0]:

@@ -57,7 +57,8 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     state = table.start[which]
     shape = (horizon, count)
     small = np.int16
-    states, own_action, partner_action, predicted = (np.empty(shape, small) for _ in range(4))
+    own_action, partner_action, predicted = (np.empty(shape, small) for _ in range(3))
+    states = np.empty(shape, np.int32)  # a partner may have more states than fit into 16 bits
     own_probs, predicted_probs = (np.empty(shape, np.int64) for _ in range(2))
     for t in range(horizon):
         theirs = table.act(state, None if noise is None else noise[t, 0])

@@ -212,10 +212,10 @@ class Model(ABC):
         """Return the prompt's length in tokens, or None where no tokenizer is at hand."""
         return None
 
-    async def start(self) -> None:
+    async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027
         """Release what `start` took."""
 
 

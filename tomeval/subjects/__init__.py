@@ -10,6 +10,7 @@ from tomeval.subjects.base import (
     Seat,
     Subject,
 )
+from tomeval.subjects.llm import LLMSubject
 from tomeval.subjects.simulated import (
     BestResponseOracle,
     EquilibriumPlayer,
@@ -25,6 +26,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "equilibrium": EquilibriumPlayer,
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
+    "llm": LLMSubject,
 }
 """Every kind of subject an experiment can name. Add your own class under a new name."""
 
@@ -39,6 +41,7 @@ __all__ = [
     "EquilibriumPlayer",
     "FictitiousPlay",
     "Invalid",
+    "LLMSubject",
     "RMax",
     "Seat",
     "SimulatedSubject",

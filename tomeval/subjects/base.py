@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.errors import TomevalError
 from tomeval.games import Labels, MatrixGame
+from tomeval.models.base import Model
 from tomeval.observation import Joint, Observation
 from tomeval.partners import Partner
 
@@ -33,12 +35,15 @@ class Decision:
         How often the subject was asked until it gave this answer.
     calls : tuple of dict
         What was sent to and received from a model, one JSON-ready dict per call, for the call log.
+    details : dict or None
+        JSON-ready facts for the step's row: the route of scored labels, their mass, option order.
     """
 
     action: int
     probs: tuple[float, ...] | None = None
     attempts: int = 1
     calls: tuple[dict[str, Any], ...] = ()
+    details: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,12 @@ class Seat:
         The subject's own generator; the only source of chance it may use.
     door : Door
         See `Door`.
+    model : Model or None
+        The language model, for subjects that are one.
+    name : str
+        Unique to the episode and cell within a seed: seeds of single requests derive from it.
+    base : Path or None
+        Folder that relative paths among the options start from.
     """
 
     game: MatrixGame
@@ -113,6 +124,9 @@ class Seat:
     horizon: int
     rng: np.random.Generator
     door: Door = field(repr=False)
+    model: Model | None = None
+    name: str = ""
+    base: Path | None = None
 
 
 class Subject(ABC):
@@ -138,8 +152,18 @@ class Subject(ABC):
     ) -> Answer | Awaitable[Answer]:
         """Say what the partner plays in this step; `own_action` is None when not yet known."""
 
-    def observe(self, joint: Joint) -> None:  # noqa: B027  (most subjects read the past instead)
+    def react(
+        self, observation: Observation
+    ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
+        """Say, for each own action of this step, what the partner plays in the next one.
+
+        A probe, asked after `predict`. None where the subject is not asked.
+        """
+        return None
+
+    def observe(self, joint: Joint) -> Awaitable[None] | None:
         """Learn what was played and earned in this step."""
+        return None
 
 
 def draw(probs: NDArray[np.float64], u: float) -> Decision:

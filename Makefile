@@ -1,0 +1,57 @@
+# Everything runs in .venv, which is made on first use. Python 3.11 or newer and pip are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+NEEDS := pyproject.toml constraints.txt
+
+.PHONY: help quickstart test check bench slow clean
+
+help:
+	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
+	@echo "make test        everything that must pass before a commit: check, tests, doctests"
+	@echo "make check       ruff, ruff format, mypy"
+	@echo "make slow        the tests that take more than half a minute each"
+	@echo "make bench       the benchmarks behind docs/speed.md"
+	@echo "make clean       remove .venv and caches"
+
+# A stamp is newer than what was installed from, so an up-to-date environment is used as it is.
+# The one for users holds no development tools; the other one contains it.
+$(VENV)/.installed: $(NEEDS)
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(NEEDS)
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e '.[dev]'
+	@touch $(VENV)/.installed $@
+
+quickstart: $(VENV)/.installed
+	$(BIN)/tomeval run experiments/quickstart.toml --out quickstart/run
+	@$(BIN)/tomeval table quickstart/run
+	@$(BIN)/tomeval plot quickstart/run --out quickstart/plots > quickstart/plots.txt
+	@echo
+	@echo "plots:  quickstart/plots/literal_against_functional.png, and $$(wc -l < quickstart/plots.txt | tr -d ' ') files in all (PNG and SVG)"
+	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
+	@echo "next:   README.md, 'A five-minute tour'"
+	@rm -f quickstart/plots.txt
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/metrics_bca.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

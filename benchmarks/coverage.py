@@ -1,0 +1,212 @@
+"""How often a 95 % interval holds the truth: the simulated subject's closed form as the truth.
+
+Plays every cell many times over, makes all kinds of interval of every metric, and counts. Prints
+plain tables: per kind and number of episodes, and every case outside 93 to 97 %.
+
+    python benchmarks/coverage.py [--repetitions 2000] [--workers 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import time
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from one_thread import use_one_thread
+
+from tomeval.batch import simulate
+from tomeval.calibration import expected
+from tomeval.games import get_game
+from tomeval.metrics import METRICS, Played, episode_metrics
+from tomeval.partner_specs import get_partner_set
+from tomeval.partners import PartnerSet
+from tomeval.play import Setup
+from tomeval.statistics import estimate
+from tomeval.tables import render
+
+HORIZON = 100
+GAMES = ("RPS", "IBS", "IPD")
+PARTNERS = ("single_action", "tit_for_tat", "noisy_tit_for_tat")
+DIALS = ((0.5, 0.5), (0.9, 0.2), (0.9, 1.0), (0.99, 0.9), (1.0, 0.0))
+EPISODES = (30, 100)
+KINDS = ("normal", "t", "bca", "bca, partners as drawn")
+RESAMPLES = 1_999
+PER_BLOCK = 50  # repetitions simulated at a time
+LOW, HIGH = 0.93, 0.97
+Floats = NDArray[np.float64]
+
+
+class Case(NamedTuple):
+    """One cell, with the number of episodes of each repetition."""
+
+    game: str
+    partners: str
+    p: float
+    q: float
+    episodes: int
+
+
+class Count(NamedTuple):
+    """How many repetitions' intervals held the truth, per kind of interval and metric."""
+
+    case: Case
+    held: dict[str, Floats]  # kind: shape (M,)
+    truth: Floats  # (M,)
+    varies: NDArray[np.bool_]  # (M,): whether the metric differs between episodes
+
+
+def measure(case: Case, repetitions: int) -> Count:
+    game = get_game(case.game)
+    partners = get_partner_set(case.partners, game)
+    setup = Setup(
+        "simulated",
+        {"p": case.p, "q": case.q},
+        game=game,
+        labels=game.label_set(None),
+        partners=partners,
+        horizon=HORIZON,
+        seed=case.episodes,
+    )
+    per_partner = np.stack(
+        [
+            as_array(expected(game, PartnerSet(one.name, (one,)), p=case.p, q=case.q))
+            for one in partners.partners
+        ]
+    )
+    truth = np.asarray(partners.weights) @ per_partner
+    held = {kind: np.zeros(len(METRICS)) for kind in KINDS}
+    varies = np.zeros(len(METRICS), dtype=bool)
+    for first in range(0, repetitions, PER_BLOCK):
+        count = min(PER_BLOCK, repetitions - first)
+        values, which = play(setup, first * case.episodes, count * case.episodes)
+        for number in range(count):
+            part = slice(number * case.episodes, (number + 1) * case.episodes)
+            mine, partner = values[part], which[part]
+            # Rounding of sums makes equal values differ in the last digits.
+            varies |= np.ptp(mine, axis=0) > 1e-9
+            drawn = np.bincount(partner, minlength=len(per_partner)) / case.episodes
+            add(held, mine, partner, truth, drawn @ per_partner, first + number)
+    return Count(case, {k: v / repetitions for k, v in held.items()}, truth, varies)
+
+
+def as_array(values: dict[str, float]) -> Floats:
+    return np.array([values[name] for name in METRICS])
+
+
+def play(setup: Setup, first: int, count: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Return every metric of some episodes, shape (E, M), and the partner each one drew."""
+    steps = simulate(setup, first, count)
+    played = Played(
+        setup.game,
+        setup.partners.partners,
+        steps.partners.astype(np.int64),
+        np.full(count, HORIZON),
+        steps.own_action.ravel().astype(np.int64),
+        steps.partner_action.ravel().astype(np.int64),
+        steps.predicted_action.ravel().astype(np.int64),
+        steps.rewards(setup.game)[0].ravel(),
+    )
+    metrics = episode_metrics(played)
+    return np.stack([metrics[name] for name in METRICS], axis=1), played.which
+
+
+def add(
+    held: dict[str, Floats],
+    values: Floats,
+    which: NDArray[np.int64],
+    truth: Floats,
+    truth_as_drawn: Floats,
+    repetition: int,
+) -> None:
+    """Add 1 for every interval of one repetition that holds the truth."""
+    slack = 1e-9
+    for kind in KINDS:
+        if kind == "bca, partners as drawn":
+            continue
+        rng = np.random.default_rng(repetition)
+        found = estimate(values, kind, strata=which, rng=rng, resamples=RESAMPLES)
+        held[kind] += (found.low <= truth + slack) & (truth <= found.high + slack)
+        if kind == "bca":
+            target = truth_as_drawn
+            inside = (found.low <= target + slack) & (target <= found.high + slack)
+            held["bca, partners as drawn"] += inside
+
+
+def work(job: tuple[Case, int]) -> Count:
+    return measure(*job)
+
+
+def report(counts: list[Count], repetitions: int) -> None:
+    groups: dict[tuple[str, int], list[float]] = defaultdict(list)
+    outside = []
+    constant: set[tuple[str, str, float, float, str]] = set()
+    missed_constant = 0
+    for count in counts:
+        for index, metric in enumerate(METRICS):
+            place = count.case[:4]
+            if not count.varies[index]:
+                constant.add((*place, metric))
+                missed_constant += any(count.held[kind][index] < 1 for kind in KINDS)
+                continue
+            for kind in KINDS:
+                share = float(count.held[kind][index])
+                groups[kind, count.case.episodes].append(share)
+                if not LOW <= share <= HIGH:
+                    row = {**count.case._asdict(), "metric": metric, "interval": kind}
+                    outside.append({**row, "coverage %": f"{100 * share:.1f}"})
+    rows = []
+    for (kind, episodes), shares in sorted(
+        groups.items(), key=lambda item: KINDS.index(item[0][0])
+    ):
+        inside = sum(LOW <= share <= HIGH for share in shares)
+        rows.append(
+            {
+                "interval": kind,
+                "episodes": episodes,
+                "cases": len(shares),
+                "mean %": f"{100 * np.mean(shares):.2f}",
+                "lowest %": f"{100 * min(shares):.1f}",
+                "highest %": f"{100 * max(shares):.1f}",
+                "in 93..97 %": inside,
+            }
+        )
+    error = 100 * np.sqrt(0.95 * 0.05 / repetitions)
+    print(
+        f"{repetitions} repetitions per cell; one coverage has a standard error of {error:.2f} %."
+    )
+    print("A case is a cell and a metric that varies between its episodes.\n")
+    print(render(rows))
+    print(
+        f"\n{len(constant)} more cell-metric pairs do not vary: their intervals have width 0; "
+        f"cases in which that is not the truth: {missed_constant}"
+    )
+    print("\nOutside 93 to 97 %:" if outside else "\nNone lies outside 93 to 97 %.")
+    if outside:
+        print(render(outside))
+
+
+def main() -> None:
+    use_one_thread()
+    parser = argparse.ArgumentParser(description="Coverage of the 95 % intervals.")
+    parser.add_argument("--repetitions", type=int, default=2_000)
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    cases = [
+        Case(game, partners, p, q, episodes)
+        for game, partners, (p, q), episodes in itertools.product(GAMES, PARTNERS, DIALS, EPISODES)
+    ]
+    jobs = [(case, options.repetitions) for case in cases]
+    with multiprocessing.Pool(options.workers) as pool:
+        counts = pool.map(work, jobs, chunksize=1)
+    report(counts, options.repetitions)
+    print(f"\n{time.perf_counter() - start:.0f} s with {options.workers} processes")
+
+
+if __name__ == "__main__":
+    main()

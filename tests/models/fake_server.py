@@ -1,0 +1,390 @@
+"""Servers on loopback that speak as vLLM, SGLang, llama.cpp, Ollama and OpenAI do, with faults.
+
+All of them serve one toy model whose log-probabilities `ToyModel.logprobs` also gives to the test.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+import zlib
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+CONTROLS = ("<s>", "</s>", "<system>", "<user>", "<assistant>")
+WORDS = (" A", " B", " C", " J", " F", "Co", "op", "De", "fect", " Co", " De", "Answer:")
+
+
+class ToyTokenizer:
+    """Control tokens, a few words and single bytes, longest match first."""
+
+    chat_template = "toy"
+    bos_token_id, eos_token_id, unk_token_id = 0, 1, None
+    all_special_tokens = CONTROLS
+
+    def __init__(self) -> None:
+        pieces = [text.encode() for text in (*CONTROLS, *WORDS)]
+        self.pieces = pieces + [bytes([byte]) for byte in range(256)]
+        self.ids_of = {piece: index for index, piece in enumerate(self.pieces)}
+        ordered = sorted(self.pieces, key=len, reverse=True)
+        self._split = re.compile(b"|".join(map(re.escape, ordered)), re.DOTALL)
+        self.added_tokens_decoder = {
+            index: SimpleNamespace(content=text, special=True)
+            for index, text in enumerate(CONTROLS)
+        }
+
+    def convert_tokens_to_ids(self, text: str) -> int:
+        return self.ids_of[text.encode()]
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
+        ids = [self.ids_of[piece] for piece in self._split.findall(text.encode())]
+        return [0, *ids] if add_special_tokens else ids
+
+    def __call__(self, texts: list[str], add_special_tokens: bool, **_: Any) -> dict[str, Any]:
+        return {"input_ids": [self.encode(text, add_special_tokens) for text in texts]}
+
+    def decode(self, ids: list[int], **_: Any) -> str:
+        return b"".join(self.pieces[index] for index in ids).decode(errors="replace")
+
+    def apply_chat_template(
+        self, messages: list[dict[str, str]], add_generation_prompt: bool = True, **_: Any
+    ) -> str:
+        text = "<s>" + "".join(f"<{m['role']}>{m['content']}</s>" for m in messages)
+        return text + "<assistant>" if add_generation_prompt else text
+
+
+class ToyModel:
+    """Log-probabilities that depend on the whole context and on nothing else."""
+
+    def __init__(self) -> None:
+        self.tokenizer = ToyTokenizer()
+
+    def logprobs(self, context: list[int]) -> np.ndarray:
+        generator = np.random.default_rng(zlib.crc32(repr(list(context)).encode()))
+        logits = generator.normal(size=len(self.tokenizer.pieces))
+        for likely in ("A", "B", "C", "J", "F", " A", " B", " C", " J", " F", "Co", " Co"):
+            logits[self.tokenizer.ids_of[likely.encode()]] += 6
+        return logits - np.logaddexp.reduce(logits)
+
+    def label(self, context: list[int], text: str) -> float:
+        """Return the exact log-probability of a text's tokens after a context."""
+        total, context = 0.0, list(context)
+        for token in self.tokenizer.encode(text, add_special_tokens=False):
+            total += float(self.logprobs(context)[token])
+            context.append(token)
+        return total
+
+
+FLAVOURS: dict[str, set[str]] = {
+    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs"},
+    "old_vllm": {"chat", "completions", "echo", "chat_logprobs"},
+    "base_vllm": {"completions", "echo", "text_logprobs"},
+    "sglang": {"chat", "completions", "generate"},
+    "llama.cpp": {"chat", "completions", "llama"},
+    "ollama": {"chat", "ollama"},
+    "openai": {"chat", "chat_logprobs", "strict"},
+    "text": {"completions", "text_logprobs"},
+    "plain": {"chat", "completions"},
+}
+
+
+class FakeServer:
+    """One server; a context manager.
+
+    Attributes
+    ----------
+    faults : deque of dict
+        Each is spent on one request that runs the model: ``status``, ``body``, ``headers``,
+        ``cut`` (bytes of the body that are sent) or ``delay`` (seconds).
+    reject : dict of str to str
+        Parameter to the message of the 400 that it earns.
+    lie : str
+        What is done to log-probabilities: ``missing``, ``equal``, ``positive``, ``constant``.
+    no_list : bool
+        Whether the list of models is an error.
+    seeded : bool
+        Whether seeds are honoured.
+    reply : dict
+        Overrides of a chat message; ``finish_reason`` goes to the choice.
+    requests : list of (str, dict)
+        Path and body of every POST.
+    """
+
+    def __init__(self, flavour: str = "vllm", key: str = "") -> None:
+        self.can = FLAVOURS[flavour]
+        self.model = ToyModel()
+        self.key = key
+        self.faults: deque[dict[str, Any]] = deque()
+        self.reject: dict[str, str] = {}
+        self.lie = ""
+        self.no_list = False
+        self.seeded = True
+        self.reply: dict[str, Any] = {}
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.most_at_once = self._now = 0
+        self._lock, self._over, self._draws = threading.Lock(), threading.Event(), 0
+        if "strict" in self.can:
+            self.reject = {
+                name: f"Unrecognized request argument supplied: {name}"
+                for name in ("top_k", "min_p", "chat_template_kwargs", "continue_final_message")
+            }
+            self.reject["max_tokens"] = (
+                "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                "Use 'max_completion_tokens' instead."
+            )
+
+    def __enter__(self) -> FakeServer:
+        handler = type("Handler", (_Handler,), {"fake": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = False  # joined on close, so that no socket is left open
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def bodies(self, path: str) -> list[dict[str, Any]]:
+        """Return the bodies that were posted to a path."""
+        return [body for posted, body in self.requests if posted == path]
+
+    def get(self, path: str) -> tuple[int, Any]:
+        if path == "/v1/models" and self.no_list:
+            return 500, "Internal Server Error"
+        if path == "/v1/models":
+            return 200, {"object": "list", "data": [{"id": "toy", "created": int(time.time())}]}
+        if path == "/version" and "token_ids" in self.can:
+            return 200, {"version": "0.33.0"}
+        return 404, {"detail": "Not Found"}
+
+    def post(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        routes = {
+            "/v1/chat/completions": ("chat", self._chat),
+            "/v1/completions": ("completions", self._completions),
+            "/generate": ("generate", self._generate),
+            "/apply-template": ("llama", self._template),
+            "/tokenize": ("llama", self._tokenize),
+            "/completion": ("llama", self._llama),
+            "/api/chat": ("ollama", self._ollama),
+        }
+        feature, answer = routes.get(path, ("", None))
+        if answer is None or feature not in self.can:
+            return 404, {"error": {"message": f"no route {path}"}}
+        for name, message in self.reject.items():
+            if name in body:
+                return 400, {"error": {"message": message, "param": name}}
+        return 200, answer(body)
+
+    def context(self, body: dict[str, Any]) -> list[int]:
+        """Return the ids that the model reads."""
+        if "prompt" in body:
+            prompt = body["prompt"]
+            return prompt if isinstance(prompt, list) else self.model.tokenizer.encode(prompt)
+        messages = list(body["messages"])
+        begun = messages.pop()["content"] if messages[-1]["role"] == "assistant" else ""
+        text = self.model.tokenizer.apply_chat_template(messages) + begun
+        return self.model.tokenizer.encode(text, add_special_tokens=False)
+
+    def told(self, context: list[int]) -> np.ndarray:
+        """Return the log-probabilities that the server claims."""
+        true = self.model.logprobs(context)
+        if self.lie == "equal":
+            return np.full_like(true, -3.0)
+        if self.lie == "positive":
+            return true + 9.0
+        return self.model.logprobs([0]) if self.lie == "constant" else true
+
+    def text(self, body: dict[str, Any]) -> str:
+        """Return a reply that depends on the prompt and the seed."""
+        with self._lock:
+            self._draws += 1
+            noise = body.get("seed") if self.seeded else self._draws
+        return f"word{zlib.crc32(repr((self.context(body), noise)).encode())}"
+
+    def _usage(self, context: list[int]) -> dict[str, Any]:
+        return {
+            "prompt_tokens": len(context),
+            "completion_tokens": 3,
+            "prompt_tokens_details": {"cached_tokens": 2},
+        }
+
+    def _top(self, context: list[int], count: int, *, ids: bool = False) -> list[dict[str, Any]]:
+        values = self.told(context)
+        best = np.argsort(-values)[:count].tolist()
+        entries = []
+        for index in best:
+            piece = self.model.tokenizer.pieces[index]
+            entry = {
+                "token": piece.decode(errors="replace"),
+                "logprob": float(values[index]),
+                "bytes": list(piece),
+            }
+            entries.append({**entry, "id": index} if ids else entry)
+        return entries
+
+    def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
+        context = self.context(body)
+        choice: dict[str, Any] = {"index": 0, "finish_reason": "stop", "logprobs": None}
+        if body.get("logprobs") and "chat_logprobs" in self.can and self.lie != "missing":
+            top = self._top(context, body["top_logprobs"])
+            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+        message = {"role": "assistant", "content": self.text(body), **self.reply}
+        if "finish_reason" in message:
+            choice["finish_reason"] = message.pop("finish_reason")
+        return {
+            "id": "chatcmpl-1",
+            "model": body["model"],
+            "system_fingerprint": "fp_toy",
+            "choices": [{**choice, "message": message}],
+            "usage": self._usage(context),
+        }
+
+    def _completions(self, body: dict[str, Any]) -> dict[str, Any]:
+        context = self.context(body)
+        choice = {"index": 0, "finish_reason": "length", "text": self.text(body), "logprobs": None}
+        if body.get("logprobs") and self.lie != "missing":
+            choice["logprobs"] = self._legacy(context, body)
+        return {"model": body["model"], "choices": [choice], "usage": self._usage(context)}
+
+    def _legacy(self, context: list[int], body: dict[str, Any]) -> dict[str, Any] | None:
+        pieces, as_ids = self.model.tokenizer.pieces, body.get("return_tokens_as_token_ids")
+
+        def name(index: int) -> str:
+            return f"token_id:{index}" if as_ids else pieces[index].decode(errors="replace")
+
+        values = self.told(context)
+        best = np.argsort(-values).tolist()
+        shown = best[: body["logprobs"]]
+        if body.get("echo"):
+            if "echo" not in self.can:
+                return None
+            sums = [None] + [
+                float(self.told(context[:i])[context[i]]) for i in range(1, len(context))
+            ]
+            tokens = [name(index) for index in [*context, best[0]]]
+            return {"tokens": tokens, "token_logprobs": [*sums, float(values[best[0]])]}
+        if "logprob_token_ids" in body and "token_ids" in self.can:
+            shown = [*body["logprob_token_ids"], best[0]]
+        elif not self.can & {"text_logprobs", "echo"}:
+            return None
+        table = {name(index): float(values[index]) for index in shown}
+        return {"tokens": [name(best[0])], "top_logprobs": [table]}
+
+    def _generate(self, body: dict[str, Any]) -> dict[str, Any]:
+        context = body["input_ids"]
+        values = self.told(context)
+        found = [[float(values[index]), index, None] for index in body["token_ids_logprob"]]
+        meta = {"prompt_tokens": len(context), "completion_tokens": 1, "cached_tokens": 0}
+        if self.lie != "missing":
+            meta["output_token_ids_logprobs"] = [found]
+        return {"text": "x", "meta_info": meta}
+
+    def _template(self, body: dict[str, Any]) -> dict[str, Any]:
+        # llama.cpp leaves the start token to /tokenize.
+        text = self.model.tokenizer.apply_chat_template(body["messages"])
+        return {"prompt": text.removeprefix("<s>")}
+
+    def _tokenize(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"tokens": self.model.tokenizer.encode(body["content"], body["add_special"])}
+
+    def _llama(self, body: dict[str, Any]) -> dict[str, Any]:
+        top = self._top(body["prompt"], body["n_probs"], ids=True)
+        shown = [] if self.lie == "missing" else [{**top[0], "top_logprobs": top}]
+        return {
+            "content": "x",
+            "completion_probabilities": shown,
+            "tokens_evaluated": len(body["prompt"]),
+            "tokens_predicted": 1,
+        }
+
+    def _ollama(self, body: dict[str, Any]) -> dict[str, Any]:
+        context = self.context(body)
+        top = [
+            {"token": entry["token"], "logprob": entry["logprob"]}
+            for entry in self._top(context, body["top_logprobs"])
+        ]
+        return {
+            "message": {"role": "assistant", "content": "x"},
+            "logprobs": [] if self.lie == "missing" else [{**top[0], "top_logprobs": top}],
+            "prompt_eval_count": len(context),
+            "eval_count": 1,
+        }
+
+    def entered(self, change: int) -> None:
+        with self._lock:
+            self._now += change
+            self.most_at_once = max(self.most_at_once, self._now)
+
+    def wait(self, seconds: float) -> None:
+        self._over.wait(seconds)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeServer
+    protocol_version = "HTTP/1.0"  # a connection per request: none is left open
+
+    def do_GET(self) -> None:
+        self._send(*self.fake.get(self.path))
+
+    def do_POST(self) -> None:
+        fake = self.fake
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fake.requests.append((self.path, body))
+        if fake.key and self.headers.get("Authorization") != f"Bearer {fake.key}":
+            sent = self.headers.get("Authorization")
+            self._send(401, {"error": {"message": f"Incorrect API key provided: {sent}"}})
+            return
+        fault = fake.faults.popleft() if fake.faults else {}
+        fake.entered(1)
+        if "delay" in fault:
+            fake.wait(fault["delay"])
+        fake.entered(-1)
+        if "status" in fault or "body" in fault:
+            answer = fault.get("body", {"error": {"message": "a fault"}})
+            self._send(fault.get("status", 200), answer, fault.get("headers", {}))
+        else:
+            self._send(*fake.post(self.path, body), {}, fault.get("cut"))
+
+    def _send(
+        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
+    ) -> None:
+        data = json.dumps(body).encode()[:cut]
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client gave up waiting, which is what the test wants
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@dataclass
+class FakeTime:
+    """A clock that only sleeping moves; `slept` lists how long."""
+
+    at: float = 1_000.0
+    slept: list[float] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.at += seconds

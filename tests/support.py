@@ -1,0 +1,127 @@
+"""Games, partners and small tools that several test modules share."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from tomeval.games import GAMES, Labels, MatrixGame
+from tomeval.partner_files import partner_names
+from tomeval.partners import Partner, PartnerSet
+from tomeval.records import _rows
+
+ROOT = Path(__file__).parent.parent
+SHIPPED = partner_names()
+# A spec per shipped partner; `mixture` has no default that plays.
+SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
+
+
+def make_game(own, partner=None, name="made") -> MatrixGame:
+    """Build a game from the subject's payoffs (and the partner's; default: zero-sum)."""
+    own = np.asarray(own, dtype=float)
+    partner = -own if partner is None else np.asarray(partner, dtype=float)
+    labels = Labels(
+        "plain",
+        tuple(f"own{i}" for i in range(own.shape[0])),
+        tuple(f"their{i}" for i in range(own.shape[1])),
+    )
+    return MatrixGame(name, np.stack([own, partner], axis=2), {"plain": labels})
+
+
+# Sides of different size, ties among best responses, and a column where everything is best.
+TWO_BY_THREE = make_game([[3, 1, 2], [0, 4, 2]], [[1, 2, 0], [5, 0, 1]], "two_by_three")
+THREE_BY_TWO = make_game([[1, 0], [1, 3], [-2, 2]], [[2, 1], [0, 0], [1, 4]], "three_by_two")
+FOUR = make_game(
+    [[4, 0, 1, 2], [1, 3, 0.5, 2], [0, 1, 2.25, -1], [2, 2, 2, 2]],
+    [[1, 2, 3, 0], [0, 0, 1, 2], [2, 5, 0, 1], [1, 1, 1, 1]],
+    "four",
+)
+ODD_GAMES = (TWO_BY_THREE, THREE_BY_TWO, FOUR)
+ALL_GAMES = (*GAMES.values(), *ODD_GAMES)
+
+
+def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: str) -> Partner:
+    """Return a random table of at most `size` states: ``deterministic``, ``stochastic``, mixed."""
+    from tomeval.partners import reachable
+
+    emissions = np.zeros((size, game.m))
+    for s in range(size):
+        if kind == "deterministic" or (kind == "mixed" and rng.random() < 0.5):
+            emissions[s, rng.integers(game.m)] = 1.0
+        else:
+            weights = rng.integers(0, 4, game.m) + np.eye(game.m)[rng.integers(game.m)]
+            emissions[s] = weights / weights.sum()
+    next_state = rng.integers(0, size, (size, game.n, game.m))
+    keep = np.flatnonzero(reachable(emissions, next_state, 0))
+    number = np.zeros(size, dtype=np.int64)
+    number[keep] = np.arange(len(keep))
+    return Partner(f"{kind}{size}", emissions[keep], number[next_state[keep]])
+
+
+def single_action(game: MatrixGame) -> PartnerSet:
+    """Return the set of all always(k)."""
+    from tomeval.partner_specs import get_partner_set
+
+    return get_partner_set("single_action", game)
+
+
+def play_against(partner: Partner, own_actions, rng=None) -> list[int]:
+    """Return what a partner plays against a fixed list of own actions."""
+    state, played = partner.start, []
+    for a in own_actions:
+        row = partner.emissions[state]
+        b = int(row.argmax()) if rng is None else int(rng.choice(len(row), p=row))
+        played.append(b)
+        state = int(partner.next_state[state, a, b])
+    return played
+
+
+def brute_force_values(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the worst and the best expected total over ALL history-dependent policies.
+
+    Walks the tree of histories: no partner state is shared between histories, so it knows nothing
+    of dynamic programming over states.
+    """
+
+    def walk(state: int, left: int, sign: float) -> float:
+        if left == 0:
+            return 0.0
+        totals = []
+        for a in range(game.n):
+            total = 0.0
+            for b in range(game.m):
+                p = partner.emissions[state, b]
+                if p > 0:
+                    after = int(partner.next_state[state, a, b])
+                    total += p * (sign * game.own[a, b] + walk(after, left - 1, sign))
+            totals.append(total)
+        return max(totals)
+
+    return -walk(partner.start, horizon, -1.0), walk(partner.start, horizon, 1.0)
+
+
+def best_sequence(game: MatrixGame, partner: Partner, horizon: int) -> float:
+    """Return the best total over all fixed action sequences against a deterministic partner."""
+    best = -np.inf
+    for sequence in itertools.product(range(game.n), repeat=horizon):
+        theirs = play_against(partner, sequence)
+        best = max(best, sum(game.own[a, b] for a, b in zip(sequence, theirs, strict=True)))
+    return float(best)
+
+
+def step_rows(setup, steps) -> list[tuple]:
+    """Return the rows of the step table that played episodes make."""
+    return _rows(0, steps, steps.rewards(setup.game))
+
+
+def dump(folder: Path) -> dict[str, list[tuple]]:
+    """Return every row of every table of a run's store."""
+    db = sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)
+    try:
+        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
+    finally:
+        db.close()

@@ -1,0 +1,107 @@
+"""Play episodes of language models: local ones in lockstep, served ones in parallel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from tomeval.experiment import Cell
+from tomeval.models.base import LocalModel, Model
+from tomeval.models.batching import Batcher
+from tomeval.models.remembering import RememberingModel
+from tomeval.play import play_episode_async
+from tomeval.records import Store
+from tomeval.steps import Steps
+
+Job = tuple[int, int]  # cell number, episode
+Done = Callable[[int, Steps], None]
+
+
+def play_with_model(
+    opened: Model | LocalModel,
+    cells: list[Cell],
+    jobs: list[Job],
+    store: Store,
+    concurrency: int,
+    done: Done,
+) -> None:
+    """Play all jobs with one model.
+
+    Parameters
+    ----------
+    opened : Model or LocalModel
+    cells : list of Cell
+    jobs : list of (cell number, episode)
+    store : Store
+        Keeps the replies of episodes that are not finished, so that a killed run asks for none of
+        them again.
+    concurrency : int
+        Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
+    done : callable
+        Called with (cell number, steps) for each finished episode.
+    """
+    asyncio.run(_play(opened, cells, jobs, store, concurrency, done))
+
+
+async def _play(
+    opened: Model | LocalModel,
+    cells: list[Cell],
+    jobs: list[Job],
+    store: Store,
+    concurrency: int,
+    done: Done,
+) -> None:
+    served = opened if isinstance(opened, Model) else None
+    batcher = Batcher(opened) if isinstance(opened, LocalModel) else None
+
+    @contextmanager
+    def line() -> Iterator[Model]:
+        """Give one episode a model of its own."""
+        if batcher is not None:
+            with batcher.episode() as model:
+                yield model
+        elif served is not None:
+            yield served
+
+    if served is not None:
+        await served.start()
+    try:
+        store.set_revision(sorted({number for number, _ in jobs}), opened.revision)
+        waiting = iter(jobs)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(jobs))):
+                group.create_task(_worker(line, cells, waiting, store, done))
+    except BaseExceptionGroup as errors:
+        # The first thing that went wrong is what the user should read.
+        raise _first(errors) from None
+    finally:
+        if served is not None:
+            await served.close()
+
+
+async def _worker(
+    line: Callable[[], AbstractContextManager[Model]],
+    cells: list[Cell],
+    jobs: Iterator[Job],
+    store: Store,
+    done: Done,
+) -> None:
+    """Play one job after another."""
+    for number, episode in jobs:
+
+        def keep(request: str, reply: str, number: int = number, episode: int = episode) -> None:
+            store.keep_reply(number, episode, request, reply)
+
+        with line() as model:
+            remembering = RememberingModel(model, store.kept_replies(number, episode), keep)
+            steps = await play_episode_async(cells[number].setup, episode, remembering)
+            done(number, steps)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first single error of a group."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

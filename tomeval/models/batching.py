@@ -1,0 +1,137 @@
+"""Lockstep batching: collect the requests of all live episodes, run when all of them wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+from tomeval.models.base import (
+    GenerateRequest,
+    LocalModel,
+    Model,
+    Prompt,
+    Reply,
+    ScoreRequest,
+    Scores,
+)
+
+_Request = TypeVar("_Request")
+_Result = TypeVar("_Result")
+
+
+class _Waiting(Generic[_Request, _Result]):
+    """Requests, who made them, and the futures that their answers go to."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[LockstepModel, _Request, asyncio.Future[_Result]]] = []
+
+    def put(self, who: LockstepModel, request: _Request) -> asyncio.Future[_Result]:
+        future: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
+        self._items.append((who, request, future))
+        return future
+
+    def who(self) -> set[LockstepModel]:
+        return {who for who, _, future in self._items if not future.done()}
+
+    def take(self) -> list[tuple[_Request, asyncio.Future[_Result]]]:
+        items, self._items = self._items, []
+        return [(request, future) for _, request, future in items if not future.done()]
+
+
+class Batcher:
+    """Makes one asynchronous model per episode out of a local model.
+
+    A batch runs as soon as every live episode has a request waiting: nothing polls, nothing sleeps,
+    and the batch is as large as it can be.
+
+    Parameters
+    ----------
+    model : LocalModel
+    """
+
+    def __init__(self, model: LocalModel) -> None:
+        self.model = model
+        self._live: set[LockstepModel] = set()
+        self._checking = False
+        self._generate: _Waiting[GenerateRequest, Reply] = _Waiting()
+        self._score: _Waiting[ScoreRequest, Scores] = _Waiting()
+
+    @contextmanager
+    def episode(self) -> Iterator[LockstepModel]:
+        """Return a model for one episode; batches wait for it until the block ends."""
+        model = LockstepModel(self)
+        self._live.add(model)
+        try:
+            yield model
+        finally:
+            self._live.discard(model)
+            self._check()
+
+    async def generate(self, who: LockstepModel, request: GenerateRequest) -> Reply:
+        """Wait for the batch that holds this request."""
+        future = self._generate.put(who, request)
+        self._check()
+        return await future
+
+    async def score(self, who: LockstepModel, request: ScoreRequest) -> Scores:
+        """Wait for the batch that holds this request."""
+        future = self._score.put(who, request)
+        self._check()
+        return await future
+
+    def _check(self) -> None:
+        """Look again once all that is ready to go on has done so."""
+        if not self._checking:
+            self._checking = True
+            asyncio.get_running_loop().call_soon(self._run_if_all_wait)
+
+    def _run_if_all_wait(self) -> None:
+        self._checking = False
+        waiting = self._generate.who() | self._score.who()
+        if waiting and waiting >= self._live:
+            _run(self._score.take(), self.model.score_batch)
+            _run(self._generate.take(), self.model.generate_batch)
+
+
+class LockstepModel(Model):
+    """One episode's line into a `Batcher`."""
+
+    def __init__(self, batcher: Batcher) -> None:
+        self._batcher = batcher
+        model = batcher.model
+        self.name, self.revision, self.capabilities = (
+            model.name,
+            model.revision,
+            model.capabilities,
+        )
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Wait for the batch that holds this request."""
+        return await self._batcher.generate(self, request)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Wait for the batch that holds this request."""
+        return await self._batcher.score(self, request)
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Ask the model."""
+        return self._batcher.model.count_tokens(prompt)
+
+
+def _run(
+    items: list[tuple[_Request, asyncio.Future[_Result]]],
+    function: Callable[[list[_Request]], list[_Result]],
+) -> None:
+    """Run one batch; an error reaches everybody who waits for it, else they would wait for ever."""
+    if not items:
+        return
+    try:
+        results = function([request for request, _ in items])
+    except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
+        for _, future in items:
+            future.set_exception(error)
+        return
+    for (_, future), result in zip(items, results, strict=True):
+        future.set_result(result)

@@ -1,0 +1,74 @@
+"""Replies that an interrupted episode had been given already: never asked for twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from tomeval.models.base import (
+    GenerateRequest,
+    Model,
+    Prompt,
+    Reply,
+    ScoreRequest,
+    Scores,
+    Usage,
+)
+
+
+class RememberingModel(Model):
+    """A model for one episode that answers from what is kept, and keeps what it is answered.
+
+    Parameters
+    ----------
+    model : Model
+    kept : dict
+        Replies by request hash, from an earlier, interrupted try at the same episode.
+    keep : callable
+        Called with (request hash, reply as JSON) before a new reply is used.
+    """
+
+    def __init__(
+        self, model: Model, kept: dict[str, str], keep: Callable[[str, str], None]
+    ) -> None:
+        self.model, self._kept, self._keep = model, kept, keep
+        self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Return the kept reply, or ask."""
+        key = request_hash(self.model, request)
+        if key in self._kept:
+            data = json.loads(self._kept[key])
+            return Reply(**data | {"usage": Usage(**data["usage"])})
+        reply = await self.model.generate(request)
+        self._keep(key, json.dumps(asdict(reply)))
+        return reply
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Return the kept scores, or ask."""
+        key = request_hash(self.model, request)
+        if key in self._kept:
+            data = json.loads(self._kept[key])
+            usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])
+            return Scores(**data | {"usage": usage, "logprobs": logprobs})
+        scores = await self.model.score(request)
+        self._keep(key, json.dumps(asdict(scores)))
+        return scores
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Ask the model."""
+        return self.model.count_tokens(prompt)
+
+
+def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:
+    """Return a hash over all that decides a reply: model, prompt, labels, sampling, seed."""
+    what: list[Any] = [model.name, model.revision, request.prompt.prefill]
+    what += [tuple(message) for message in request.prompt.messages]
+    if isinstance(request, GenerateRequest):
+        what += [vars(request.sampling), request.seed, request.choices]
+    else:
+        what += [request.labels]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()

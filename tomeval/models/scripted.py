@@ -1,0 +1,108 @@
+"""A model that follows a script: the backbone of tests, and a way to know what should come out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tomeval.errors import TomevalError, unknown
+from tomeval.models.base import (
+    BackendError,
+    Capabilities,
+    GenerateRequest,
+    Model,
+    Prompt,
+    Reply,
+    ScoreRequest,
+    Scores,
+)
+from tomeval.resources import read_text
+
+Said = str | Reply | Scores | Sequence[float]
+Script = Callable[[GenerateRequest | ScoreRequest], Said]
+
+SCRIPTS: dict[str, Script] = {}
+"""Scripts that an experiment can name ``scripted:NAME``; register your own function here."""
+
+
+class ScriptedModel(Model):
+    """Replies from a function, or from a list that every episode reads from its start.
+
+    Parameters
+    ----------
+    script : callable or sequence
+        Called with the request, or read in order: texts or `Reply` for generated answers;
+        log-probabilities or `Scores` for scored labels.
+    name : str
+
+    Raises
+    ------
+    BackendError
+        By `generate` and `score`: the list is exhausted.
+    """
+
+    def __init__(self, script: Script | Sequence[Said], name: str = "scripted") -> None:
+        self.name = name
+        self.capabilities = Capabilities()
+        self._script = script
+        self._used: dict[str, int] = {}
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Return the script's next text."""
+        said = self._next(request)
+        if isinstance(said, Reply):
+            return said
+        if not isinstance(said, str):
+            raise TypeError(f"the script gave {type(said).__name__} where a text was asked for")
+        return Reply(said)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Return the script's next log-probabilities."""
+        said = self._next(request)
+        if isinstance(said, Scores):
+            return said
+        if isinstance(said, str | Reply) or len(said) != len(request.labels):
+            raise TypeError(f"the script must give {len(request.labels)} log-probabilities")
+        return Scores(tuple(said), sum(math.exp(value) for value in said), "scripted")
+
+    def _next(self, request: GenerateRequest | ScoreRequest) -> Said:
+        if callable(self._script):
+            return self._script(request)
+        index = self._used.get(request.group, 0)
+        if index >= len(self._script):
+            raise BackendError(f"the script has no more than {len(self._script)} replies")
+        self._used[request.group] = index + 1
+        return self._script[index]
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Return None: scripts have no tokens."""
+        return None
+
+
+def open_script(name: str, base: Path | None = None) -> ScriptedModel:
+    """Return the model that an experiment names ``scripted:NAME``.
+
+    `name` is a key of `SCRIPTS`, or a JSON file with a list of replies: texts, or lists of
+    log-probabilities.
+    """
+    if name in SCRIPTS:
+        return ScriptedModel(SCRIPTS[name], f"scripted:{name}")
+    if not name.endswith(".json"):
+        raise unknown("script", name, SCRIPTS)
+    path = (base or Path()) / name
+    try:
+        replies = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise TomevalError(f"{path}: not valid JSON: {error}") from None
+    if not isinstance(replies, list) or not all(_is_reply(reply) for reply in replies):
+        raise TomevalError(f"{path}: must be a list of texts or of lists of log-probabilities")
+    return ScriptedModel(replies, f"scripted:{path.name}")
+
+
+def _is_reply(reply: object) -> bool:
+    numbers = isinstance(reply, list) and all(
+        isinstance(x, int | float) and not isinstance(x, bool) for x in reply
+    )
+    return isinstance(reply, str) or numbers

@@ -1,0 +1,149 @@
+"""Show what a model would read: one round of a made-up play, for any strategy and form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tomeval.errors import TomevalError, unknown
+from tomeval.games import get_game
+from tomeval.models.base import GenerateRequest, Prompt, Reply, ScoreRequest, Scores
+from tomeval.models.scripted import Said, ScriptedModel
+from tomeval.observation import Joint, Observation, Past
+from tomeval.partner_specs import get_partner_set
+from tomeval.play import Setup, run_now
+from tomeval.strategies.asking import flatten
+from tomeval.strategies.parsing import MARKER
+from tomeval.subjects import LLMSubject
+
+FORMS = ("act", "predict", "react")
+
+
+class Recorder:
+    """A script that keeps every prompt and gives readable stand-ins for what a model would say."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.prompts: list[tuple[str, Prompt]] = []
+
+    def __call__(self, request: GenerateRequest | ScoreRequest) -> Said:
+        """Answer a request."""
+        if isinstance(request, ScoreRequest):
+            self.prompts.append((f"scores {', '.join(request.labels)}", request.prompt))
+            count = len(request.labels)
+            return Scores((float(np.log(1 / count)),) * count, 1.0, "preview")
+        self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
+        if f"{MARKER} ..." not in request.prompt.messages[-1].content:
+            return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
+        return Reply(f"{MARKER} {self.label}")
+
+
+def preview(
+    strategy: str,
+    game_name: str,
+    labels: str | None,
+    form: str,
+    number: int,
+    horizon: int,
+    partner_name: str,
+    options: dict[str, Any],
+    tokenizer: str | None = None,
+) -> str:
+    """Return the prompts of one round as text: those of earlier calls in it first.
+
+    The subject plays its actions in turn against the partner. What a model would have written
+    (summaries, lessons, plans, answers) is a stand-in text.
+
+    Parameters
+    ----------
+    strategy, game_name, labels, partner_name
+        As an experiment writes them.
+    form : {"act", "predict", "react"}
+    number, horizon : int
+        Round, from 1, and length of the episode.
+    options : dict
+        Further options of `tomeval.subjects.LLMSubject`.
+    tokenizer : str, optional
+        Counts tokens: a local folder or a Hub name.
+    """
+    if form not in FORMS:
+        raise unknown("form", form, FORMS)
+    if not 1 <= number <= horizon:
+        raise TomevalError(f"--round must be from 1 to {horizon}, is {number}")
+    game = get_game(game_name)
+    setup = Setup(
+        "llm",
+        {},
+        game=game,
+        labels=game.label_set(labels),
+        partners=get_partner_set(partner_name, game),
+        horizon=horizon,
+        seed=0,
+    )
+    shown = prompts_of_round(setup, strategy, form, number, options)
+    count = _counter(tokenizer) if tokenizer else None
+    parts = []
+    for index, (what, prompt) in enumerate(shown, 1):
+        tokens = f", {count(prompt)} tokens" if count else ""
+        text = flatten(prompt)
+        head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
+        parts.append(f"{head}\n{text}")
+    return "\n\n".join(parts)
+
+
+def prompts_of_round(
+    setup: Setup, strategy: str, form: str, number: int, options: dict[str, Any]
+) -> list[tuple[str, Prompt]]:
+    """Return what each call of one round does, and its prompt.
+
+    Parameters
+    ----------
+    setup : Setup
+        The task; its first partner plays along.
+    strategy, form, number, options
+        As for `preview`.
+    """
+    game, partner = setup.game, setup.partners.partners[0]
+    recorder = Recorder(setup.labels.own[0])
+    options = {**options, "strategy": strategy, "conditional": form == "react"}
+    subject, door = replace(setup, kind="llm", options=options).seat_subject(
+        partner, np.random.default_rng(0), ScriptedModel(recorder), "preview"
+    )
+    assert isinstance(subject, LLMSubject)
+    past: list[Joint] = []
+    state = partner.start
+    for step in range(1, number + 1):
+        own, theirs = (step - 1) % game.n, int(partner.emissions[state].argmax())
+        door.set(state, theirs)
+        observation = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
+        recorder.prompts.clear()
+        run_now(subject.act(observation))
+        if step == number:
+            break
+        payoff = game.payoffs[own, theirs]
+        joint = Joint(own, theirs, float(payoff[0]), float(payoff[1]))
+        past.append(joint)
+        run_now(subject.observe(joint))
+        state = int(partner.next_state[state, own, theirs])
+    if form == "act":
+        return recorder.prompts
+    if form == "predict" and subject.strategy.probes_per_step == 0:
+        return recorder.prompts[:-1]  # the prediction came before the choice
+    recorder.prompts.clear()
+    ask = subject.predict(observation, own) if form == "predict" else subject.react(observation)
+    run_now(ask)
+    return recorder.prompts
+
+
+def _counter(name: str) -> Any:
+    """Return a function that counts a prompt's tokens, chat template included."""
+    from tomeval.models.hf_load import require
+    from tomeval.models.hf_prompt import PromptCodec
+
+    try:
+        codec = PromptCodec(require("transformers").AutoTokenizer.from_pretrained(name))
+    except (OSError, ValueError) as error:
+        raise TomevalError(f"--tokenizer {name!r} cannot be loaded: {error}") from None
+    return lambda prompt: len(codec.encode(prompt)[0])

@@ -1,0 +1,183 @@
+"""Ask a model on behalf of one episode: seeds, attempts, the call log."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tomeval.models.base import (
+    BackendError,
+    GenerateRequest,
+    Model,
+    Prompt,
+    Reply,
+    Sampling,
+    ScoreRequest,
+    Scores,
+)
+from tomeval.strategies.parsing import MARKER, parse_answer
+from tomeval.subjects.base import Answer, Decision, Invalid
+
+MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
+"""Longest replies by kind of call, where the experiment sets none."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How questions are asked.
+
+    Attributes
+    ----------
+    sampling : Sampling
+        Its `max_tokens` is 0 where `MAX_TOKENS` decides.
+    max_attempts : int
+        How often a question is asked until it gets a readable, legal answer.
+    constrain : bool
+        Let servers that can restrict QA replies to the legal ones.
+    """
+
+    sampling: Sampling
+    max_attempts: int = 10
+    constrain: bool = False
+
+
+class Asker:
+    """One episode's line to the model.
+
+    Parameters
+    ----------
+    model : Model
+    how : Asking
+    seed : str
+        What the seeds of this episode's requests derive from.
+    """
+
+    def __init__(self, model: Model, how: Asking, seed: str) -> None:
+        self.model, self.how, self.seed = model, how, seed
+        self._calls: list[dict[str, Any]] = []
+        self._shown: dict[str, str] = {}
+
+    def drain(self) -> tuple[dict[str, Any], ...]:
+        """Return the calls made since the last drain."""
+        calls, self._calls = tuple(self._calls), []
+        return calls
+
+    async def write(self, purpose: str, kind: str, prompt: Prompt, step: int) -> str | Invalid:
+        """Have a text written that is accepted as it comes; thinking is dropped.
+
+        A text cut off at its limit counts too: summaries and lessons are never asked for again.
+        """
+        try:
+            reply = await self._generate(purpose, kind, prompt, step, 1)
+        except BackendError as error:
+            return Invalid("backend_error", str(error))
+        if reply.finish == "refusal":
+            return Invalid("refusal", reply.text)
+        _, _, after = reply.text.rpartition("</think>")
+        return after.strip()
+
+    async def answer(
+        self, purpose: str, kind: str, prompt: Prompt, step: int, labels: tuple[str, ...]
+    ) -> tuple[Answer, str]:
+        """Ask until a reply names a legal label; also return the reply's text.
+
+        Every attempt is a fresh draw of the same question. At temperature 0 there is only one.
+        """
+        attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
+        outcome, text = "unparsable", ""
+        for attempt in range(1, attempts + 1):
+            try:
+                reply = await self._generate(purpose, kind, prompt, step, attempt, labels)
+            except BackendError as error:
+                return Invalid("backend_error", str(error), attempt), ""
+            text = reply.text
+            parsed = parse_answer(text, reply.finish, labels)
+            self._calls[-1]["outcome"] = outcome = parsed.outcome
+            if parsed.action is not None:
+                return Decision(parsed.action, None, attempt), text
+        return Invalid(outcome, text, attempts), text
+
+    async def score(
+        self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
+    ) -> Scores | Invalid:
+        """Score labels as continuations of a prompt."""
+        record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
+        try:
+            scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
+        except BackendError as error:
+            self._calls.append(record | {"error": str(error)})
+            return Invalid("backend_error", str(error))
+        self._calls.append(record | {"scores": asdict(scores)})
+        if any(math.isnan(value) or value > 1e-4 for value in scores.logprobs) or all(
+            value == -math.inf for value in scores.logprobs
+        ):
+            return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
+        return scores
+
+    async def _generate(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        attempt: int,
+        labels: tuple[str, ...] = (),
+    ) -> Reply:
+        """Send one request and log it."""
+        sampling = self.how.sampling
+        if sampling.max_tokens == 0:
+            sampling = replace(sampling, max_tokens=MAX_TOKENS[kind])
+        seed = request_seed(self.seed, purpose, step, attempt)
+        choices = tuple(f"{MARKER} {label}" for label in labels) if self.how.constrain else ()
+        record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
+        record["sampling"] = asdict(sampling)
+        request = GenerateRequest(
+            prompt, sampling, seed, self.seed, choices if kind == "qa" else ()
+        )
+        try:
+            reply = await self.model.generate(request)
+        except BackendError as error:
+            self._calls.append(record | {"error": str(error)})
+            raise
+        self._calls.append(record | {"reply": asdict(reply)})
+        return reply
+
+    def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:
+        """Log a prompt once: what it shares with the last one of its purpose is only counted."""
+        text = flatten(prompt)
+        same = shared_prefix(self._shown.get(purpose, ""), text)
+        self._shown[purpose] = text
+        return {
+            "purpose": purpose,
+            "kind": kind,
+            "step": step,
+            "prompt_same": same,
+            "prompt_rest": text[same:],
+        }
+
+
+def flatten(prompt: Prompt) -> str:
+    """Return a prompt as one readable text, with roles."""
+    parts = [f"[{message.role}]\n{message.content}" for message in prompt.messages]
+    if prompt.prefill:
+        parts.append(f"[assistant begins]\n{prompt.prefill}")
+    return "\n\n".join(parts)
+
+
+def shared_prefix(old: str, new: str) -> int:
+    """Return how many leading characters two texts share, by bisection over slices."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def request_seed(*parts: object) -> int:
+    """Return a 63-bit seed that depends on its parts alone."""
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "little") >> 1

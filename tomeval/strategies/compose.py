@@ -1,0 +1,240 @@
+"""A prompting strategy: context x advice x answer, its names and its grammar."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tomeval.errors import TomevalError, did_you_mean, unknown
+
+CONTEXTS = ("full", "-history", "-payoffs", "s2a")
+ADVICE = (
+    "none",
+    "social_qa",
+    "social_lm",
+    "oracle",
+    "oracle_max",
+    "reflexion_1",
+    "reflexion_2",
+    "reflexion_3",
+    "plans_insights",
+)
+ANSWERS = ("lm", "qa", "cot", "cot_3_shot")
+
+_SHOWN = {
+    "s2a": "S2A",
+    "-history": "-History",
+    "-payoffs": "-Payoffs",
+    "social_qa": "Social QA",
+    "social_lm": "Social LM",
+    "oracle": "Oracle",
+    "oracle_max": "Oracle + Max",
+    "reflexion_1": "Reflexion 1",
+    "reflexion_2": "Reflexion 2",
+    "reflexion_3": "Reflexion 3",
+    "plans_insights": "Plans + Insights",
+    "lm": "LM",
+    "qa": "QA",
+    "cot": "CoT",
+    "cot_3_shot": "CoT + 3-Shot",
+}
+
+# Longest first, so that "cot3shot" is not read as "cot".
+_WORDS = {
+    "plansinsights": "plans_insights",
+    "socialqa": "social_qa",
+    "sociallm": "social_lm",
+    "oraclemax": "oracle_max",
+    "reflexion1": "reflexion_1",
+    "reflexion2": "reflexion_2",
+    "reflexion3": "reflexion_3",
+    "cot3shot": "cot_3_shot",
+    "-history": "-history",
+    "-payoffs": "-payoffs",
+    "oracle": "oracle",
+    "s2a": "s2a",
+    "cot": "cot",
+    "lm": "lm",
+    "qa": "qa",
+}
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A point of the product of contexts, advice and answers; every one is legal.
+
+    Attributes
+    ----------
+    context : {"full", "-history", "-payoffs", "s2a"}
+        What the subject is shown of rules and past.
+    advice : str
+        One of `ADVICE`: what else it is told or writes for itself.
+    answer : {"lm", "qa", "cot", "cot_3_shot"}
+        How it answers.
+
+    Examples
+    --------
+    >>> parse_strategy("Oracle +Max -History")
+    Strategy(context='-history', advice='oracle_max', answer='qa')
+    >>> parse_strategy("s2a+cot").name
+    'S2A + CoT'
+    """
+
+    context: str = "full"
+    advice: str = "none"
+    answer: str = "qa"
+
+    def __post_init__(self) -> None:
+        for field, known in (("context", CONTEXTS), ("advice", ADVICE), ("answer", ANSWERS)):
+            value = getattr(self, field)
+            if value not in known:
+                raise unknown(f"strategy {field}", value, known)
+
+    @property
+    def name(self) -> str:
+        """The name as the reported tables print it; `parse_strategy` reads it back."""
+        parts = [_SHOWN["s2a"]] if self.context == "s2a" else []
+        if self.advice != "none":
+            parts.append(_SHOWN[self.advice])
+        if self.answer != default_answer(self.advice) or not parts:
+            parts.append(_SHOWN[self.answer])
+        name = " + ".join(parts)
+        return f"{name} {_SHOWN[self.context]}" if self.context.startswith("-") else name
+
+    @property
+    def memory(self) -> int:
+        """How many texts the subject carries from step to step."""
+        if self.advice.startswith("reflexion"):
+            return int(self.advice[-1])
+        return int(self.advice == "plans_insights")
+
+    @property
+    def calls_per_step(self) -> int:
+        """Model calls to act once, the reflection after the step included, probes not."""
+        writes = self.advice == "plans_insights" and self.answer == "lm"
+        return (
+            1
+            + (self.context == "s2a")
+            + self.advice.startswith(("social", "reflexion"))
+            + int(writes)
+        )
+
+    @property
+    def probes_per_step(self) -> int:
+        """Further model calls for the literal probe: none where the prediction came first."""
+        return int(not self.advice.startswith("social"))
+
+    @property
+    def generates(self) -> bool:
+        """Whether any call writes text."""
+        return (
+            self.answer != "lm"
+            or self.context == "s2a"
+            or self.advice
+            not in (
+                "none",
+                "social_lm",
+                "oracle",
+                "oracle_max",
+            )
+        )
+
+    @property
+    def scores(self) -> bool:
+        """Whether any call scores labels."""
+        return self.answer == "lm" or self.advice == "social_lm"
+
+
+def default_answer(advice: str) -> str:
+    """Return the answer of a name that gives none: as the prediction for Social LM, else QA."""
+    return "lm" if advice == "social_lm" else "qa"
+
+
+NAMED = tuple(
+    Strategy(*point)
+    for point in (
+        ("full", "none", "lm"),
+        ("full", "none", "qa"),
+        ("full", "none", "cot"),
+        ("full", "none", "cot_3_shot"),
+        ("full", "plans_insights", "qa"),
+        ("full", "reflexion_1", "qa"),
+        ("full", "reflexion_2", "qa"),
+        ("full", "reflexion_3", "qa"),
+        ("full", "social_qa", "qa"),
+        ("full", "social_lm", "lm"),
+        ("s2a", "none", "qa"),
+        ("s2a", "none", "cot"),
+        ("full", "oracle", "qa"),
+        ("full", "oracle_max", "qa"),
+        ("-history", "oracle_max", "qa"),
+        ("-payoffs", "oracle_max", "qa"),
+    )
+)
+"""The sixteen strategies of Riemer et al. 2025."""
+
+
+def all_strategies() -> list[Strategy]:
+    """Return every point of the product."""
+    return [Strategy(*point) for point in itertools.product(CONTEXTS, ADVICE, ANSWERS)]
+
+
+def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
+    """Read a strategy's name, as the tables print it, or its config.
+
+    Parameters
+    ----------
+    spec : str, dict or Strategy
+        Case, spaces and the order of parts are free: ``"S2A + CoT"``, ``"oracle+max-history"``,
+        ``"Reflexion 3"``, ``"Plans/Insights*"``. A dict has the keys ``context``, ``advice`` and
+        ``answer``.
+
+    Raises
+    ------
+    TomevalError
+        A part that is not known, or two of one kind.
+    """
+    if isinstance(spec, Strategy):
+        return spec
+    if isinstance(spec, dict):
+        for key in spec:
+            if key not in ("context", "advice", "answer"):
+                near = did_you_mean(key, ("context", "advice", "answer"))
+                raise TomevalError(f"strategy: unknown key {key!r}{near}")
+        return Strategy(**spec)
+    if not isinstance(spec, str):
+        raise TomevalError(f"strategy must be text or a table, is {spec!r}")
+    rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
+    rest = rest.replace("3-shot", "3shot").replace("plans+insights", "plansinsights")
+    rest = rest.replace("plans/insights", "plansinsights")
+    # "Oracle + Max" and "CoT + 3-Shot" are one part each.
+    rest = re.sub(r"oracle\+?max", "oraclemax", rest)
+    rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
+    found: dict[str, str] = {}
+    while rest:
+        rest = rest.lstrip("+")
+        word = next((w for w in _WORDS if rest.startswith(w)), None)
+        if word is None:
+            names = [strategy.name for strategy in NAMED]
+            raise TomevalError(
+                f"strategy {spec!r} cannot be read{did_you_mean(spec, names)}; it is made of "
+                + ", ".join(_SHOWN.values())
+            )
+        part = _WORDS[word]
+        kind = "context" if part in CONTEXTS else "advice" if part in ADVICE else "answer"
+        if kind in found:
+            raise TomevalError(
+                f"strategy {spec!r} has two parts of one kind: "
+                f"{_SHOWN[found[kind]]} and {_SHOWN[part]}"
+            )
+        found[kind] = part
+        rest = rest[len(word) :]
+    if not found:
+        raise TomevalError("strategy is empty")
+    return Strategy(
+        found.get("context", "full"),
+        found.get("advice", "none"),
+        found.get("answer", default_answer(found.get("advice", "none"))),
+    )

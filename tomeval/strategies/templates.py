@@ -1,0 +1,142 @@
+"""Prompt templates: files with a front matter, rendered in a sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tomeval.errors import TomevalError, did_you_mean, unknown
+from tomeval.resources import read_text, shipped
+
+_FENCE = "+++"
+_KEYS = ("title", "source", "version", "prefill")
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """One prompt part.
+
+    Attributes
+    ----------
+    name : str
+        Path below the prompts folder without the suffix, such as ``answer/qa_act``.
+    title, source, version : str
+        From the front matter.
+    sha256 : str
+        Of the whole file; stored with every run.
+    body, prefill : jinja2.Template
+        What is asked, and how the answer begins (empty where the answer is free).
+    """
+
+    name: str
+    title: str
+    source: str
+    version: str
+    sha256: str
+    body: jinja2.Template
+    prefill: jinja2.Template
+
+
+class Prompts:
+    """The prompt templates of a folder, over the shipped ones.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Own templates; those it lacks are taken from the shipped folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None and not folder.is_dir():
+            raise TomevalError(f"{folder}: no such folder of prompts")
+        self._folders = [shipped("prompts"), *([folder] if folder else [])][::-1]
+        self._env = ImmutableSandboxedEnvironment(
+            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        self._cache: dict[str, Template] = {}
+
+    def names(self) -> list[str]:
+        """Return all template names, sorted."""
+        found = set()
+        for folder in self._folders:
+            found |= {
+                path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")
+            }
+        return sorted(found)
+
+    def get(self, name: str) -> Template:
+        """Return a template by name."""
+        if name not in self._cache:
+            self._cache[name] = self._load(name)
+        return self._cache[name]
+
+    def render(self, name: str, **values: Any) -> str:
+        """Render a template's body; outer white space is dropped."""
+        return self._run(name, self.get(name).body, values)
+
+    def prefill(self, name: str, **values: Any) -> str:
+        """Render how the answer to a template begins."""
+        return self._run(name, self.get(name).prefill, values)
+
+    def sha256(self) -> str:
+        """Return one hash over all templates."""
+        digest = hashlib.sha256()
+        for name in self.names():
+            digest.update(f"{name} {self.get(name).sha256}\n".encode())
+        return digest.hexdigest()
+
+    def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
+        try:
+            return template.render(values).strip()
+        except (jinja2.TemplateError, TypeError) as error:
+            raise TomevalError(f"prompt {name!r}: cannot be rendered: {error}") from None
+
+    def _load(self, name: str) -> Template:
+        path = next(
+            (p for f in self._folders if (p := f / f"{name}.j2").is_file()),
+            None,
+        )
+        if path is None:
+            raise unknown("prompt template", name, self.names())
+        text = read_text(path)
+        start, fence, rest = text.partition(f"{_FENCE}\n")
+        head, fence_2, body = rest.partition(f"\n{_FENCE}\n")
+        if start.strip() or not fence or not fence_2:
+            raise TomevalError(f"{path}: needs a front matter between two lines {_FENCE}")
+        try:
+            data = tomllib.loads(head)
+        except tomllib.TOMLDecodeError as error:
+            raise TomevalError(f"{path}: front matter is not valid TOML: {error}") from None
+        for key, value in data.items():
+            if key not in _KEYS:
+                raise TomevalError(f"{path}: unknown key {key!r}{did_you_mean(key, _KEYS)}")
+            if not isinstance(value, str):
+                raise TomevalError(f"{path}: {key} must be text, is {value!r}")
+        for key in _KEYS[:3]:
+            if key not in data:
+                raise TomevalError(f"{path}: front matter lacks {key!r}")
+        try:
+            return Template(
+                name,
+                data["title"],
+                data["source"],
+                data["version"],
+                hashlib.sha256(text.encode()).hexdigest(),
+                self._env.from_string(body),
+                self._env.from_string(data.get("prefill", "")),
+            )
+        except jinja2.TemplateSyntaxError as error:
+            raise TomevalError(f"{path}: not a valid template: {error}") from None
+
+
+@lru_cache(maxsize=32)
+def load_prompts(folder: str = "") -> Prompts:
+    """Return the templates of a folder over the shipped ones; read once."""
+    return Prompts(Path(folder) if folder else None)
