@@ -1,7 +1,7 @@
 """How often a 95 % interval holds the truth: the simulated subject's closed form as the truth.
 
 Plays every cell many times over, makes all kinds of interval of every metric, and counts. Prints
-plain tables: per kind and number of episodes, and every case outside 93 to 97 %.
+plain tables: by kind of interval and number of episodes, and by partner set.
 
     python benchmarks/coverage.py [--repetitions 2000] [--workers 2]
 """
@@ -26,7 +26,7 @@ from tomeval.metrics import METRICS, Played, episode_metrics
 from tomeval.partner_specs import get_partner_set
 from tomeval.partners import PartnerSet
 from tomeval.play import Setup
-from tomeval.statistics import estimate
+from tomeval.statistics import Estimate, estimate
 from tomeval.tables import render
 
 HORIZON = 100
@@ -34,10 +34,10 @@ GAMES = ("RPS", "IBS", "IPD")
 PARTNERS = ("single_action", "tit_for_tat", "noisy_tit_for_tat")
 DIALS = ((0.5, 0.5), (0.9, 0.2), (0.9, 1.0), (0.99, 0.9), (1.0, 0.0))
 EPISODES = (30, 100)
-KINDS = ("normal", "t", "bca", "bca, partners as drawn")
+KINDS = ("normal", "t", "bca", "bca, partners as drawn", "bca, not stratified")
 RESAMPLES = 1_999
 PER_BLOCK = 50  # repetitions simulated at a time
-LOW, HIGH = 0.93, 0.97
+LOW, HIGH = 93.0, 97.0
 Floats = NDArray[np.float64]
 
 
@@ -124,17 +124,20 @@ def add(
     repetition: int,
 ) -> None:
     """Add 1 for every interval of one repetition that holds the truth."""
-    slack = 1e-9
-    for kind in KINDS:
-        if kind == "bca, partners as drawn":
-            continue
-        rng = np.random.default_rng(repetition)
-        found = estimate(values, kind, strata=which, rng=rng, resamples=RESAMPLES)
-        held[kind] += (found.low <= truth + slack) & (truth <= found.high + slack)
-        if kind == "bca":
-            target = truth_as_drawn
-            inside = (found.low <= target + slack) & (target <= found.high + slack)
-            held["bca, partners as drawn"] += inside
+
+    def inside(found: Estimate, target: Floats) -> NDArray[np.bool_]:
+        slack = 1e-9
+        held: NDArray[np.bool_] = found.low <= target + slack
+        return held & (target <= found.high + slack)
+
+    for kind in ("normal", "t"):
+        held[kind] += inside(estimate(values, kind), truth)
+    rng = np.random.default_rng(repetition)
+    found = estimate(values, "bca", strata=which, rng=rng, resamples=RESAMPLES)
+    held["bca"] += inside(found, truth)
+    held["bca, partners as drawn"] += inside(found, truth_as_drawn)
+    found = estimate(values, "bca", rng=rng, resamples=RESAMPLES)
+    held["bca, not stratified"] += inside(found, truth)
 
 
 def work(job: tuple[Case, int]) -> Count:
@@ -142,52 +145,53 @@ def work(job: tuple[Case, int]) -> Count:
 
 
 def report(counts: list[Count], repetitions: int) -> None:
-    groups: dict[tuple[str, int], list[float]] = defaultdict(list)
-    outside = []
-    constant: set[tuple[str, str, float, float, str]] = set()
-    missed_constant = 0
+    constant = missed_constant = 0
+    shares: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+    lowest: dict[tuple[str, int, str], tuple[float, str]] = {}
     for count in counts:
+        case = count.case
         for index, metric in enumerate(METRICS):
-            place = count.case[:4]
             if not count.varies[index]:
-                constant.add((*place, metric))
+                constant += 1
                 missed_constant += any(count.held[kind][index] < 1 for kind in KINDS)
                 continue
             for kind in KINDS:
-                share = float(count.held[kind][index])
-                groups[kind, count.case.episodes].append(share)
-                if not LOW <= share <= HIGH:
-                    row = {**count.case._asdict(), "metric": metric, "interval": kind}
-                    outside.append({**row, "coverage %": f"{100 * share:.1f}"})
-    rows = []
-    for (kind, episodes), shares in sorted(
-        groups.items(), key=lambda item: KINDS.index(item[0][0])
-    ):
-        inside = sum(LOW <= share <= HIGH for share in shares)
-        rows.append(
-            {
-                "interval": kind,
-                "episodes": episodes,
-                "cases": len(shares),
-                "mean %": f"{100 * np.mean(shares):.2f}",
-                "lowest %": f"{100 * min(shares):.1f}",
-                "highest %": f"{100 * max(shares):.1f}",
-                "in 93..97 %": inside,
-            }
-        )
+                key = (kind, case.episodes, case.partners)
+                share = 100 * float(count.held[kind][index])
+                shares[key].append(share)
+                place = f"{metric}, {case.game}, p={case.p}, q={case.q}"
+                lowest[key] = min(lowest.get(key, (101.0, "")), (share, place))
     error = 100 * np.sqrt(0.95 * 0.05 / repetitions)
-    print(
-        f"{repetitions} repetitions per cell; one coverage has a standard error of {error:.2f} %."
-    )
+    print(f"{repetitions} repetitions per cell: a coverage has a standard error of {error:.2f} %.")
     print("A case is a cell and a metric that varies between its episodes.\n")
+    print(render([summary(kind, n, shares) for kind in KINDS for n in EPISODES]))
+    print("\nBy partner set, with the lowest case")
+    rows = [
+        {**summary(kind, n, {key: shares[key]}), "partners": key[2], "lowest": lowest[key][1]}
+        for kind, n, partners in itertools.product(KINDS, EPISODES, PARTNERS)
+        for key in [(kind, n, partners)]
+    ]
     print(render(rows))
     print(
-        f"\n{len(constant)} more cell-metric pairs do not vary: their intervals have width 0; "
-        f"cases in which that is not the truth: {missed_constant}"
+        f"\n{constant} more cases do not vary: their intervals have width 0; "
+        f"{missed_constant} of these intervals are not at the truth"
     )
-    print("\nOutside 93 to 97 %:" if outside else "\nNone lies outside 93 to 97 %.")
-    if outside:
-        print(render(outside))
+
+
+def summary(
+    kind: str, episodes: int, shares: dict[tuple[str, int, str], list[float]]
+) -> dict[str, object]:
+    """Return one row about all cases of a kind of interval and a number of episodes."""
+    mine = [share for key, part in shares.items() if key[:2] == (kind, episodes) for share in part]
+    return {
+        "interval": kind,
+        "episodes": episodes,
+        "cases": len(mine),
+        "mean %": f"{np.mean(mine):.2f}",
+        "lowest %": f"{min(mine):.1f}",
+        "highest %": f"{max(mine):.1f}",
+        "in 93..97 %": sum(LOW <= share <= HIGH for share in mine),
+    }
 
 
 def main() -> None:

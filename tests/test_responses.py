@@ -25,7 +25,7 @@ IBS_COST = [[0, 7], [10, 0]]
 
 
 def test_rps_by_hand() -> None:
-    # Predicted rock, so it plays paper: against paper a draw where scissors would have won (cost 1),
+    # Predicted rock, so it plays paper: against paper a draw where scissors would win (cost 1),
     # against scissors a loss where rock would have won (cost 2). The rest by rotation.
     for rule in ("best_response", "misprediction"):
         assert misjudgement_cost(GAMES["RPS"], rule).tolist() == RPS_COST

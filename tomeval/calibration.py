@@ -8,6 +8,7 @@ from tomeval.games import MatrixGame
 from tomeval.partners import Partner, PartnerSet
 from tomeval.planning import reference_rewards
 from tomeval.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.subjects.base import check_unit
 from tomeval.subjects.simulated import simulated_policy
 
 
@@ -52,6 +53,7 @@ def expected(
     >>> round(truth["delta_functional_per_step"], 9)
     1.0
     """
+    p, q = check_unit("p", p), check_unit("q", q)
     total: dict[str, float] = {}
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
         for name, value in _against(game, partner, p, q, horizon, reference).items():

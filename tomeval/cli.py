@@ -125,7 +125,8 @@ def run(
     from tomeval.runner import run_experiment
 
     loaded = _load(experiment, overrides, model)
-    budget = Budget(max_calls, max_tokens) if max_calls or max_tokens else None
+    capped = max_calls is not None or max_tokens is not None
+    budget = Budget(max_calls, max_tokens) if capped else None
     folder = out or Path("runs") / loaded.name
     with _progress_bar() as progress:
         played = run_experiment(

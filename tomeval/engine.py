@@ -94,7 +94,8 @@ async def _worker(
             store.keep_reply(number, episode, request, reply)
 
         with line() as model:
-            remembering = RememberingModel(model, store.kept_replies(number, episode), keep)
+            kept = store.kept_replies(number, episode)
+            remembering = RememberingModel(model.episode(len(kept)), kept, keep)
             steps = await play_episode_async(cells[number].setup, episode, remembering)
             done(number, steps)
 

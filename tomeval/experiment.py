@@ -97,6 +97,14 @@ class Experiment(BaseModel):
                 raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
         return value
 
+    @field_validator("seed")
+    @classmethod
+    def _storable(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not -(2**63) <= item < 2**63:
+                raise ValueError(f"must fit into 64 bits, is {item}")
+        return value
+
     @field_validator("reference")
     @classmethod
     def _known_reference(cls, value: list[str]) -> list[str]:
@@ -137,10 +145,13 @@ class Experiment(BaseModel):
                 )
                 found.append(Cell(subject, setup, reference))
         self._check_options(found)
-        keys = [cell.key for cell in found]
-        for index, key in enumerate(keys):
-            if key in keys[:index]:
-                raise TomevalError(f"{self._where}: the same cell appears twice: {', '.join(key)}")
+        keys: set[tuple[str, ...]] = set()
+        for cell in found:
+            if cell.key in keys:
+                raise TomevalError(
+                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
+                )
+            keys.add(cell.key)
         return found
 
     def _check_options(self, cells: list[Cell]) -> None:
@@ -172,9 +183,17 @@ class Experiment(BaseModel):
                     game = get_game(_text(game, "game"), self._base)
                 names = entry.get("labels", self.labels)
                 names = names if isinstance(names, list) else [names]
-                labels = [game.label_set(name).name for name in names or [None]]
+                if "labels" in entry and not names:
+                    raise TomevalError("labels is an empty list")
+                labels = [game.label_set(_text(n, "labels")).name for n in names]
+                labels = labels or [game.label_set().name]
                 specs = entry.get("partners", self.partners)
                 specs = specs if isinstance(specs, list) else [specs]
+                if not specs:
+                    raise TomevalError("partners is an empty list")
+                for item in specs:
+                    if not isinstance(item, str | dict | PartnerSet):
+                        raise TomevalError(f"partners must be names or tables, is {item!r}")
                 sets = [
                     s if isinstance(s, PartnerSet) else get_partner_set(s, game, self._base)
                     for s in specs

@@ -96,13 +96,18 @@ def _override(data: dict[str, Any], text: str) -> None:
         value = raw.strip()
     target: Any = data
     *parents, last = key.strip().split(".")
-    for part in (*parents, last):
-        if isinstance(target, list):
-            if not part.isdigit() or int(part) >= len(target):
-                raise TomevalError(f"--set {text!r}: no entry {part!r} in a list of {len(target)}")
-        elif not isinstance(target, dict) or (part is not last and part not in target):
-            raise TomevalError(f"--set {text!r}: the experiment has no {part!r}")
-        if part is last:
-            break
-        target = target[int(part)] if isinstance(target, list) else target[part]
-    target[int(last) if isinstance(target, list) else last] = value
+    for part in parents:
+        target = target[_place(target, part, text)]
+    place = _place(target, last, text, new=True)
+    target[place] = value
+
+
+def _place(target: Any, part: str, text: str, *, new: bool = False) -> int | str:
+    """Return the index or key that one part of a dotted key names."""
+    if isinstance(target, list):
+        if not part.isdecimal() or int(part) >= len(target):
+            raise TomevalError(f"--set {text!r}: no entry {part!r} in a list of {len(target)}")
+        return int(part)
+    if not isinstance(target, dict) or (part not in target and not new):
+        raise TomevalError(f"--set {text!r}: the experiment has no {part!r}")
+    return part

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -64,13 +64,25 @@ def _target(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
+    with (
+        _draft(out) as draft,
+        draft.open("w", encoding="utf-8", newline="") as file,
+    ):
+        yield file
+
+
+@contextmanager
+def _draft(out: Path) -> Iterator[Path]:
+    """Give a file to write; it takes the place of `out` when complete, else it is removed."""
     draft = out.with_name(f".{out.name}.new")
     try:
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            yield file
+        yield draft
         os.replace(draft, out)
     except OSError as error:
-        raise TomevalError(f"{out}: cannot be written ({error.strerror})") from None
+        raise TomevalError(f"{out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _parquet(run: Run, what: str, out: Path) -> None:
@@ -81,9 +93,8 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     except ModuleNotFoundError:
         raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
     columns, rows = iterate_export(run, what)
-    draft = out.with_name(f".{out.name}.new")
     writer = None
-    try:
+    with _draft(out) as draft:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             data = {
                 name: list(values)
@@ -96,9 +107,6 @@ def _parquet(run: Run, what: str, out: Path) -> None:
         if writer is None:
             raise TomevalError(f"{run.folder}: no {what} to export")
         writer.close()
-        os.replace(draft, out)
-    except OSError as error:
-        raise TomevalError(f"{out}: cannot be written ({error})") from None
 
 
 _FLOATS = ("_reward", "_rate", "_percent", "_per_step", "_ci95")

@@ -76,5 +76,4 @@ def _per_episode(cell: Cell) -> tuple[int, int]:
     calls += conditional * (horizon - 1) * setup.game.n
     if strategy.advice.startswith("reflexion"):
         calls -= 1  # nothing is learned from the last round
-        length += length / len(forms)  # a reflection reads about what an act does
     return calls, round(length / CHARACTERS_PER_TOKEN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import operator
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -195,7 +196,7 @@ def _settle(
 ) -> int | None:
     """Return the action that counts, or None where the episode is void."""
     if isinstance(answer, Decision):
-        if not 0 <= answer.action < count:
+        if isinstance(answer.action, bool) or not 0 <= operator.index(answer.action) < count:
             raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
         return answer.action
     if setup.on_invalid == "stop":
@@ -238,7 +239,7 @@ class _Record:
                 outcome = OUTCOMES.index(answer.reason)
             row += [NONE if action is None else action, code, outcome]
             row.append(0 if answer is None else answer.attempts)
-            if isinstance(answer, Decision) and answer.details is not None:
+            if answer is not None and answer.details is not None:
                 self.details.setdefault((0, step - 1), {})[form] = answer.details
             if answer is not None:
                 self._log(step, form, answer)

@@ -47,15 +47,16 @@ def plot_run(run: Run, folder: Path, interval: str = "normal") -> list[Path]:
             groups.setdefault(tuple(str(row[key]) for key in keys), []).append(cell)
     if not groups:
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
-    written = []
+    written: list[Path] = []
     for key, cells in groups.items():
         game, labels, partners, horizon = key
         title = f"{game} ({labels}), {partners}, T = {horizon}"
         for metric, stem in (("delta_functional_per_step", "regret"), ("tom_percent", "tom")):
             figure = curve_figure(cells, metric, title, interval)
-            written += _save(figure, folder, f"{stem}_{game}_{labels}_{partners}_{horizon}")
+            name = f"{stem}_{game}_{labels}_{partners}_{horizon}"
+            written += _save(figure, folder, name, written)
     figure = scatter_figure([cell for cells in groups.values() for cell in cells], interval)
-    return written + _save(figure, folder, "literal_against_functional")
+    return written + _save(figure, folder, "literal_against_functional", written)
 
 
 def curve_figure(
@@ -200,16 +201,23 @@ def _legend(figure: Figure, axes: Axes, count: int) -> None:
     )
 
 
-def _save(figure: Figure, folder: Path, stem: str) -> list[Path]:
-    """Write PNG and SVG under a name safe for any file system."""
+def _save(figure: Figure, folder: Path, stem: str, taken: Sequence[Path]) -> list[Path]:
+    """Write PNG and SVG under a name that is safe for any file system and not among `taken`."""
+    import matplotlib
+
     safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in stem)
-    paths = [folder / f"{safe}{suffix}" for suffix in (".png", ".svg")]
+    number, name = 1, safe
+    while folder / f"{name}.png" in taken:
+        number += 1
+        name = f"{safe}_{number}"
+    paths = [folder / f"{name}{suffix}" for suffix in (".png", ".svg")]
     for path in paths:
         draft = path.with_name(f".{path.name}")
         try:
-            # No date inside, so that the same run gives the same file.
+            # No date and no random identifiers inside, so that the same run gives the same file.
             date = {"Date": None} if path.suffix == ".svg" else {}
-            figure.savefig(draft, format=path.suffix[1:], metadata=date)
+            with matplotlib.rc_context({"svg.hashsalt": "tomeval"}):
+                figure.savefig(draft, format=path.suffix[1:], metadata=date)
             os.replace(draft, path)
         except OSError as error:
             raise TomevalError(f"{path}: cannot be written ({error.strerror})") from None

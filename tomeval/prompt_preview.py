@@ -9,35 +9,48 @@ import numpy as np
 
 from tomeval.errors import TomevalError, unknown
 from tomeval.games import get_game
-from tomeval.models.base import GenerateRequest, Prompt, Reply, ScoreRequest, Scores
-from tomeval.models.scripted import Said, ScriptedModel
+from tomeval.models.base import Prompt, Reply, Sampling, Scores
+from tomeval.models.scripted import ScriptedModel
 from tomeval.observation import Joint, Observation, Past
 from tomeval.partner_specs import get_partner_set
 from tomeval.play import Setup, run_now
-from tomeval.strategies.asking import flatten
+from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking, flatten
 from tomeval.strategies.parsing import MARKER
 from tomeval.subjects import LLMSubject
 
 FORMS = ("act", "predict", "react")
 
 
-class Recorder:
-    """A script that keeps every prompt and gives readable stand-ins for what a model would say."""
+class Recorder(Asker):
+    """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    def __init__(self, sampling: Sampling) -> None:
+        super().__init__(ScriptedModel(()), Asking(sampling), "preview")
         self.prompts: list[tuple[str, Prompt]] = []
 
-    def __call__(self, request: GenerateRequest | ScoreRequest) -> Said:
-        """Answer a request."""
-        if isinstance(request, ScoreRequest):
-            self.prompts.append((f"scores {', '.join(request.labels)}", request.prompt))
-            count = len(request.labels)
-            return Scores((float(np.log(1 / count)),) * count, 1.0, "preview")
-        self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
-        if f"{MARKER} ..." not in request.prompt.messages[-1].content:
+    async def score(
+        self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
+    ) -> Scores:
+        """Keep the prompt; every label is as likely."""
+        self.prompts.append((f"scores {', '.join(labels)}", prompt))
+        return Scores((float(np.log(1 / len(labels))),) * len(labels), 1.0, "preview")
+
+    async def _generate(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        attempt: int,
+        labels: tuple[str, ...] = (),
+    ) -> Reply:
+        """Keep the prompt; an answer names the first label."""
+        most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
+        self.prompts.append((f"writes up to {most} tokens", prompt))
+        self._calls.append({})
+        if not labels:
             return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
-        return Reply(f"{MARKER} {self.label}")
+        return Reply(f"{MARKER} {labels[0]}")
 
 
 def preview(
@@ -70,8 +83,9 @@ def preview(
     """
     if form not in FORMS:
         raise unknown("form", form, FORMS)
-    if not 1 <= number <= horizon:
-        raise TomevalError(f"--round must be from 1 to {horizon}, is {number}")
+    last = horizon - 1 if form == "react" else horizon
+    if not 1 <= number <= last:
+        raise TomevalError(f"--round must be from 1 to {last}, is {number}")
     game = get_game(game_name)
     setup = Setup(
         "llm",
@@ -98,6 +112,8 @@ def prompts_of_round(
 ) -> list[tuple[str, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
+    A reflection on the round before comes first.
+
     Parameters
     ----------
     setup : Setup
@@ -106,22 +122,23 @@ def prompts_of_round(
         As for `preview`.
     """
     game, partner = setup.game, setup.partners.partners[0]
-    recorder = Recorder(setup.labels.own[0])
     options = {**options, "strategy": strategy, "conditional": form == "react"}
     subject, door = replace(setup, kind="llm", options=options).seat_subject(
-        partner, np.random.default_rng(0), ScriptedModel(recorder), "preview"
+        partner, np.random.default_rng(0)
     )
     assert isinstance(subject, LLMSubject)
+    recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
+    subject.use(recorder)
     past: list[Joint] = []
     state = partner.start
     for step in range(1, number + 1):
         own, theirs = (step - 1) % game.n, int(partner.emissions[state].argmax())
         door.set(state, theirs)
         observation = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
-        recorder.prompts.clear()
         run_now(subject.act(observation))
         if step == number:
             break
+        recorder.prompts.clear()  # a reflection after this round belongs to the next one
         payoff = game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(payoff[0]), float(payoff[1]))
         past.append(joint)

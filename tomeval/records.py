@@ -6,6 +6,7 @@ every episode that was finished.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -82,6 +83,11 @@ FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 """
 
 
+def identity_sha256(identity: Mapping[str, Any]) -> str:
+    """Return the hash of what makes an experiment itself: its name and its cells."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
 class Store:
     """The SQLite store of one run.
 
@@ -107,10 +113,12 @@ class Store:
             uri = f"{self.path.resolve().as_uri()}?{mode}"
             self._db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=60)
             self._db.execute("PRAGMA foreign_keys = ON")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise TomevalError(f"{self.path}: is not a tomeval run, but another database")
             if write:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if write and version == 0:
                 with self._transaction():
                     for statement in _SCHEMA.split(";\n"):
@@ -144,10 +152,14 @@ class Store:
                 why = str(error)
             raise TomevalError(f"{self.path}: {why} ({code or 'sqlite'})") from None
         except sqlite3.DatabaseError as error:
-            raise TomevalError(
-                f"{self.path}: damaged, not readable as a tomeval run ({error}); "
-                "restore it from a copy or start over in another folder"
-            ) from None
+            raise self.damaged(error) from None
+
+    def damaged(self, why: object) -> TomevalError:
+        """Return the error for a store whose content cannot be trusted."""
+        return TomevalError(
+            f"{self.path}: damaged, not readable as a tomeval run ({why}); "
+            "restore it from a copy or start over in another folder"
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -162,10 +174,12 @@ class Store:
         self._db.execute("COMMIT")
 
     def meta(self) -> dict[str, Any]:
-        """Return what was set by `set_meta`."""
-        with self._reporting():
-            rows = self._db.execute("SELECT key, value FROM meta").fetchall()
-        return {key: json.loads(value) for key, value in rows}
+        """Return what `begin` wrote beside the cells: name and hash of the experiment."""
+        rows = self.query("SELECT key, value FROM meta")
+        try:
+            return {key: json.loads(value) for key, value in rows}
+        except (TypeError, ValueError) as error:
+            raise self.damaged(error) from None
 
     def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
         """Write the cells of a new run, once."""
@@ -257,7 +271,15 @@ class Store:
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
         """Return number and definition of every cell."""
         rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
-        return [(cell, json.loads(definition)) for cell, definition in rows]
+        try:
+            found = [(cell, json.loads(definition)) for cell, definition in rows]
+        except (TypeError, ValueError) as error:
+            raise self.damaged(error) from None
+        meta = self.meta()
+        identity = {"name": meta.get("name"), "cells": [definition for _, definition in found]}
+        if meta and meta.get("sha256") != identity_sha256(identity):
+            raise self.damaged("its cells are not those it was begun with")
+        return found
 
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         """Run a query."""
@@ -285,7 +307,11 @@ class Store:
             "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
             (cell, COMPLETE),
         )
-        lengths = np.array([row[1] for row in episodes], dtype=np.int64)
+        try:
+            lengths = np.array([row[1] for row in episodes], dtype=np.int64)
+            which = np.array([row[0] for row in episodes], dtype=np.int64)
+        except (TypeError, ValueError) as error:
+            raise self.damaged(error) from None
         with self._reporting():
             cursor = self._db.execute(
                 "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
@@ -293,11 +319,17 @@ class Store:
                 "ORDER BY cell, episode, step",
                 (cell, COMPLETE),
             )
-            flat = np.fromiter(chain.from_iterable(cursor), np.float64, 4 * int(lengths.sum()))
+            try:
+                flat = np.fromiter(chain.from_iterable(cursor), np.float64, 4 * int(lengths.sum()))
+            except (TypeError, ValueError) as error:
+                raise self.damaged(error) from None
+            rest = cursor.fetchone()
         table = flat.reshape(-1, 4)
+        if rest is not None or not np.isfinite(table).all():
+            raise self.damaged("the steps of a complete episode are not complete")
         extra = self._reactions(cell) if self.has_reactions() else {}
         return extra | {
-            "which": np.array([row[0] for row in episodes], dtype=np.int64),
+            "which": which,
             "lengths": lengths,
             "own": table[:, 0].astype(np.int64),
             "partner": table[:, 1].astype(np.int64),

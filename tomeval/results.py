@@ -74,7 +74,10 @@ class Run:
     @cached_property
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
-        return [RunCell(self.store, number, data) for number, data in self.store.cells()]
+        try:
+            return [RunCell(self.store, number, data) for number, data in self.store.cells()]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
     def rows(
         self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
@@ -215,8 +218,11 @@ class RunCell:
     @cached_property
     def played(self) -> Played:
         """The complete episodes."""
-        flat = self._store.played(self.number)
-        return Played(self.game, self.partners, **flat)
+        played = Played(self.game, self.partners, **self._store.played(self.number))
+        problem = _contradiction(played)
+        if problem:
+            raise self._store.damaged(f"cell {self.number}: {problem}")
+        return played
 
     @property
     def which(self) -> np.ndarray[Any, Any]:
@@ -237,6 +243,27 @@ class RunCell:
         place = (self.labels_of_row(), self.definition["seed"])
         digest = hashlib.sha256(repr(place).encode()).digest()
         return int.from_bytes(digest[:8], "little")
+
+
+def _contradiction(played: Played) -> str:
+    """Return what stored episodes of a run cannot be, or an empty string.
+
+    The store keeps no checksums; this finds rows that were damaged without breaking the file.
+    """
+    game = played.game
+    if played.episodes and played.lengths.min() < 1:
+        return "an episode without steps"
+    for what, values, count in (
+        ("partner", played.which, len(played.partners)),
+        ("own action", played.own, game.n),
+        ("partner's action", played.partner, game.m),
+        ("predicted action", played.predicted, game.m),
+    ):
+        if values is not None and values.size and not 0 <= values.min() <= values.max() < count:
+            return f"a {what} is outside 0..{count - 1}"
+    if (played.own_reward != game.own[played.own, played.partner]).any():
+        return "a reward is not that of its actions"
+    return ""
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

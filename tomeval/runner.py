@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import json
 import multiprocessing
 import os
 import platform
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime
 from importlib import metadata
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +27,7 @@ from tomeval.experiment import Cell, Experiment
 from tomeval.models import open_model
 from tomeval.models.limits import Budget
 from tomeval.play import play_episode
-from tomeval.records import STORE, Store
+from tomeval.records import STORE, Store, identity_sha256
 from tomeval.steps import Steps
 from tomeval.strategies import parse_strategy
 from tomeval.subject_specs import LLM
@@ -110,7 +115,7 @@ def _make_folder(folder: Path) -> None:
 
 def _open(folder: Path, experiment: Experiment, identity: dict[str, Any]) -> Store:
     """Open the store, new or of the same experiment."""
-    sha256 = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    sha256 = identity_sha256(identity)
     store = Store(folder, write=True)
     meta = store.meta()
     if "sha256" not in meta:
@@ -252,8 +257,18 @@ _CELLS: list[Cell] = []
 
 
 def _share(cells: list[Cell]) -> None:
-    """Hand the cells to a worker process once."""
+    """Make a worker process ready: give it the cells, and tie it to the life of its parent."""
     _CELLS[:] = cells
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, even killed: it would hold the folder's lock."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _play(task: _Task) -> tuple[_Task, Steps]:
@@ -278,5 +293,22 @@ def _play_all(cells: list[Cell], tasks: list[_Task], workers: int) -> Iterator[t
     # ones can run in several processes.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
-    with context.Pool(min(workers, len(tasks)), initializer=_share, initargs=(cells,)) as pool:
-        yield from pool.imap_unordered(_play, tasks)
+    count = min(workers, len(tasks))
+    # Only a few tasks are handed out at a time: where writing is slower than playing, results
+    # would pile up in memory.
+    todo = iter(tasks)
+    with ProcessPoolExecutor(count, context, _share, (cells,)) as pool:
+        waiting: set[Future[tuple[_Task, Steps]]] = set()
+        try:
+            waiting |= {pool.submit(_play, task) for task in itertools.islice(todo, 2 * count)}
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                waiting |= {pool.submit(_play, t) for t in itertools.islice(todo, len(done))}
+                yield from (future.result() for future in done)
+        except BrokenProcessPool:
+            raise TomevalError(
+                "a worker process died (out of memory?); finished episodes are kept: run the same "
+                "command again, with fewer --workers if need be"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)

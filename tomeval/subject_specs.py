@@ -99,6 +99,7 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
     if kind == LLM:
         model = model_name(options["model"])
         strategy = parse_strategy(options.get("strategy", "QA")).name
+        options = {**options, "strategy": strategy}  # one spelling: draws depend on the options
         shown.pop("model", None)
         if name is None:
             base = strategy

@@ -129,7 +129,7 @@ def test_batches_score_like_single_requests(models, family, template):
 
 
 def test_a_small_budget_changes_nothing(models, monkeypatch):
-    model = models()
+    model = models(prefix_reuse=False)
     requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
     together = model.score_batch(requests)
     monkeypatch.setattr(model.engine, "batch_tokens", 1)
@@ -249,7 +249,7 @@ def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
 
 
 def test_generation_ends_at_the_context(models, monkeypatch):
-    model = models("gpt2")
+    model = models("gpt2", prefix_reuse=False)
     room = model.count_tokens(prompts(1)[0]) + 3
     monkeypatch.setattr(model.engine, "context", room)
     reply = model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])[0]
@@ -271,7 +271,7 @@ def test_sampling_values_out_of_range_are_refused(models, bad):
 
 
 def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
-    model = models()
+    model = models(prefix_reuse=False)
     requests = [GenerateRequest(p, Sampling(max_tokens=6), seed=i) for i, p in enumerate(prompts())]
     expected = [reply.text for reply in model.generate_batch(requests)]
     scored = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
@@ -297,9 +297,10 @@ def test_a_single_prompt_that_does_not_fit_is_a_backend_error(models, monkeypatc
     def never(*_, **__):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(models().engine, "_forward", never)
+    model = models(prefix_reuse=False)
+    monkeypatch.setattr(model.engine, "_forward", never)
     with pytest.raises(BackendError, match="single prompt"):
-        models().score_batch([ScoreRequest(prompts(1)[0], LABELS)])
+        model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])
 
 
 # --- loading -------------------------------------------------------------------------------------
@@ -371,6 +372,6 @@ def test_options_reach_the_model(models):
     folder = models().name.removeprefix("hf:")
     model = TransformersModel(folder, dtype="bfloat16", device="cpu", batch_tokens=77)
     assert model.describe()["dtype"] == "bfloat16"
-    assert model.engine.batch_tokens == 77
+    assert model.engine.plain.batch_tokens == 77
     result = model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])[0]
     assert all(math.isfinite(value) for value in result.logprobs)

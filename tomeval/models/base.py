@@ -212,6 +212,13 @@ class Model(ABC):
         """Return the prompt's length in tokens, or None where no tokenizer is at hand."""
         return None
 
+    def episode(self, answered: int) -> Model:
+        """Return the model as one episode uses it; `answered` of its requests were answered before.
+
+        Almost always the model itself; a script, though, starts anew with every episode.
+        """
+        return self
+
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
 

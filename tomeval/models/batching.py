@@ -129,9 +129,12 @@ def _run(
         return
     try:
         results = function([request for request, _ in items])
+        if len(results) != len(items):
+            raise RuntimeError(f"the model gave {len(results)} results for {len(items)} requests")
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
         for _, future in items:
             future.set_exception(error)
+            future.exception()  # the first episode that fails cancels those that wait beside it
         return
     for (_, future), result in zip(items, results, strict=True):
         future.set_result(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,11 @@ from tomeval.errors import TomevalError
 
 # Private-use characters around a control token in a message, while a template renders it.
 _START, _END = "\U000f0000", "\U000f0001"
+
+
+# A line with its break and all white space after it, so that a piece starts at a visible character.
+_LINE = re.compile(r"[^\n]*\n\s*|[^\n]+")
+_MEMORY = 100_000  # lines whose tokens are kept
 
 
 class SmuggledControlToken(TomevalError):
@@ -48,6 +54,8 @@ class ControlTokens:
         self._heads = {text[:k] for text in found for k in range(1, len(text))}
         self._tails = {text[-k:] for text in found for k in range(1, len(text))}
         self._longest = max(map(len, found), default=1)
+        self._known: dict[str, list[int]] = {}
+        self._splits = splits_at_lines(tokenizer)
 
     def mark(self, text: str, *, every: bool = False) -> str:
         """Return the text with its control tokens (or every character) marked as plain text.
@@ -79,12 +87,29 @@ class ControlTokens:
         flat = [piece for pieces in texts for piece in pieces]
         if not flat:
             return [[] for _ in texts]
-        encoded = self._tokenizer(flat, add_special_tokens=False, verbose=False)["input_ids"]
+        encoded = self._by_line(flat) if self._splits else self._encode(flat)
         for piece, ids in zip(flat, encoded, strict=True):
             if not self._guarded.isdisjoint(ids):
                 self._check(piece, ids)
         parts = iter(encoded)
         return [[token for _ in pieces for token in next(parts)] for pieces in texts]
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        ids: list[list[int]] = self._tokenizer(texts, add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]
+        return ids
+
+    def _by_line(self, texts: list[str]) -> list[list[int]]:
+        """Encode line by line; prompts of one play repeat all their lines but the last ones."""
+        lines = [_LINE.findall(text) for text in texts]
+        new = list({line for parts in lines for line in parts} - self._known.keys())
+        if len(self._known) + len(new) > _MEMORY:
+            self._known.clear()
+            new = list({line for parts in lines for line in parts})
+        if new:
+            self._known.update(zip(new, self._encode(new), strict=True))
+        return [[t for line in parts for t in self._known[line]] for parts in lines]
 
     def _pieces(self, marked: str) -> list[str]:
         pieces = []
@@ -100,6 +125,36 @@ class ControlTokens:
         found = sum(token in self._guarded for token in ids)
         if found > len(self._token.findall(piece)):
             raise SmuggledControlToken(f"a control token appears in ordinary text: {piece[:80]!r}")
+
+
+def splits_at_lines(tokenizer: Any) -> bool:
+    """Tell whether a text's tokens are its lines' tokens, one after another.
+
+    So it is where a pattern cuts the text before the merges and never across a line break: the
+    byte-level tokenizers of GPT-2, Llama 3, Qwen and their like. Others, which may write a mark
+    before any text or merge across lines, are encoded whole. Structure and a trial must agree.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return False
+    data = json.loads(backend.to_str())
+    cutter = data.get("pre_tokenizer") or {}
+    kinds = [part["type"] for part in cutter.get("pretokenizers", [cutter]) if "type" in part]
+    prefix = [p for p in (cutter, *cutter.get("pretokenizers", [])) if p.get("add_prefix_space")]
+    normalizer = (data.get("normalizer") or {}).get("type")
+    if "ByteLevel" not in kinds or prefix or normalizer not in (None, "NFC"):
+        return False
+    if data.get("model", {}).get("type") != "BPE":
+        return False
+    whole = tokenizer.encode(_TRIAL, add_special_tokens=False)
+    parts = [tokenizer.encode(line, add_special_tokens=False) for line in _LINE.findall(_TRIAL)]
+    return bool(whole == [token for part in parts for token in part])
+
+
+_TRIAL = (
+    "Round 1: you chose J.\nRound 2: 'F' (10 points)\n\n  - If you: +1;\n\n\n\"Q\"\n(a)\n"
+    "12\n34\n...\n...\n\u00e9t\u00e9\n\u65e5\u672c\nFinal answer: ..."
+)
 
 
 def _is_control(text: str) -> bool:

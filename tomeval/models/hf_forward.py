@@ -38,7 +38,7 @@ class PlainEngine:
 
     def __init__(self, model: Any, batch_tokens: int, context: int | None) -> None:
         self._torch = require("torch")
-        self._model = model
+        self.model = model
         self.batch_tokens = batch_tokens
         self.context = context
         self._known = set(inspect.signature(model.forward).parameters)
@@ -56,7 +56,7 @@ class PlainEngine:
             Out of memory with a single prompt.
         """
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
-        self._check([len(row.ids) for row in parts])
+        self.check([len(row.ids) for row in parts])
         logprobs = [[0.0] * len(query.sequences) for query in queries]
         processed, finished = [0] * len(queries), [0.0] * len(queries)
         for batch in self._batches(parts, lambda row: len(row.ids), lambda row: len(row.ids)):
@@ -76,7 +76,7 @@ class PlainEngine:
         TomevalError, BackendError
             As for `score`.
         """
-        self._check([len(task.ids) + 1 for task in tasks])
+        self.check([len(task.ids) + 1 for task in tasks])
         results: dict[int, Generated] = {}
         numbered = list(enumerate(tasks))
         for batch in self._batches(
@@ -88,7 +88,8 @@ class PlainEngine:
             results.update(zip((index for index, _ in batch), done, strict=True))
         return [results[index] for index in range(len(tasks))]
 
-    def _check(self, lengths: Sequence[int]) -> None:
+    def check(self, lengths: Sequence[int]) -> None:
+        """Raise where a sequence is longer than the model's context."""
         longest = max(lengths, default=0)
         if self.context is not None and longest > self.context:
             raise TomevalError(
@@ -190,7 +191,7 @@ class PlainEngine:
         """
         torch = self._torch
         width = max(map(len, rows))
-        device = self._model.get_input_embeddings().weight.device
+        device = self.model.get_input_embeddings().weight.device
         ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in rows], device=device)
         mask = torch.tensor(
             [[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device
@@ -204,4 +205,4 @@ class PlainEngine:
         for name, value in (("position_ids", positions), ("logits_to_keep", keep)):
             if name in self._known:
                 options[name] = value
-        return self._model(input_ids=ids, attention_mask=mask, **options)
+        return self.model(input_ids=ids, attention_mask=mask, **options)

@@ -58,10 +58,14 @@ class Task:
 
 @dataclass
 class Generated:
-    """Generated tokens without the one that ended them; `ended`: eos, stop, length or context."""
+    """Generated tokens without the one that ended them; `ended`: eos, stop, length or context.
+
+    `processed` counts the tokens that went through the model for it, 0 where that is not counted.
+    """
 
     tokens: list[int] = field(default_factory=list)
     sampled: int = 0
+    processed: int = 0
     ended: str = ""
     finished: float = 0.0
 
@@ -91,6 +95,8 @@ class Row:
         Indices of the labels.
     sequences : tuple of tuple of int
         Their tokens.
+    of : int
+        How many labels the query has.
     """
 
     query: int
@@ -98,6 +104,7 @@ class Row:
     keep: int
     labels: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
+    of: int
 
 
 def rows(index: int, query: LabelQuery) -> Iterator[Row]:
@@ -116,7 +123,8 @@ def rows(index: int, query: LabelQuery) -> Iterator[Row]:
         taken.update(labels)
         if labels:
             sequences = tuple(query.sequences[label] for label in labels)
-            yield Row(index, query.prefix + context, len(context) + 1, labels, sequences)
+            ids, of = query.prefix + context, len(query.sequences)
+            yield Row(index, ids, len(context) + 1, labels, sequences, of)
 
 
 class Decoding:

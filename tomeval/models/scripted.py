@@ -47,7 +47,13 @@ class ScriptedModel(Model):
         self.name = name
         self.capabilities = Capabilities()
         self._script = script
-        self._used: dict[str, int] = {}
+        self._used = 0
+
+    def episode(self, answered: int) -> ScriptedModel:
+        """Return the same script, read from its start or on from where a killed run stopped."""
+        model = ScriptedModel(self._script, self.name)
+        model._used = answered
+        return model
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the script's next text."""
@@ -70,11 +76,10 @@ class ScriptedModel(Model):
     def _next(self, request: GenerateRequest | ScoreRequest) -> Said:
         if callable(self._script):
             return self._script(request)
-        index = self._used.get(request.group, 0)
-        if index >= len(self._script):
+        if self._used >= len(self._script):
             raise BackendError(f"the script has no more than {len(self._script)} replies")
-        self._used[request.group] = index + 1
-        return self._script[index]
+        self._used += 1
+        return self._script[self._used - 1]
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return None: scripts have no tokens."""

@@ -21,6 +21,7 @@ from tomeval.models.base import (
 from tomeval.models.hf_forward import PlainEngine
 from tomeval.models.hf_labels import LabelQuery, exclusive, extensions
 from tomeval.models.hf_load import load
+from tomeval.models.hf_prefix_check import prefix_engine
 from tomeval.models.hf_prompt import PromptCodec
 from tomeval.models.hf_sampling import check_sampling
 from tomeval.models.hf_tasks import Engine, Generated, Scored, Task
@@ -57,6 +58,11 @@ class TransformersModel(LocalModel):
         What becomes of system messages: ``auto``, ``native``, ``merge`` or ``drop``.
     batch_tokens : int, optional
         Most tokens of a batch; 32,768 on a GPU and 8,192 elsewhere.
+    prefix_reuse : bool
+        Encode every token of an episode once where the model allows it, see
+        `tomeval.models.hf_prefix`; else, or where it does not, every prompt whole.
+    cache_memory : int, optional
+        Bytes for the caches of prefixes; default: a share of what is free.
     local_files_only, trust_remote_code : bool
         As in `from_pretrained`.
 
@@ -100,6 +106,8 @@ class TransformersModel(LocalModel):
         thinking: bool | None = None,
         system: str = "auto",
         batch_tokens: int | None = None,
+        prefix_reuse: bool = True,
+        cache_memory: int | None = None,
         local_files_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
@@ -123,6 +131,8 @@ class TransformersModel(LocalModel):
         if batch_tokens is None:
             batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
         self.engine: Engine = PlainEngine(self.model, batch_tokens, self.context_length)
+        if prefix_reuse:
+            self.engine = prefix_engine(self.engine, cache_memory)
         self._ends = self._end_tokens()
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.contexts import Context, user_prompt
+from tomeval.strategies.parsing import visible
 from tomeval.strategies.templates import Prompts
 from tomeval.subjects.base import Answer, Invalid
 
@@ -64,9 +65,8 @@ class Advice:
     async def after_step(self, turn: Turn) -> None:
         """Do what is to be done once a round is over; `turn` is the round that follows."""
 
-    @property
-    def prediction(self) -> Answer | None:
-        """The literal record, where the advice asked for the partner's action itself."""
+    def prediction(self, number: int) -> Answer | None:
+        """Return the literal record of a round, where the advice asked for it itself."""
         return None
 
 
@@ -76,20 +76,22 @@ class Social(Advice):
     def __init__(self, answer: str, form: str) -> None:
         super().__init__(answer)
         self.form = form
-        self._prediction: Answer | None = None
+        self._predicted: tuple[int, Answer] | None = None
 
     async def before_act(self, turn: Turn) -> str | Invalid:
         """Predict; the prediction is the literal record of the step."""
-        self._prediction = found = await turn.predict(self.form)
+        found = await turn.predict(self.form)
+        self._predicted = (turn.round, found)
         if isinstance(found, Invalid):
             return Invalid(found.reason, f"no prediction to act on: {found.raw}")
         label = turn.partner_labels[found.action]
         return turn.prompts.render("advice/social", prediction=label, round=turn.round)
 
-    @property
-    def prediction(self) -> Answer | None:
-        """The prediction of this step."""
-        return self._prediction
+    def prediction(self, number: int) -> Answer | None:
+        """Return the prediction of a round; None where it was not asked for."""
+        if self._predicted is None or self._predicted[0] != number:
+            return None
+        return self._predicted[1]
 
 
 class Oracle(Advice):
@@ -134,24 +136,25 @@ class Reflexion(Advice):
         )
         step = turn.round - 1
         written = await turn.asker.write("reflect", "reflect", user_prompt(request), step)
-        if isinstance(written, Invalid):
-            self.failed = written
-        else:
+        self.failed = written if isinstance(written, Invalid) else None
+        if isinstance(written, str):
             self.lessons.append(" ".join(written.split()))
 
 
 class PlansInsights(Advice):
     """Write plans and insights with the answer, shown in the next round (Fish et al. 2024).
 
-    Where answers are scored there is no reply to write them in: a call of its own does.
+    What is written with an answer is not shown to the probes of the same round, which must not see
+    that answer. Where answers are scored there is no reply to write them in: a call of its own
+    does, before the round.
     """
 
-    _NOTES = re.compile(r"^\W*plans\W*:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    _NOTES = re.compile(r"^[^\w\n]*plans[^\w\n]*:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
     def __init__(self, answer: str, marker: str) -> None:
         super().__init__(answer)
         self.marker = marker
-        self.notes = ""
+        self.notes = self._coming = ""
 
     async def before_act(self, turn: Turn) -> str | Invalid:
         """Write the notes first where the answer itself is not written."""
@@ -169,6 +172,7 @@ class PlansInsights(Advice):
         if isinstance(written, Invalid):
             return written
         self.after_act(written)
+        self.notes = self._coming
         return ""
 
     def memory(self, turn: Turn) -> str:
@@ -183,12 +187,15 @@ class PlansInsights(Advice):
 
     def after_act(self, text: str) -> None:
         """Keep what stands from "Plans:" on up to the answer; without it nothing changes."""
-        _, _, shown = text.rpartition("</think>")
-        found = self._NOTES.search(shown)
+        found = self._NOTES.search(visible(text) or "")
         if found:
             lines = found[0].splitlines()
             kept = [line for line in lines if self.marker.casefold() not in line.casefold()]
-            self.notes = "\n".join(kept).strip()
+            self._coming = "\n".join(kept).strip()
+
+    async def after_step(self, turn: Turn) -> None:
+        """Show the notes from now on."""
+        self.notes = self._coming
 
 
 def make_advice(kind: str, answer: str, marker: str) -> Advice:

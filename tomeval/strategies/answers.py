@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.games import MatrixGame
 from tomeval.models.base import Prompt, Scores
 from tomeval.responses import best_responses
 from tomeval.strategies.asking import Asker
@@ -119,7 +118,7 @@ def make_answer(kind: str, prompts: Prompts, words: Words, decide: str) -> Answe
     return WrittenAnswer(prompts, words, kind)
 
 
-def worked_examples(words: Words) -> list[dict[str, str]]:
+def worked_examples(words: Words) -> list[dict[str, Any]]:
     """Make three examples of ideal reasoning for the game at hand.
 
     Two partners that repeat an action and one that alternates; labels, payoffs and best responses
@@ -127,30 +126,18 @@ def worked_examples(words: Words) -> list[dict[str, str]]:
     """
     game, labels = words.game, words.labels
     last = game.m - 1
-    patterns = [
-        ([0, 0, 0], 0, "The other player chose {0} every time."),
-        ([last, last, last], last, "The other player chose {0} every time."),
-        ([0, last, 0], last, "The other player goes back and forth between {1} and {0}."),
-    ]
     result = []
-    for seen, following, text in patterns:
-        names = [labels.partner[b] for b in seen]
-        other = labels.partner[0]
+    for seen, following in (([0, 0, 0], 0), ([last, last, last], last), ([0, last, 0], last)):
+        worth = [
+            {"own": labels.own[a], "amount": words.amount(game.own[a, following])}
+            for a in words.order.own
+        ]
         result.append(
             {
-                "seen": ", ".join(names),
-                "pattern": text.format(labels.partner[following], other),
+                "seen": [labels.partner[b] for b in seen],
                 "next": labels.partner[following],
-                "worth": _worth(words, game, following),
+                "worth": worth,
                 "best": labels.own[int(best_responses(game)[:, following].argmax())],
             }
         )
     return result
-
-
-def _worth(words: Words, game: MatrixGame, partner_action: int) -> str:
-    """Say what each own action brings against one partner action."""
-    return ", ".join(
-        f"{words.labels.own[a]} brings me {words.amount(game.own[a, partner_action])}"
-        for a in words.order.own
-    )

@@ -17,7 +17,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
 )
-from tomeval.strategies.parsing import MARKER, parse_answer
+from tomeval.strategies.parsing import MARKER, parse_answer, visible
 from tomeval.subjects.base import Answer, Decision, Invalid
 
 MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
@@ -68,6 +68,7 @@ class Asker:
         """Have a text written that is accepted as it comes; thinking is dropped.
 
         A text cut off at its limit counts too: summaries and lessons are never asked for again.
+        Thinking that never ends leaves no text: ``truncated``.
         """
         try:
             reply = await self._generate(purpose, kind, prompt, step, 1)
@@ -75,8 +76,8 @@ class Asker:
             return Invalid("backend_error", str(error))
         if reply.finish == "refusal":
             return Invalid("refusal", reply.text)
-        _, _, after = reply.text.rpartition("</think>")
-        return after.strip()
+        shown = visible(reply.text)
+        return Invalid("truncated", reply.text) if shown is None else shown.strip()
 
     async def answer(
         self, purpose: str, kind: str, prompt: Prompt, step: int, labels: tuple[str, ...]

@@ -189,7 +189,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     spec : str, dict or Strategy
         Case, spaces and the order of parts are free: ``"S2A + CoT"``, ``"oracle+max-history"``,
         ``"Reflexion 3"``, ``"Plans/Insights*"``. A dict has the keys ``context``, ``advice`` and
-        ``answer``.
+        ``answer``, with the same defaults.
 
     Raises
     ------
@@ -203,7 +203,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
             if key not in ("context", "advice", "answer"):
                 near = did_you_mean(key, ("context", "advice", "answer"))
                 raise TomevalError(f"strategy: unknown key {key!r}{near}")
-        return Strategy(**spec)
+        answer = default_answer(str(spec.get("advice", "none")))
+        return Strategy(**{"answer": answer, **spec})
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
@@ -214,14 +215,9 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     found: dict[str, str] = {}
     while rest:
-        rest = rest.lstrip("+")
         word = next((w for w in _WORDS if rest.startswith(w)), None)
         if word is None:
-            names = [strategy.name for strategy in NAMED]
-            raise TomevalError(
-                f"strategy {spec!r} cannot be read{did_you_mean(spec, names)}; it is made of "
-                + ", ".join(_SHOWN.values())
-            )
+            raise _unreadable(spec)
         part = _WORDS[word]
         kind = "context" if part in CONTEXTS else "advice" if part in ADVICE else "answer"
         if kind in found:
@@ -231,10 +227,22 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
             )
         found[kind] = part
         rest = rest[len(word) :]
+        if rest.startswith("+") and rest != "+":
+            rest = rest[1:]
     if not found:
         raise TomevalError("strategy is empty")
     return Strategy(
         found.get("context", "full"),
         found.get("advice", "none"),
         found.get("answer", default_answer(found.get("advice", "none"))),
+    )
+
+
+def _unreadable(spec: str) -> TomevalError:
+    """Build the error for a name that is no strategy's."""
+    if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
+        return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
+    near = did_you_mean(spec, [strategy.name for strategy in NAMED])
+    return TomevalError(
+        f"strategy {spec!r} cannot be read{near}; it is made of {', '.join(_SHOWN.values())}"
     )

@@ -33,7 +33,7 @@ class Context:
             line = self.prompts.render(
                 "context/history", **self.words.round_values(self.rounds, joint)
             )
-            self.raw += ("\n\nThe game so far:\n" if self.rounds == 1 else "\n") + line
+            self.raw += ("\n\n" if self.rounds == 1 else "\n") + line
 
     async def text(self, asker: Asker) -> str | Invalid:
         """Return what stands at the head of a question of the coming round."""
@@ -43,12 +43,13 @@ class Context:
 class SummaryContext(Context):
     """S2A: the subject's own summary of rules and history, written once per round.
 
-    Act and predict of a round read the same summary; it is written before either is asked.
+    Act and predict of a round read the same summary; it is written before either is asked. Where it
+    could not be written, neither is asked.
     """
 
     def __init__(self, prompts: Prompts, words: Words) -> None:
         super().__init__(prompts, words, show_history=True)
-        self._written = (-1, "")
+        self._written: tuple[int, str | Invalid] = (-1, "")
 
     async def text(self, asker: Asker) -> str | Invalid:
         """Return the summary, asking for it first if this round has none yet."""
@@ -56,12 +57,11 @@ class SummaryContext(Context):
             step = self.rounds + 1
             request = self.prompts.render("context/s2a", context=self.raw, round=step)
             written = await asker.write("summarise", "s2a", user_prompt(request), step)
-            if isinstance(written, Invalid):
-                return written
-            shown = self.prompts.render(
-                "context/summary", summary=written, round=step, **self.words.common
-            )
-            self._written = (self.rounds, shown)
+            if isinstance(written, str):
+                written = self.prompts.render(
+                    "context/summary", summary=written, round=step, **self.words.common
+                )
+            self._written = (self.rounds, written)
         return self._written[1]
 
 

@@ -9,6 +9,10 @@ MARKER = "Final answer:"
 
 _THINK_END = re.compile(r"^.*</think>", re.DOTALL | re.IGNORECASE)
 _WRAPPED = (("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"))
+# The marker, maybe emphasised with or without its colon, and what it marks.
+_MARKED = re.compile(
+    rf"(\*\*|__|\*|_|){re.escape(MARKER[:-1])}(?:{MARKER[-1]}\1|\1{MARKER[-1]})(.*)", re.IGNORECASE
+)
 
 
 class Parsed(NamedTuple):
@@ -55,8 +59,8 @@ def parse_answer(text: str, finish: str, labels: tuple[str, ...]) -> Parsed:
         ``refusal`` and ``truncated`` by `finish`, ``truncated`` also for thinking that never ends.
         Else the last line that is not empty must be the marker and a label, and no other marked
         line may stand before it: ``unparsable`` if not, ``illegal`` if what is named is no legal
-        label. No other text is ever searched for a label. Markdown or quotes around the line or the
-        label, a full stop and case do not matter.
+        label. No other text is ever searched for a label. Markdown or quotes around the line, the
+        marker or the label, a full stop and case do not matter, except where a label has them.
 
     Examples
     --------
@@ -72,20 +76,27 @@ def parse_answer(text: str, finish: str, labels: tuple[str, ...]) -> Parsed:
     shown = visible(text)
     if finish == "length" or shown is None:
         return Parsed("truncated", None)
-    lines = [line for line in (_unwrap(raw) for raw in shown.splitlines()) if line]
-    marked = [line for line in lines if line.casefold().startswith(MARKER.casefold())]
-    if not lines or len(marked) != 1 or lines[-1] is not marked[0]:
+    named = [_marked(line) for line in shown.splitlines() if line.strip()]
+    if not named or named[-1] is None or any(said is not None for said in named[:-1]):
         return Parsed("unparsable", None)
-    said = lines[-1][len(MARKER) :].lstrip("*_ ").strip()
-    names = {said, _unwrap(said)}
-    legal = [i for i, label in enumerate(labels) if any(_same(name, label) for name in names)]
-    return Parsed("valid", legal[0]) if len(legal) == 1 else Parsed("illegal", None)
+    action = _find(named[-1], labels)
+    return Parsed("illegal", None) if action is None else Parsed("valid", action)
 
 
-def _same(named: str, label: str) -> bool:
-    """Compare without case; a full stop may follow unless the label has one."""
-    folded = named.casefold()
-    return folded in (label.casefold(), f"{label.casefold()}.")
+def _marked(line: str) -> str | None:
+    """Return what a marked line names, or None where the line is not marked."""
+    found = _MARKED.fullmatch(line.strip()) or _MARKED.fullmatch(_unwrap(line))
+    return found[2].strip() if found else None
+
+
+def _find(said: str, labels: tuple[str, ...]) -> int | None:
+    """Return the label that is named: as it is said, else without full stop, else unwrapped."""
+    folded = [label.casefold() for label in labels]
+    inner = _unwrap(said)
+    for name in (said, said.removesuffix("."), inner, inner.removesuffix(".")):
+        if name.casefold() in folded:
+            return folded.index(name.casefold())
+    return None
 
 
 def _unwrap(text: str) -> str:

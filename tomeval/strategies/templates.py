@@ -17,6 +17,8 @@ from tomeval.resources import read_text, shipped
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill")
+# What expressions of a template can raise.
+_FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +63,20 @@ class Prompts:
             undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         self._cache: dict[str, Template] = {}
+        if folder is not None:
+            self._check_names(folder)
 
     def names(self) -> list[str]:
         """Return all template names, sorted."""
-        found = set()
-        for folder in self._folders:
-            found |= {
-                path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")
-            }
-        return sorted(found)
+        return sorted(set().union(*map(_names, self._folders)))
+
+    def _check_names(self, folder: Path) -> None:
+        """Raise where a file replaces no shipped template: it would have no effect."""
+        own, known = _names(folder), _names(shipped("prompts"))
+        if not own:
+            raise TomevalError(f"{folder}: holds no prompt template, such as answer/qa_act.j2")
+        for name in sorted(own - known):
+            raise unknown("prompt template", name, sorted(known), str(folder))
 
     def get(self, name: str) -> Template:
         """Return a template by name."""
@@ -95,8 +102,9 @@ class Prompts:
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
         try:
             return template.render(values).strip()
-        except (jinja2.TemplateError, TypeError) as error:
-            raise TomevalError(f"prompt {name!r}: cannot be rendered: {error}") from None
+        except (jinja2.TemplateError, *_FAILURES) as error:
+            why = str(error) or type(error).__name__
+            raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
 
     def _load(self, name: str) -> Template:
         path = next(
@@ -134,6 +142,11 @@ class Prompts:
             )
         except jinja2.TemplateSyntaxError as error:
             raise TomevalError(f"{path}: not a valid template: {error}") from None
+
+
+def _names(folder: Path) -> set[str]:
+    """Return the names of the templates in a folder."""
+    return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")}
 
 
 @lru_cache(maxsize=32)

@@ -49,10 +49,13 @@ class Words:
         }
 
     def amount(self, value: float) -> str:
-        """Word a payoff: ``a score of +1`` or ``8 points``."""
-        if self.game.wording == "score":
-            return f"a score of {value:+.6g}" if value else "a score of 0"
-        return f"{value:.6g} point{'' if value == 1 else 's'}"
+        """Word a payoff, never rounded: ``a score of +1`` or ``8 points``."""
+        score = self.game.wording == "score"
+        signed = score and bool(value != 0)
+        number = np.format_float_positional(value + 0.0, trim="-", sign=signed)
+        if score:
+            return f"a score of {number}"
+        return f"{number} point{'' if value == 1 else 's'}"
 
     def payoff_lines(self) -> list[dict[str, str]]:
         """Return one entry per joint action, in the order of options."""

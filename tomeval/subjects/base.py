@@ -55,7 +55,7 @@ class Invalid:
     reason : {"illegal", "unparsable", "truncated", "refusal", "backend_error"}
     raw : str
         What was said.
-    attempts, calls
+    attempts, calls, details
         As for `Decision`.
     """
 
@@ -63,6 +63,7 @@ class Invalid:
     raw: str = ""
     attempts: int = 1
     calls: tuple[dict[str, Any], ...] = ()
+    details: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.reason not in INVALID_REASONS:

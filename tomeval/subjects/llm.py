@@ -17,7 +17,8 @@ from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.contexts import make_context
 from tomeval.strategies.parsing import MARKER
 from tomeval.strategies.templates import Prompts, load_prompts
-from tomeval.strategies.words import OPTION_ORDERS, Words, option_order
+from tomeval.strategies.words import OPTION_ORDERS, Words
+from tomeval.strategies.words import option_order as option_order_of
 from tomeval.subjects.base import Answer, Decision, Invalid, Seat, Subject
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
@@ -51,7 +52,8 @@ class LLMSubject(Subject):
     conditional : bool
         Ask in every round, for each own action, what the partner would do next.
     constrain : bool
-        Let a server that can restrict QA replies to legal ones.
+        Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
+        whose replies hold more than the answer.
     prompts : str
         Folder of own templates, used before the shipped ones.
     """
@@ -83,19 +85,25 @@ class LLMSubject(Subject):
             if value not in known:
                 raise unknown(name, value, known)
         _check_numbers(temperature, top_p, top_k, min_p, max_tokens, max_attempts)
+        for name, switch in (("conditional", conditional), ("constrain", constrain)):
+            if not isinstance(switch, bool):
+                raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
+        if not isinstance(prompts, str):
+            raise TomevalError(f"prompts must be the name of a folder, is {json.dumps(prompts)}")
         self.strategy = parse_strategy(strategy)
         self.literal_order, self.conditional = literal_order, conditional
         self.prompts = self.load_templates(prompts, seat.base)
-        order = _order(option_order, seat)
-        self.order = order if option_order != "fixed" else None
+        game = seat.game
+        self.order = option_order_of(option_order, game.n, game.m, seat.rng)
         self.words = Words(
-            seat.game, seat.labels, seat.horizon, order, self.strategy.context != "-payoffs"
+            game, seat.labels, seat.horizon, self.order, self.strategy.context != "-payoffs"
         )
         self.context = make_context(self.strategy.context, self.prompts, self.words)
         self.advice = make_advice(self.strategy.advice, self.strategy.answer, MARKER)
         self.decide = decide
         self.answer = make_answer(self.strategy.answer, self.prompts, self.words, decide)
         sampling = Sampling(temperature, top_p, top_k, min_p, max_tokens)
+        constrain = constrain and self.strategy.advice != "plans_insights"
         self._how = Asking(sampling, max_attempts, constrain)
         self._asker: Asker | None = None
 
@@ -113,6 +121,10 @@ class LLMSubject(Subject):
             self._asker = Asker(self.seat.model, self._how, self.seat.name)
         return self._asker
 
+    def use(self, asker: Asker) -> None:
+        """Ask through another line to the model."""
+        self._asker = asker
+
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action."""
         turn = self._turn(observation.round)
@@ -129,15 +141,16 @@ class LLMSubject(Subject):
         answer, text = await self.answer.ask(
             self.asker, "act", prompt, observation.round, self.seat.labels.own, self.seat.rng
         )
-        self.advice.after_act(text)
+        if isinstance(answer, Decision):
+            self.advice.after_act(text)
         return self._close(answer)
 
     async def predict(self, observation: Observation, own_action: int | None) -> Answer:
         """Ask the literal question, unless the strategy has asked it already."""
         if self.strategy.probes_per_step == 0:
-            if self.advice.prediction is None:
-                return self._close(Invalid("unparsable", "no prediction was made"))
-            return self._close(self.advice.prediction)
+            found = self.advice.prediction(observation.round)
+            # None: the summary that it would have read could not be written.
+            return self._close(await self._failed_context() if found is None else found)
         order = self.literal_order if own_action is not None else "partner_first"
         return self._close(await self._predict(self.answer, observation.round, order, own_action))
 
@@ -170,6 +183,11 @@ class LLMSubject(Subject):
         self.context.observe(joint)
         if self.context.rounds < self.seat.horizon:
             await self.advice.after_step(self._turn(self.context.rounds + 1))
+
+    async def _failed_context(self) -> Invalid:
+        """Return why there is no context in this round."""
+        context = await self.context.text(self.asker)
+        return context if isinstance(context, Invalid) else Invalid("unparsable", "not predicted")
 
     async def _predict(
         self, part: AnswerPart, number: int, order: str, own_action: int | None
@@ -207,16 +225,9 @@ class LLMSubject(Subject):
 
     def _close(self, answer: Answer) -> Answer:
         """Attach the calls made since the last answer, and the order of options."""
-        calls = self.asker.drain()
-        if isinstance(answer, Decision) and self.order is not None:
-            order = {"own_order": self.order.own, "partner_order": self.order.partner}
-            answer = replace(answer, details={**(answer.details or {}), **order})
-        return replace(answer, calls=calls)
-
-
-def _order(kind: str, seat: Seat) -> Any:
-    """Return the order of options; drawn from the subject's own generator."""
-    return option_order(kind, seat.game.n, seat.game.m, seat.rng)
+        order = {"own_order": self.order.own, "partner_order": self.order.partner}
+        details = {**(answer.details or {}), **order}
+        return replace(answer, calls=self.asker.drain(), details=details)
 
 
 def _check_numbers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +171,7 @@ def equilibrium(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
         pair = nashpy.Game(game.own, game.partner)
-        for own, partner in (*pair.support_enumeration(), *pair.vertex_enumeration()):
+        for own, partner in (*pair.support_enumeration(), *_vertices(pair)):
             if _is_equilibrium(game, own, partner):
                 found.append((np.abs(own), np.abs(partner)))
     if not found:
@@ -186,6 +186,14 @@ def equilibrium(
 
     own, partner = max(found, key=welfare)
     return own / own.sum(), partner / partner.sum()
+
+
+def _vertices(pair: Any) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return what nashpy's vertex enumeration finds; it gives up on some degenerate games."""
+    try:
+        return list(pair.vertex_enumeration())
+    except (TypeError, ValueError, IndexError, RuntimeError):
+        return []
 
 
 def _is_equilibrium(

@@ -1,0 +1,165 @@
+"""Names, grammar and config of strategies."""
+
+import csv
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tomeval.errors import TomevalError
+from tomeval.strategies import NAMED, Strategy, all_strategies, parse_strategy
+from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
+
+REPORTED = Path(__file__).parents[2] / "experiments" / "reported_results.csv"
+# The reports' own words for what is no single strategy: RMax, a model that thinks by itself, and
+# the best of three sizes of memory.
+NOT_ONE = {"Tabular", "reasoning", "Reflexion"}
+PRINTED = {
+    "LM": ("full", "none", "lm"),
+    "QA": ("full", "none", "qa"),
+    "CoT": ("full", "none", "cot"),
+    "CoT + 3-Shot": ("full", "none", "cot_3_shot"),
+    "Plans + Insights": ("full", "plans_insights", "qa"),
+    "Plans/Insights*": ("full", "plans_insights", "qa"),
+    "Reflexion 1": ("full", "reflexion_1", "qa"),
+    "Reflexion 2": ("full", "reflexion_2", "qa"),
+    "Reflexion 3": ("full", "reflexion_3", "qa"),
+    "Social QA": ("full", "social_qa", "qa"),
+    "Social LM": ("full", "social_lm", "lm"),
+    "S2A": ("s2a", "none", "qa"),
+    "S2A + CoT": ("s2a", "none", "cot"),
+    "Oracle": ("full", "oracle", "qa"),
+    "Oracle + Max": ("full", "oracle_max", "qa"),
+    "Oracle +Max -History": ("-history", "oracle_max", "qa"),
+    "Oracle +Max -Payoffs": ("-payoffs", "oracle_max", "qa"),
+}
+
+
+def reported_names() -> list[str]:
+    with REPORTED.open(encoding="utf-8") as file:
+        return sorted({row["prompting"] for row in csv.DictReader(file)} - NOT_ONE)
+
+
+def test_every_reported_name_is_covered():
+    assert set(reported_names()) <= set(PRINTED)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_names(name):
+    assert parse_strategy(name) == Strategy(*PRINTED[name])
+
+
+def test_the_sixteen_are_the_printed_ones():
+    assert len(NAMED) == len(set(NAMED)) == 16
+    assert set(NAMED) == {Strategy(*point) for point in PRINTED.values()}
+
+
+def test_product():
+    every = all_strategies()
+    assert len(every) == len(set(every)) == 4 * 9 * 4 == 144
+    assert {(s.context, s.advice, s.answer) for s in every} == set(
+        itertools.product(CONTEXTS, ADVICE, ANSWERS)
+    )
+
+
+def test_names_are_unique_and_read_back():
+    names = [strategy.name for strategy in all_strategies()]
+    assert len(set(names)) == 144
+    for strategy in all_strategies():
+        config = {
+            "context": strategy.context,
+            "advice": strategy.advice,
+            "answer": strategy.answer,
+        }
+        assert parse_strategy(strategy.name) == strategy
+        assert parse_strategy(config) == strategy
+        assert parse_strategy(strategy) is strategy
+
+
+@given(st.sampled_from(all_strategies()), st.data())
+def test_case_and_spacing_are_free(strategy, data):
+    text = ""
+    for char in strategy.name:
+        if char == " ":
+            char = data.draw(st.sampled_from(["", " ", "  ", "\t"]))
+        elif char == "-":
+            char = data.draw(st.sampled_from(["-", " - ", "−", "–"]))
+        elif char == "+":
+            char = data.draw(st.sampled_from(["+", " + "]))
+        text += data.draw(st.sampled_from([char.upper(), char.lower()]))
+    if "3 - shot" in text.lower() or "3−" in text or "3–" in text:
+        text = text.replace(" - ", "-")
+    assert parse_strategy(text) == strategy
+
+
+@pytest.mark.parametrize(
+    ("spec", "point"),
+    [
+        ("s2a+cot", ("s2a", "none", "cot")),
+        ("CoT + S2A", ("s2a", "none", "cot")),
+        ("oracle+max-history", ("-history", "oracle_max", "qa")),
+        ("-History", ("-history", "none", "qa")),
+        ("qa − payoffs", ("-payoffs", "none", "qa")),
+        ("social_lm", ("full", "social_lm", "lm")),
+        ("Social LM + QA", ("full", "social_lm", "qa")),
+        ("Social QA + LM", ("full", "social_qa", "lm")),
+        ("cot 3-shot -payoffs", ("-payoffs", "none", "cot_3_shot")),
+        ("CoT – 3–Shot".replace("– ", ""), ("full", "none", "cot_3_shot")),
+        ("reflexion_2 + cot + s2a", ("s2a", "reflexion_2", "cot")),
+        ("plans_insights", ("full", "plans_insights", "qa")),
+        ({}, ("full", "none", "qa")),
+        ({"advice": "social_lm"}, ("full", "social_lm", "lm")),
+        ({"answer": "cot_3_shot", "context": "-payoffs"}, ("-payoffs", "none", "cot_3_shot")),
+    ],
+)
+def test_other_spellings(spec, point):
+    assert parse_strategy(spec) == Strategy(*point)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "empty"),
+        ("  ", "empty"),
+        ("QAA", "cannot be read"),
+        ("Reflexion", "1, 2 or 3"),
+        ("Reflexion 4", "cannot be read"),
+        ("Reflexion 12", "cannot be read"),
+        ("Social", "cannot be read"),
+        ("Oracel", "did you mean 'Oracle'"),
+        ("QA + CoT", "two parts of one kind: QA and CoT"),
+        ("QA + QA", "two parts of one kind"),
+        ("S2A -History", "two parts of one kind: S2A and -History"),
+        ("Oracle + Social QA", "two parts of one kind"),
+        ("Max", "cannot be read"),
+        ("QA +", "cannot be read"),
+        ("+ QA", "cannot be read"),
+        ("S2A ++ CoT", "cannot be read"),
+        (3, "must be text or a table"),
+        (None, "must be text or a table"),
+        ({"contxt": "s2a"}, "unknown key 'contxt' \\(did you mean 'context'"),
+        ({"context": "S2A"}, "unknown strategy context 'S2A' \\(did you mean 's2a'"),
+        ({"answer": ["lm"]}, "unknown strategy answer"),
+    ],
+)
+def test_errors(spec, message):
+    with pytest.raises(TomevalError, match=message):
+        parse_strategy(spec)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text):
+    try:
+        strategy = parse_strategy(text)
+    except TomevalError:
+        return
+    assert parse_strategy(strategy.name) == strategy
+
+
+def test_needs():
+    for strategy in all_strategies():
+        lm = strategy.answer == "lm"
+        assert strategy.scores == (lm or strategy.advice == "social_lm")
+        writes = not lm or strategy.context == "s2a" or strategy.memory or "qa" in strategy.advice
+        assert strategy.generates == bool(writes)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from support import ROOT
+
+from tomeval.partner_files import partner_names
+from tomeval.resources import shipped
+
+
+def test_the_wheel_carries_its_data(tmp_path) -> None:
+    pytest.importorskip("hatchling")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for folder in ("partners", "experiments"):
+        for path in (ROOT / folder).iterdir():
+            assert f"tomeval/_data/{folder}/{path.name}" in names
+    for path in (ROOT / "tomeval").rglob("*.py"):
+        assert str(path.relative_to(ROOT)) in names
+    assert not [name for name in names if name.startswith(("tests/", "docs/"))]
+
+    # what is in the wheel works without the source tree
+    unpacked = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import tomeval\n"
+        "from tomeval.resources import shipped\n"
+        "assert tomeval.__file__.startswith(sys.argv[1]), tomeval.__file__\n"
+        "assert str(shipped('partners')).startswith(sys.argv[1])\n"
+        "print(tomeval.get_partner('grim_trigger', tomeval.get_game('IPD')).title)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(unpacked)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.startswith("Grim trigger"), done.stderr
+
+
+def test_source_tree_finds_its_data() -> None:
+    assert shipped("partners").is_dir()
+    assert len(partner_names()) >= 14

@@ -1,0 +1,118 @@
+"""What one forward pass feeds of an episode: the tokens its cache lacks, as a tree of branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+def common(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return how many leading tokens two sequences of one type share, by bisection over slices."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class Block:
+    """The tokens to feed for one group of paths that share a cache.
+
+    Every path is a full token sequence. What the cache holds of it stays; the rest hangs off the
+    cached chain as branches, and paths share the nodes on which they agree. The first path that
+    reuses most is inserted first, so that it goes on from the cached chain without a gap and
+    becomes the new chain.
+
+    Parameters
+    ----------
+    cached : tuple of int
+        Tokens in the cache, a chain.
+    paths : sequence of tuple of int
+        What to run.
+    first_wanted : sequence of int
+        Per path the first depth whose logits are wanted: it must be fed even where it is cached.
+
+    Attributes
+    ----------
+    kept : int
+        Cached tokens that stay.
+    tokens : list of int
+        Nodes to feed; a parent always stands before its children.
+    depths, bases : list of int
+        Position of each node in its path, and how many cached tokens it sees.
+    chain : tuple of int
+        What the cache holds as a chain afterwards.
+    """
+
+    def __init__(
+        self,
+        cached: tuple[int, ...],
+        paths: Sequence[tuple[int, ...]],
+        first_wanted: Sequence[int],
+    ) -> None:
+        starts = [
+            min(common(cached, path), wanted)
+            for path, wanted in zip(paths, first_wanted, strict=True)
+        ]
+        self.kept = max(starts)
+        self.tokens: list[int] = []
+        self.depths: list[int] = []
+        self.bases: list[int] = []
+        self._parents: list[int] = []
+        self._index: dict[tuple[int, int, int], int] = {}
+        self._starts = starts
+        self._nodes: list[list[int]] = [[] for _ in paths]
+        main = starts.index(self.kept)
+        for number in (main, *(i for i in range(len(paths)) if i != main)):
+            self._nodes[number] = self._insert(paths[number], starts[number])
+        self.chain = paths[main]
+        self._chain_length = len(self._nodes[main])
+
+    def _insert(self, path: tuple[int, ...], start: int) -> list[int]:
+        """Add a path's nodes from `start` on and return their indices."""
+        parent, nodes = -1, []
+        for depth in range(start, len(path)):
+            key = (parent, start if parent < 0 else -1, path[depth])
+            node = self._index.get(key)
+            if node is None:
+                node = len(self.tokens)
+                self._index[key] = node
+                self.tokens.append(path[depth])
+                self.depths.append(depth)
+                self.bases.append(start)
+                self._parents.append(parent)
+            nodes.append(node)
+            parent = node
+        return nodes
+
+    def node(self, path: int, depth: int) -> int:
+        """Return the node that holds the token of a path at a depth."""
+        return self._nodes[path][depth - self._starts[path]]
+
+    def visible(self) -> BoolArray:
+        """Return which nodes each node sees, shape (nodes, nodes): its ancestors and itself."""
+        size, chain = len(self.tokens), self._chain_length
+        result = np.zeros((size, size), dtype=bool)
+        result[:chain, :chain] = np.tri(chain, dtype=bool)
+        for node in range(chain, size):
+            parent = self._parents[node]
+            if parent >= 0:
+                result[node, : parent + 1] = result[parent, : parent + 1]
+            result[node, node] = True
+        return result
+
+    def seen_by(self, path: int, visible: BoolArray) -> BoolArray:
+        """Return which of (kept + nodes) cache places the next token of a path sees."""
+        last = self._nodes[path][-1]
+        cached = np.arange(self.kept) < self.bases[last]
+        return np.concatenate([cached, visible[last]])
