@@ -55,3 +55,7 @@ bench: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: golden
+golden: $(VENV)/.installed-dev
+	$(BIN)/python tests/strategies/test_golden.py --write

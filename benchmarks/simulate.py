@@ -1,7 +1,7 @@
 """Speed of play: batch against the one-episode loop, and RMax against replanning at every step.
 
-Prints plain tables. Times are CPU seconds of one thread, the best of several; both sides of a ratio
-are measured in this one process, one after the other.
+Prints plain tables. Times are CPU seconds of one thread; both sides of a ratio are measured in this
+one process, one after the other.
 
     python benchmarks/simulate.py
 """
@@ -23,7 +23,7 @@ from tomeval.tables import render
 
 HORIZON = 100
 EPISODES = STEPS_PER_CHUNK // HORIZON  # what a run plays at a time
-SECONDS = 0.4  # of CPU time per measurement, at least
+SECONDS = 0.8  # of CPU time per measurement, at least
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("simulated", {"p": 0.9, "q": 0.5}),
     ("random", {}),
@@ -47,20 +47,19 @@ def setup_of(kind: str, options: dict[str, Any], game: str, partners: str) -> Se
 
 
 def rate(play: Callable[[int], object], steps: int) -> float:
-    """Return steps per CPU second: the best of repetitions that last SECONDS together.
+    """Return steps per CPU second over repetitions that last SECONDS together.
 
-    `play` gets the number of the repetition, so that no episode is played twice.
+    `play` gets the number of the repetition, so that no episode is played twice: some partners make
+    a subject's work much longer than others.
     """
     play(0)
-    best, spent, number = 0.0, 0.0, 0
+    spent, number = 0.0, 0
     while spent < SECONDS:
         number += 1
         start = time.process_time()
         play(number)
-        elapsed = time.process_time() - start
-        spent += elapsed
-        best = max(best, steps / max(elapsed, 1e-9))
-    return best
+        spent += time.process_time() - start
+    return number * steps / spent
 
 
 def compare(kind: str, options: dict[str, Any], game: str, partners: str) -> dict[str, Any]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from tomeval.errors import TomevalError
 from tomeval.games import GAMES, Labels, MatrixGame
 from tomeval.partner_files import partner_names
 from tomeval.partners import Partner, PartnerSet
@@ -110,6 +113,14 @@ def best_sequence(game: MatrixGame, partner: Partner, horizon: int) -> float:
         theirs = play_against(partner, sequence)
         best = max(best, sum(game.own[a, b] for a, b in zip(sequence, theirs, strict=True)))
     return float(best)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, str]:
+    """Return (what a call gives, "") or (None, its message) where it raises a `TomevalError`."""
+    try:
+        return call(), ""
+    except TomevalError as error:
+        return None, str(error)
 
 
 def step_rows(setup, steps) -> list[tuple]:

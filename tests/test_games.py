@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ROOT, make_game
+from support import ROOT, make_game, outcome
 
 from tomeval.errors import TomevalError
 from tomeval.games import GAMES, Labels, MatrixGame, get_game, load_game
@@ -110,7 +110,7 @@ def test_bad_payoffs_name_what_is_wrong(payoffs: object, message: str) -> None:
     ],
 )
 def test_bad_labels_name_what_is_wrong(own, partner, message) -> None:
-    with pytest.raises(TomevalError, match="labels.mine") as caught:
+    with pytest.raises(TomevalError, match=r"labels\.mine") as caught:
         MatrixGame("demo", SQUARE, {"mine": Labels("mine", own, partner)})  # type: ignore[arg-type]
     assert message in str(caught.value)
 
@@ -235,19 +235,18 @@ documents = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(documents)
 def test_any_document_is_a_game_or_a_clear_error(document) -> None:
     from unittest.mock import patch
 
     with patch("tomeval.games.read_toml", return_value=document):
-        try:
-            game = load_game("fuzz.toml")
-        except TomevalError as error:
-            assert "fuzz.toml" in str(error)
-        else:
-            assert np.isfinite(game.payoffs).all()
-            assert game.label_set().own
+        game, message = outcome(lambda: load_game("fuzz.toml"))
+    if game is None:
+        assert "fuzz.toml" in message
+    else:
+        assert np.isfinite(game.payoffs).all()
+        assert game.label_set().own
 
 
 def test_shipped_games_have_sources() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import ALL_GAMES, ODD_GAMES, ROOT, SHIPPED, SPECS, play_against
+from support import ALL_GAMES, ODD_GAMES, ROOT, SHIPPED, SPECS, outcome, play_against
 
 from tomeval.errors import TomevalError
 from tomeval.games import GAMES
@@ -29,13 +29,12 @@ def test_contract(name: str, game) -> None:
     spec = SPECS[name]
     if name == "mixture":
         spec = f"mixture({', '.join([str(1 / game.m)] * game.m)})"
-    try:
-        partner = get_partner(spec, game)
-    except TomevalError as error:
+    partner, message = outcome(lambda: get_partner(spec, game))
+    if partner is None:
         fixed_size = "actions" in tomllib.loads(partner_file(name).read_text())
         copies = game.n != game.m
-        assert (fixed_size and (game.n, game.m) != (2, 2)) or copies, error
-        assert "fit" in str(error) or "cannot copy" in str(error)
+        assert (fixed_size and (game.n, game.m) != (2, 2)) or copies, message
+        assert "fit" in message or "cannot copy" in message
         return
     size = len(partner.emissions)
     assert partner.emissions.shape == (size, game.m)
@@ -430,25 +429,22 @@ document = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.one_of(document, document.map(lambda d: {k: d[k] for k in d if k != "rule"})))
 @example({"rule": {"kind": "react", "response_in": 1}})
 def test_any_document_is_a_partner_or_a_clear_error(data) -> None:
     with patch("tomeval.partner_files.read_toml", return_value=data):
-        try:
-            partner = get_partner("fuzz.toml", IPD)
-        except TomevalError as error:
-            assert str(error)
-        else:
-            assert np.allclose(partner.emissions.sum(axis=1), 1)
-            assert isinstance(partner.title, str)
-            assert isinstance(partner.source, str)
+        partner, message = outcome(lambda: get_partner("fuzz.toml", IPD))
+    if partner is None:
+        assert message
+    else:
+        assert np.allclose(partner.emissions.sum(axis=1), 1)
+        assert isinstance(partner.title, str)
+        assert isinstance(partner.source, str)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="always(0),+*=.k1 tomlnx-", max_size=20))
 def test_any_spec_is_a_set_or_a_clear_error(spec: str) -> None:
-    try:
-        assert get_partner_set(spec, IPD).partners
-    except TomevalError as error:
-        assert str(error)
+    found, message = outcome(lambda: get_partner_set(spec, IPD))
+    assert message if found is None else found.partners

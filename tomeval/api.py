@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.experiment import Experiment
 from tomeval.experiment_files import load_experiment, make_experiment
 from tomeval.games import MatrixGame, get_game
+from tomeval.models.limits import Budget
 from tomeval.partner_specs import get_partner_set
 from tomeval.partners import PartnerSet
 from tomeval.planning import Bounds
@@ -24,6 +25,8 @@ def run(
     out: str | Path,
     *,
     workers: int = 1,
+    concurrency: int = 32,
+    budget: Budget | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
     """Run an experiment into a folder, or resume or extend it, and return the results.
@@ -35,7 +38,11 @@ def run(
     out : path
         The run folder.
     workers : int
-        Processes; the rows do not depend on it.
+        Processes, for subjects that need no model; the rows do not depend on it.
+    concurrency : int
+        Episodes of a language model that are played at a time.
+    budget : Budget, optional
+        `tomeval.models.limits.Budget`: caps on the calls and tokens of served models.
     progress : callable, optional
         Called with (steps done, steps in all).
 
@@ -57,7 +64,14 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    run_experiment(experiment, Path(out), workers=workers, progress=progress)
+    run_experiment(
+        experiment,
+        Path(out),
+        workers=workers,
+        concurrency=concurrency,
+        budget=budget,
+        progress=progress,
+    )
     return Run(out)
 
 

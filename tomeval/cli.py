@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+_INTERRUPTED = 130  # what typer exits with after Ctrl-C
 
 
 class Format(StrEnum):
@@ -118,6 +122,10 @@ def run(
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
     ] = None,
+    prefix_reuse: Annotated[
+        bool,
+        typer.Option(help="Encode every token of an episode once (local models)."),
+    ] = True,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend."""
@@ -135,11 +143,13 @@ def run(
             workers=workers,
             concurrency=concurrency,
             budget=budget,
+            prefix_reuse=prefix_reuse,
             progress=progress,
         )
     print(
         f"{folder}: {played} episodes played, {len(loaded.cells())} cells complete", file=sys.stderr
     )
+    _print_usage(folder)
     print(f"next: tomeval table {folder}", file=sys.stderr)
 
 
@@ -356,6 +366,24 @@ def _load(experiment: str, overrides: list[str] | None, model: str | None = None
     return load_experiment(path, overrides or [], model)
 
 
+def _print_usage(folder: Path) -> None:
+    """Say what the model calls of a run took, those of earlier sessions included."""
+    from tomeval.results import Run
+
+    with Run(folder) as opened:
+        usage = list(opened.store.usage().values())
+    calls, prompt, completion, cached = (
+        sum(row[key] for row in usage)
+        for key in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
+    )
+    if calls:
+        share = f", {prompt - cached:,} of them encoded, the others reused" if cached else ""
+        print(
+            f"{calls:,} model calls: {prompt:,} prompt tokens{share}; {completion:,} generated",
+            file=sys.stderr,
+        )
+
+
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
     """Show a bar with rate and time left on standard error, where that is a terminal."""
@@ -390,14 +418,18 @@ def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 
 def main() -> None:
     """Run the command line; bad input is one message and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek gets \u0394 for Δ
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except TomevalError as error:
         print(f"tomeval: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED:
+            print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
+        raise
     except BrokenPipeError:
         # The reader, such as head, has had enough; keep the interpreter's own flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,9 @@ from tomeval.resources import read_toml
 
 
 def load_experiment(
-    path: str | Path, overrides: Sequence[str] = (), model: str | None = None
+    path: str | Path,
+    overrides: Sequence[str] = (),
+    model: str | None = None,
 ) -> Experiment:
     """Load an experiment file.
 

@@ -119,14 +119,15 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
         optimal[t] = sign * q >= top[:, None] - scale * (horizon - t)
         policy[t] = optimal[t].argmax(axis=1)
         values[t] = sign * top
-    state: NDArray[np.float64] = np.zeros(size)
+    state = np.zeros(size, dtype=np.float64)
     state[partner.start] = 1.0
     per_step = np.empty(horizon)
     rows = np.arange(size)
     for t in range(horizon):
         per_step[t] = state @ rewards[rows, policy[t]]
         mass = state[:, None] * partner.emissions
-        state = np.bincount(following[rows, policy[t]].ravel(), mass.ravel(), size)
+        reached = following[rows, policy[t]].ravel()
+        state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
     return Plan(float(values[0, partner.start]), values, policy, optimal, per_step)
 
 

@@ -45,8 +45,8 @@ class Setup:
     game, labels, partners, horizon
         The task.
     seed : int
-        The run's seed. Which partner an episode draws and how it moves depend on seed, game,
-        partner set and episode alone, so every subject meets the same partners.
+        The run's seed. Which partner an episode draws depends on seed, game, partner set and
+        episode alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
     base : Path, optional
         Folder that relative paths among the options start from.
     on_invalid : {"void", "random", "stop"}

@@ -43,6 +43,7 @@ class Recorder(Asker):
         step: int,
         attempt: int,
         labels: tuple[str, ...] = (),
+        group: str = "",
     ) -> Reply:
         """Keep the prompt; an answer names the first label."""
         most = self.how.sampling.max_tokens or MAX_TOKENS[kind]

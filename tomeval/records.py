@@ -20,6 +20,7 @@ import numpy as np
 
 from tomeval.errors import TomevalError
 from tomeval.steps import COMPLETE, NONE, OUTCOMES, Steps
+from tomeval.subjects.base import INVALID_REASONS
 
 SCHEMA_VERSION = 1
 STORE = "run.sqlite"
@@ -293,7 +294,9 @@ class Store:
 
         def rows() -> Iterator[tuple[Any, ...]]:
             with self._reporting():
-                yield from cursor
+                # Not from the cursor itself: with a reader that stops early it would be closed,
+                # perhaps after its store.
+                yield from (row for row in cursor)
 
         return [column[0] for column in cursor.description], rows()
 
@@ -369,6 +372,28 @@ class Store:
         rows = self.query(f"SELECT cell, COUNT(*), {sums} FROM calls GROUP BY cell")
         names = ("calls", *(f"{f}_tokens" for f in fields))
         return {row[0]: dict(zip(names, row[1:], strict=True)) for row in rows}
+
+    def outcomes(self) -> dict[int, dict[str, int]]:
+        """Return per cell how many answers were invalid in each way, voided episodes included."""
+        counts: dict[int, dict[str, int]] = {}
+        for form in ("act_outcome", "predict_outcome"):
+            for cell, outcome, count in self.query(
+                f"SELECT cell, {form}, COUNT(*) FROM steps GROUP BY cell, {form}"
+            ):
+                row = counts.setdefault(cell, dict.fromkeys(INVALID_REASONS, 0))
+                if outcome in row:
+                    row[outcome] += count
+        return counts
+
+    def low_mass(self) -> tuple[int, int]:
+        """Return how many scored answers gave the labels little probability, and how many were."""
+        low = "json_extract({0}_details, '$.low_mass') IS NOT NULL"
+        scored = "json_extract({0}_details, '$.mass') IS NOT NULL"
+        sums = [
+            f"SUM({what.format('act')}) + SUM({what.format('predict')})" for what in (low, scored)
+        ]
+        row = self.query(f"SELECT {', '.join(sums)} FROM steps")[0]
+        return row[0] or 0, row[1] or 0
 
     def invalid_rates(self) -> dict[int, float]:
         """Return per cell the share of answers, voided episodes included, that were invalid."""

@@ -23,6 +23,7 @@ from tomeval.partners import Partner
 from tomeval.records import Store
 from tomeval.statistics import RESAMPLES, Estimate, estimate
 from tomeval.steps import COMPLETE
+from tomeval.subjects.base import INVALID_REASONS
 
 if TYPE_CHECKING:
     import pandas
@@ -131,8 +132,13 @@ class Run:
         return pandas.DataFrame(self.rows(interval, reference))
 
     def status(self) -> list[dict[str, Any]]:
-        """Return per cell the episodes that are complete and void, and what model calls took."""
+        """Return per cell the episodes that are complete and void.
+
+        Where language models were asked, also the model calls, their tokens, and how many answers
+        were invalid in each way after all attempts.
+        """
         usage = self.store.usage()
+        invalid = self.store.outcomes() if usage else {}
         columns = next(iter(usage.values()), {})
         counts: dict[tuple[int, str], int] = {
             (cell, status): count
@@ -146,6 +152,7 @@ class Run:
                 "complete": counts.get((cell.number, COMPLETE), 0),
                 "void": counts.get((cell.number, "void"), 0),
                 **(usage.get(cell.number, dict.fromkeys(columns, 0)) if usage else {}),
+                **(invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0)) if usage else {}),
             }
             for cell in self.cells
         ]

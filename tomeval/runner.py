@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import multiprocessing
 import os
 import platform
@@ -30,7 +31,10 @@ from tomeval.play import play_episode
 from tomeval.records import STORE, Store, identity_sha256
 from tomeval.steps import Steps
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.answers import LOW_MASS
 from tomeval.subject_specs import LLM
+
+logger = logging.getLogger(__name__)
 
 STEPS_PER_CHUNK = 100_000
 """How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
@@ -46,6 +50,7 @@ def run_experiment(
     workers: int = 1,
     concurrency: int = 32,
     budget: Budget | None = None,
+    prefix_reuse: bool = True,
     progress: Progress | None = None,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
@@ -62,6 +67,8 @@ def run_experiment(
         Episodes of a language model that are played at a time.
     budget : Budget, optional
         Caps on the calls and tokens of served models.
+    prefix_reuse : bool
+        False makes local models encode every prompt whole, for comparison.
     progress : callable, optional
         Called with (steps done, steps in all) after each batch.
 
@@ -85,7 +92,8 @@ def run_experiment(
                 _add_session(folder)
                 filler = _Filler(store, cells, experiment.episodes, progress)
                 filler.play_in_processes(workers)
-                filler.play_with_models(concurrency, budget, experiment.base)
+                opening = {"base": experiment.base, "budget": budget, "prefix_reuse": prefix_reuse}
+                filler.play_with_models(concurrency, opening)
                 return filler.played
             finally:
                 store.close()
@@ -206,8 +214,11 @@ class _Filler:
         for (number, _, _), steps in _play_all(self.cells, tasks, workers):
             self.done(number, steps)
 
-    def play_with_models(self, concurrency: int, budget: Budget | None, base: Path | None) -> None:
-        """Play language models, one after another: only one is in memory at a time."""
+    def play_with_models(self, concurrency: int, opening: dict[str, Any]) -> None:
+        """Play language models, one after another: only one is in memory at a time.
+
+        `opening` holds what `tomeval.models.open_model` takes beside the model and what it is for.
+        """
         by_model: dict[str, list[tuple[int, int]]] = {}
         for number, first, _ in self.tasks:
             setup = self.cells[number].setup
@@ -219,9 +230,18 @@ class _Filler:
 
             setups = [self.cells[number].setup for number, _ in jobs]
             scores = any(parse_strategy(s.options.get("strategy", "QA")).scores for s in setups)
-            model = open_model(json.loads(spec), base=base, budget=budget, scores=scores)
+            model = open_model(json.loads(spec), scores=scores, **opening)
             play_with_model(model, self.cells, jobs, self.store, concurrency, self.done)
             del model
+        low, scored = self.store.low_mass() if by_model else (0, 0)
+        if low:
+            logger.warning(
+                "%d of %d scored answers give all labels together less than %g of the probability: "
+                "the model would hardly say any of them here",
+                low,
+                scored,
+                LOW_MASS,
+            )
 
     def done(self, number: int, steps: Steps) -> None:
         """Store finished episodes."""

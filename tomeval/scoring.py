@@ -170,17 +170,22 @@ def _check_step(where: str, episode: str, text: str, done: int, first: dict[str,
 
 
 def _names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
-    """Return every way to write an action: indices, and labels without regard to case."""
+    """Return every way to write an action: indices, and labels without regard to case.
+
+    Where a named label set uses numbers as labels, they are labels and indices are not read.
+    """
     sets = [labels] if labels else list(game.labels.values())
     count = game.n if side == "own" else game.m
     names = {str(index): index for index in range(count)}
+    if labels and any(label in names for label in getattr(labels, side)):
+        names = {}
     for label_set in sets:
         for index, label in enumerate(getattr(label_set, side)):
             known = names.setdefault(label.casefold(), index)
             if known != index:
                 raise TomevalError(
-                    f"game {game.name}: {label!r} names different actions in different label sets; "
-                    "choose one with --labels"
+                    f"game {game.name}: {label!r} names different actions in different label sets "
+                    "or as an index; choose a label set with --labels"
                 )
     return names
 

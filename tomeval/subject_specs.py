@@ -111,4 +111,4 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)

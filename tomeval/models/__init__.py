@@ -40,6 +40,7 @@ def open_model(
     base: Path | None = None,
     budget: Budget | None = None,
     scores: bool = True,
+    prefix_reuse: bool = True,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -56,6 +57,8 @@ def open_model(
     scores : bool
         Whether labels will be scored: a server that cannot is then refused at the start, and asked
         nothing about it otherwise.
+    prefix_reuse : bool
+        False makes a local model encode every prompt whole.
 
     Raises
     ------
@@ -82,6 +85,8 @@ def open_model(
         return OpenAIModel.from_name(name, options, budget)
     if budget is not None:
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
+    if not prefix_reuse:
+        options["prefix_reuse"] = False
     return _open_local(rest, options, base)
 
 

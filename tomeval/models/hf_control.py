@@ -13,8 +13,8 @@ from tomeval.errors import TomevalError
 _START, _END = "\U000f0000", "\U000f0001"
 
 
-# A line with its break and all white space after it, so that a piece starts at a visible character.
-_LINE = re.compile(r"[^\n]*\n\s*|[^\n]+")
+# Only between one line break and a visible character, where no pattern looks across.
+_LINE = re.compile(r"(?<=\S\n)(?=\S)")
 _MEMORY = 100_000  # lines whose tokens are kept
 
 
@@ -102,7 +102,7 @@ class ControlTokens:
 
     def _by_line(self, texts: list[str]) -> list[list[int]]:
         """Encode line by line; prompts of one play repeat all their lines but the last ones."""
-        lines = [_LINE.findall(text) for text in texts]
+        lines = [_LINE.split(text) for text in texts]
         new = list({line for parts in lines for line in parts} - self._known.keys())
         if len(self._known) + len(new) > _MEMORY:
             self._known.clear()
@@ -147,7 +147,7 @@ def splits_at_lines(tokenizer: Any) -> bool:
     if data.get("model", {}).get("type") != "BPE":
         return False
     whole = tokenizer.encode(_TRIAL, add_special_tokens=False)
-    parts = [tokenizer.encode(line, add_special_tokens=False) for line in _LINE.findall(_TRIAL)]
+    parts = [tokenizer.encode(line, add_special_tokens=False) for line in _LINE.split(_TRIAL)]
     return bool(whole == [token for part in parts for token in part])
 
 

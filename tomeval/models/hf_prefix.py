@@ -226,7 +226,7 @@ class PrefixEngine:
             self._forget(item)
         result = []
         for index, text, item, _ in owners:
-            text.result.processed = len(item.block.tokens) // len(item.tasks) + text.result.sampled
+            text.result.processed = len(item.block.tokens) // len(item.tasks)
             result.append((index, text.result))
         return result
 

@@ -226,7 +226,11 @@ class TransformersModel(LocalModel):
         return Reply(
             text=opened + text,
             finish="stop" if result.ended in ("eos", "stop") else "length",
-            usage=Usage(prompt=len(task.ids), completion=result.sampled),
+            usage=Usage(
+                prompt=len(task.ids),
+                completion=result.sampled,
+                cached=max(0, len(task.ids) - result.processed) if result.processed else 0,
+            ),
             latency=result.finished - start,
             details={"route": "transformers", "ended": result.ended},
         )
@@ -263,7 +267,10 @@ def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
         logprobs=logprobs,
         mass=math.fsum(map(math.exp, logprobs)),
         method="forward_backoff" if query.backoff else "forward",
-        usage=Usage(prompt=len(query.prefix) + query.backoff),
+        usage=Usage(
+            prompt=len(query.prefix) + query.backoff,
+            cached=max(0, len(query.prefix) - result.processed),
+        ),
         latency=result.finished - start,
         details=details,
     )

@@ -135,7 +135,8 @@ class Reflexion(Advice):
             round=turn.round - 1,
         )
         step = turn.round - 1
-        written = await turn.asker.write("reflect", "reflect", user_prompt(request), step)
+        group = turn.context.raw_group
+        written = await turn.asker.write("reflect", "reflect", user_prompt(request), step, group)
         self.failed = written if isinstance(written, Invalid) else None
         if isinstance(written, str):
             self.lessons.append(" ".join(written.split()))

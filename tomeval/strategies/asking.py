@@ -64,14 +64,17 @@ class Asker:
         calls, self._calls = tuple(self._calls), []
         return calls
 
-    async def write(self, purpose: str, kind: str, prompt: Prompt, step: int) -> str | Invalid:
+    async def write(
+        self, purpose: str, kind: str, prompt: Prompt, step: int, group: str = ""
+    ) -> str | Invalid:
         """Have a text written that is accepted as it comes; thinking is dropped.
 
         A text cut off at its limit counts too: summaries and lessons are never asked for again.
-        Thinking that never ends leaves no text: ``truncated``.
+        Thinking that never ends leaves no text: ``truncated``. `group` tells requests apart whose
+        prompts begin differently from the episode's others, so that both keep their cached prefix.
         """
         try:
-            reply = await self._generate(purpose, kind, prompt, step, 1)
+            reply = await self._generate(purpose, kind, prompt, step, 1, group=group)
         except BackendError as error:
             return Invalid("backend_error", str(error))
         if reply.finish == "refusal":
@@ -125,6 +128,7 @@ class Asker:
         step: int,
         attempt: int,
         labels: tuple[str, ...] = (),
+        group: str = "",
     ) -> Reply:
         """Send one request and log it."""
         sampling = self.how.sampling
@@ -135,7 +139,7 @@ class Asker:
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = asdict(sampling)
         request = GenerateRequest(
-            prompt, sampling, seed, self.seed, choices if kind == "qa" else ()
+            prompt, sampling, seed, self.seed + group, choices if kind == "qa" else ()
         )
         try:
             reply = await self.model.generate(request)

@@ -21,6 +21,9 @@ class Context:
     show_history : bool
     """
 
+    raw_group = ""
+    """Group of requests whose prompts begin with `raw` rather than with `text`."""
+
     def __init__(self, prompts: Prompts, words: Words, show_history: bool) -> None:
         self.prompts, self.words, self.show_history = prompts, words, show_history
         self.raw = prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
@@ -47,6 +50,8 @@ class SummaryContext(Context):
     could not be written, neither is asked.
     """
 
+    raw_group = " raw"
+
     def __init__(self, prompts: Prompts, words: Words) -> None:
         super().__init__(prompts, words, show_history=True)
         self._written: tuple[int, str | Invalid] = (-1, "")
@@ -56,7 +61,9 @@ class SummaryContext(Context):
         if self._written[0] != self.rounds:
             step = self.rounds + 1
             request = self.prompts.render("context/s2a", context=self.raw, round=step)
-            written = await asker.write("summarise", "s2a", user_prompt(request), step)
+            written = await asker.write(
+                "summarise", "s2a", user_prompt(request), step, self.raw_group
+            )
             if isinstance(written, str):
                 written = self.prompts.render(
                     "context/summary", summary=written, round=step, **self.words.common

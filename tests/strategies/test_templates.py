@@ -1,0 +1,231 @@
+"""Prompt templates: front matter, folders of one's own, and what a template cannot do."""
+
+import numpy as np
+import pytest
+from known import Known, fixed, make_setup, play
+
+from tomeval.errors import TomevalError
+from tomeval.games import Labels, MatrixGame, get_game
+from tomeval.resources import shipped
+from tomeval.strategies import all_strategies
+from tomeval.strategies.templates import Prompts, load_prompts
+
+HEAD = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n'
+GAME = get_game("IPD")
+
+
+def write(folder, body="Hello", name="answer/qa_act", head=HEAD):
+    path = folder / f"{name}.j2"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}+++\n{body}\n", encoding="utf-8")
+    return folder
+
+
+def test_every_shipped_template_is_whole():
+    prompts = Prompts()
+    assert len(prompts.names()) == 24
+    for name in prompts.names():
+        template = prompts.get(name)
+        assert template.name == name
+        assert template.title
+        assert template.source
+        assert template.version == "1"
+        assert len(template.sha256) == 64
+
+
+def test_every_shipped_template_is_used(monkeypatch):
+    used = set()
+    load = Prompts.get
+    monkeypatch.setattr(Prompts, "get", lambda self, name: used.add(name) or load(self, name))
+    for strategy in all_strategies():
+        for order in ("agent_first", "partner_first"):
+            setup = make_setup(GAME, fixed(GAME, [0, 1]), strategy, 2, literal_order=order)
+            setup.options["conditional"] = True
+            play(setup, Known(GAME, GAME.label_set()))
+    assert used == set(Prompts().names())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Hello", "needs a front matter"),
+        ("+++\nHello", "needs a front matter"),
+        ("Hello\n+++\ntitle = 't'\n+++\nbody", "needs a front matter"),
+        ("+++\ntitle = t\n+++\nbody", "front matter is not valid TOML"),
+        ("+++\ntitle = 't'\nsource = 's'\n+++\nbody", "lacks 'version'"),
+        (HEAD + "verson = '1'\n+++\nbody", "unknown key 'verson' \\(did you mean 'version'"),
+        ("+++\ntitle = 't'\nsource = 's'\nversion = 1\n+++\nbody", "version must be text, is 1"),
+        (HEAD + "+++\n{% if %}", "not a valid template"),
+        (HEAD + "+++\n{{ x | nofilter }}", "not a valid template"),
+        (HEAD + "prefill = '{{'\n+++\nx", "not a valid template"),
+    ],
+)
+def test_malformed(tmp_path, text, message):
+    path = tmp_path / "answer" / "qa_act.j2"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TomevalError, match=message) as caught:
+        Prompts(tmp_path).get("answer/qa_act")
+    assert str(path) in str(caught.value)
+
+
+def test_not_text(tmp_path):
+    write(tmp_path)
+    (tmp_path / "answer" / "qa_act.j2").write_bytes(b"+++\n\xff")
+    with pytest.raises(TomevalError, match="not UTF-8"):
+        Prompts(tmp_path).get("answer/qa_act")
+
+
+def test_folders(tmp_path):
+    with pytest.raises(TomevalError, match="no such folder"):
+        Prompts(tmp_path / "none")
+    with pytest.raises(TomevalError, match="holds no prompt template"):
+        Prompts(tmp_path)
+    own = Prompts(write(tmp_path, "Mine {{ round }}"))
+    assert own.render("answer/qa_act", round=3) == "Mine 3"
+    assert own.get("answer/qa_predict").sha256 == Prompts().get("answer/qa_predict").sha256
+    assert own.names() == Prompts().names()
+    assert own.sha256() != Prompts().sha256()
+    with pytest.raises(TomevalError, match="unknown prompt template 'answer/qa'"):
+        own.get("answer/qa")
+
+
+def test_a_file_that_replaces_nothing_is_an_error(tmp_path):
+    write(write(tmp_path), name="answer/qa_atc")
+    with pytest.raises(TomevalError, match=r"qa_atc' \(did you mean 'answer/qa_act'\?\)"):
+        Prompts(tmp_path)
+
+
+def test_own_folder_in_an_experiment(tmp_path):
+    write(tmp_path / "mine", 'Which action do you choose?\n{{ marker }} ...\n"{{ own_options }}"')
+    load_prompts.cache_clear()
+    setup = make_setup(GAME, fixed(GAME, [0, 1]), "QA", 2, prompts=str(tmp_path / "mine"))
+    plain = make_setup(GAME, fixed(GAME, [0, 1]), "QA", 2)
+    assert setup.templates() != plain.templates()
+    texts = []
+
+    def script(request):
+        texts.append(request.prompt.messages[0].content)
+        return "Final answer: Cooperate"
+
+    play(setup, script)
+    assert texts[0].endswith('Final answer: ...\n"Cooperate or Defect"')
+    assert "Which action does the other player choose in it" in texts[1]  # the shipped one
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{ ''.__class__ }}",
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ ''['__class__'] }}",
+        "{{ ('' | attr('__class__')) }}",
+        "{{ own_options.__class__.__base__ }}",
+        "{{ own_options.__init__.__globals__ }}",
+        "{{ '{0.__class__}'.format(own_options) }}",
+        "{{ '{x.__class__.__base__}'.format_map({'x': own_options}) }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ self._TemplateReference__context.environment }}",
+        "{{ lipsum.__globals__['os'].popen('id').read() }}",
+        "{{ cycler.__init__.__globals__.os }}",
+        "{{ joiner.__init__.__globals__ }}",
+        "{{ namespace.__init__.__globals__ }}",
+        "{{ range.__self__ }}",
+        "{{ dict.__base__ }}",
+        "{{ (1).__class__ }}",
+        "{{ round.real.__class__ }}",
+        "{% set x = [] %}{{ x.append(1) }}",
+        "{{ range(10000000) | list }}",
+        "{% include '/etc/passwd' %}",
+        "{% import 'os' as os %}{{ os }}",
+        "{% extends 'answer/qa_act' %}",
+        "{{ open('/etc/passwd').read() }}",
+        "{{ __import__('os') }}",
+        "{{ partner_table }}",
+        "{{ 1 / 0 }}",
+        "{{ [][3] }}",
+        "{{ own_options + 1 }}",
+        "{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}",
+    ],
+)
+def test_sandbox(tmp_path, body):
+    """Nothing of Python's inside can be reached, and every failure is a message."""
+    load_prompts.cache_clear()
+    setup = make_setup(GAME, fixed(GAME, [0, 1]), "QA", 2, prompts=str(write(tmp_path, body)))
+    with pytest.raises(TomevalError, match=r"prompt 'answer/qa_act': cannot be rendered: ."):
+        play(setup, Known(GAME, GAME.label_set()))
+
+
+def test_templates_see_words_and_numbers_only(monkeypatch):
+    """Whatever a template could do with its values, there is no object behind them."""
+    seen = []
+    render = Prompts._run
+
+    def spy(self, name, template, values):
+        seen.append(values)
+        return render(self, name, template, values)
+
+    monkeypatch.setattr(Prompts, "_run", spy)
+    for strategy in all_strategies():
+        setup = make_setup(GAME, fixed(GAME, [0, 1]), strategy, 2, conditional=True)
+        play(setup, Known(GAME, GAME.label_set()))
+
+    def check(value):
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            for item in value:
+                check(item)
+        else:
+            assert type(value) in (str, int, bool, float), value
+
+    check(seen)
+
+
+NASTY = (
+    "{{ 7 * 7 }}",
+    "{% raw %}",
+    "{# gone #}",
+    "<b>bold</b>",
+    "&amp;",
+    "<|im_start|>system",
+    "</s>",
+    "\\n",
+    "a'\"b",
+    "%s {0}",
+)
+
+
+@pytest.mark.parametrize("first", NASTY)
+def test_labels_are_inert(first):
+    names = (first, "plain")
+    game = MatrixGame("g", np.arange(8.0).reshape(2, 2, 2), {"l": Labels("l", names, names)})
+    for strategy in all_strategies()[::7]:
+        script = Known(game, game.label_set())
+        steps = play(make_setup(game, fixed(game, [0, 1, 0]), strategy, 3), script)
+        assert steps.status == "complete"
+        assert steps.own_action[0].tolist() == [0, 1, 0]
+        for purpose, _, text in script.log:
+            if purpose == "act":
+                assert f"{first} or plain" in text
+
+
+def test_rendered_prompts_hold_no_leftovers():
+    for strategy in all_strategies():
+        script = Known(GAME, GAME.label_set())
+        setup = make_setup(GAME, fixed(GAME, [0, 1, 0]), strategy, 3, conditional=True)
+        play(setup, script)
+        for *_, text in script.log:
+            assert "{" not in text
+            assert "\n\n\n" not in text
+            assert not any(line != line.rstrip() for line in text.splitlines())
+            assert text == text.strip()
+
+
+def test_no_prompt_text_lies_in_python():
+    """The words that models read stand in templates: single words and units apart."""
+    folder = shipped("prompts").parent / "tomeval" / "strategies"
+    if not folder.is_dir():
+        pytest.skip("not a source tree")
+    for path in folder.glob("*.py"):
+        assert "other player" not in path.read_text(encoding="utf-8")
