@@ -1,4 +1,4 @@
-"""Write a tiny random Llama and its tokenizer into a folder: a language model for trying things out.
+"""Write a tiny random Llama and its tokenizer into a folder: a model for trying things out.
 
 Nothing is downloaded. The model has two layers with random weights and a byte-level BPE tokenizer
 with a chat template, so it reads every prompt and writes nonsense.

@@ -41,6 +41,11 @@ def question(request: GenerateRequest | ScoreRequest) -> tuple[str, int, str]:
     raise AssertionError(f"an unknown question: {last}")
 
 
+def episode_of(request: GenerateRequest | ScoreRequest) -> int:
+    """Return the number of the episode that asks."""
+    return int(request.group.partition(" ")[0].rpartition("-")[2])
+
+
 @dataclass
 class Known:
     """Answers every question by a rule, and logs what it is asked.

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from known import Known, question
+from known import Known, episode_of, question
 
 from tomeval.calibration import expected
 from tomeval.experiment import Experiment
@@ -54,7 +54,7 @@ class Rule(Known):
     """A known rule that also knows, by episode, what the partner does."""
 
     def __call__(self, request):
-        self.episode = int(request.group.rpartition("-")[2])
+        self.episode = episode_of(request)
         return super().__call__(request)
 
 
@@ -188,7 +188,7 @@ def test_the_dissociation(tmp_path, game, partners):
         seen = last.findall(text)
         if partners == "tit_for_tat":
             return ANSWER[game][labels.own.index(seen[-1][0])] if seen else 0
-        episode = int(request.group.rpartition("-")[2])
+        episode = episode_of(request)
         return int(which[episode])
 
     def script(request):

@@ -199,3 +199,39 @@ def test_coverage_of_a_skewed_mean(method: str) -> None:
         found = estimate(generator.exponential(size=60), method, rng=generator, resamples=600)
         hits += found.low[0] <= 1 <= found.high[0]
     assert 0.90 <= hits / 500 <= 0.98
+
+
+def test_shares_weight_the_strata_and_not_the_draw():
+    """Two partners, drawn 3 : 1 by chance, each worth 1/2: the cell's mean is (2 + 10) / 2."""
+    values = [1.0, 2.0, 3.0] * 4 + [9.0, 10.0, 11.0, 10.0]
+    strata = [0] * 12 + [1] * 4
+    rng = np.random.default_rng(1)
+    found = estimate(values, "bca", strata=strata, shares={0: 0.5, 1: 0.5}, rng=rng)
+    assert found.mean[0] == pytest.approx(6.0)
+    assert found.low[0] < 6.0 < found.high[0]
+    # Without shares the interval is that of the mean over the partners as drawn, (12*2 + 4*10)/16.
+    drawn = estimate(values, "bca", strata=strata, rng=np.random.default_rng(1))
+    assert drawn.mean[0] == pytest.approx(4.0)
+
+
+def test_equal_values_within_strata_give_no_width_between_them():
+    found = estimate(
+        [2.0, 2.0, 2.0, 8.0, 8.0],
+        "bca",
+        strata=list("aaabb"),
+        shares={"a": 0.25, "b": 0.75},
+        rng=np.random.default_rng(0),
+    )
+    assert (found.mean[0], found.low[0], found.high[0]) == (6.5, 6.5, 6.5)
+
+
+@pytest.mark.parametrize("strata", [list("aaaab"), list("aaaaa")])
+def test_a_stratum_that_is_missing_or_alone_is_not_stratified(strata):
+    """A mean over partners that were never met cannot be made: the plain one is given."""
+    values = [1.0, 2.0, 3.0, 4.0, 10.0]
+    shares = {"a": 0.5, "b": 0.5}
+    rng = np.random.default_rng
+    found = estimate(values, "bca", strata=strata, shares=shares, rng=rng(0))
+    plain = estimate(values, "bca", rng=rng(0))
+    assert found == pytest.approx(plain)
+    assert found.mean[0] == 4.0

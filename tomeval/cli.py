@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -360,7 +359,7 @@ def _load(experiment: str, overrides: list[str] | None, model: str | None = None
     from tomeval.resources import shipped
 
     path = Path(experiment)
-    if not path.exists() and path.name == experiment:
+    if not path.is_file() and path.name == experiment:
         shipped_path = shipped("experiments") / f"{experiment.removesuffix('.toml')}.toml"
         path = shipped_path if shipped_path.is_file() else path
     return load_experiment(path, overrides or [], model)
@@ -430,10 +429,6 @@ def main() -> None:
         if stop.code == _INTERRUPTED:
             print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
         raise
-    except BrokenPipeError:
-        # The reader, such as head, has had enough; keep the interpreter's own flush quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,15 @@ def conditional_metrics(played: Played) -> dict[str, FloatArray]:
     Returns
     -------
     dict of str to ndarray
-        ``delta_tom_planned_per_step``: ΔToM under the rule `planned`, in payoff units, at least 0
-        against deterministic partners. In every step the rational player takes the prediction and
-        the stated reactions as true for the rest of the episode, plans by dynamic programming, and
-        takes the plan's first action; what that action loses against the partner's table, played
-        optimally from then on, is the step's cost. Measured from the same optimum, step by step,
-        ΔFunctional is the same sum over the actions really taken, so the two compare also where the
-        partner reacts. ``reaction_accuracy_percent``: how probable the stated next actions are
-        under the partner's table, mean over own actions. NaN where nothing was asked.
+        ``delta_tom_planned_per_step``: ΔToM under the rule `planned`, in payoff units, at least 0.
+        In every step the rational player takes the prediction and the stated reactions as true for
+        the rest of the episode, plans by dynamic programming, and takes the plan's first action;
+        what that action loses against the partner's table, played optimally from then on, is the
+        step's cost. Against deterministic partners ΔFunctional is the same sum over the actions
+        really taken, so the two compare also where the partner reacts; against others the cost is
+        measured, as all of ΔToM, from the best action given the move that the partner drew.
+        ``reaction_accuracy_percent``: how probable the stated next actions are under the partner's
+        table, mean over own actions. NaN where nothing was asked or a reaction was invalid.
     """
     count = played.episodes
     result = {name: np.full(count, np.nan) for name in CONDITIONAL_METRICS}

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from tomeval.experiment import Cell
 from tomeval.models.base import LocalModel, Model
 from tomeval.models.batching import Batcher
+from tomeval.models.limits import BudgetExceeded
 from tomeval.models.remembering import RememberingModel
 from tomeval.play import play_episode_async
 from tomeval.records import Store
@@ -64,14 +65,19 @@ async def _play(
         elif served is not None:
             yield served
 
-    if served is not None:
-        await served.start()
     try:
+        if served is not None:
+            await served.start()
         store.set_revision(sorted({number for number, _ in jobs}), opened.revision)
         waiting = iter(jobs)
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(concurrency, len(jobs))):
+            workers = [
                 group.create_task(_worker(line, cells, waiting, store, done))
+                for _ in range(min(concurrency, len(jobs)))
+            ]
+        for worker in workers:
+            if stopped := worker.result():
+                raise stopped
     except BaseExceptionGroup as errors:
         # The first thing that went wrong is what the user should read.
         raise _first(errors) from None
@@ -86,8 +92,12 @@ async def _worker(
     jobs: Iterator[Job],
     store: Store,
     done: Done,
-) -> None:
-    """Play one job after another."""
+) -> BudgetExceeded | None:
+    """Play one job after another, and return what stopped it, if anything did.
+
+    A call that would pass a cap stops its own episode only: others end at their own next call, when
+    the replies that they had paid for have come in.
+    """
     for number, episode in jobs:
 
         def keep(request: str, reply: str, number: int = number, episode: int = episode) -> None:
@@ -96,8 +106,12 @@ async def _worker(
         with line() as model:
             kept = store.kept_replies(number, episode)
             remembering = RememberingModel(model.episode(len(kept)), kept, keep)
-            steps = await play_episode_async(cells[number].setup, episode, remembering)
+            try:
+                steps = await play_episode_async(cells[number].setup, episode, remembering)
+            except BudgetExceeded as stopped:
+                return stopped
             done(number, steps)
+    return None
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

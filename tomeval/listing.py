@@ -58,12 +58,18 @@ def partners() -> Rows:
             {
                 "partner": name,
                 "parameters": ", ".join(f"{key}={value}" for key, value in defaults.items()),
-                "fits": " x ".join(map(str, actions)) if actions else "any game",
+                "fits": " x ".join(map(str, actions)) if actions else _fits(data),
                 "title": data["title"],
                 "source": data["source"],
             }
         )
     return rows
+
+
+def _fits(data: dict[str, Any]) -> str:
+    """Say which games a compact rule fits; copying needs equal actions on both sides."""
+    copies = data.get("rule", {}).get("response") == "copy"
+    return "any game with n = m" if copies else "any game"
 
 
 def subjects() -> Rows:

@@ -68,10 +68,11 @@ def _per_episode(cell: Cell) -> tuple[int, int]:
     for form in forms:
         # Prompts grow by one line a round: Simpson's rule over three rounds is exact for a line.
         sizes = []
-        for number in (1, (horizon + 1) // 2, max(1, horizon - (form == "react"))):
+        rounds = horizon - (form == "react")  # nothing follows the last round
+        for number in (1, (rounds + 1) // 2, rounds) if rounds else ():
             shown = prompts_of_round(setup, strategy.name, form, number, options)
             sizes.append(sum(len(m.content) for _, prompt in shown for m in prompt.messages))
-        length += horizon * (sizes[0] + 4 * sizes[1] + sizes[2]) / 6
+        length += rounds * (sizes[0] + 4 * sizes[1] + sizes[2]) / 6 if rounds else 0
     calls = horizon * (strategy.calls_per_step + strategy.probes_per_step)
     calls += conditional * (horizon - 1) * setup.game.n
     if strategy.advice.startswith("reflexion"):

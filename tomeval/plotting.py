@@ -35,6 +35,33 @@ def plot_run(run: Run, folder: Path, interval: str = "normal") -> list[Path]:
     One pair of curve plots (regret, ToM %) per game, label set, partner set and horizon, with one
     line per subject; one plot of literal against functional.
     """
+    written = plot_curves(run, folder, interval)
+    return written + plot_scatter(run, folder, interval, written)
+
+
+def plot_curves(run: Run, folder: Path, interval: str = "normal") -> list[Path]:
+    """Draw regret and ToM % by step and return the files; see `plot_run`."""
+    written: list[Path] = []
+    for key, cells in _played(run, folder).items():
+        game, labels, partners, horizon = key
+        title = f"{game} ({labels}), {partners}, T = {horizon}"
+        for metric, stem in (("delta_functional_per_step", "regret"), ("tom_percent", "tom")):
+            figure = curve_figure(cells, metric, title, interval)
+            name = f"{stem}_{game}_{labels}_{partners}_{horizon}"
+            written += _save(figure, folder, name, written)
+    return written
+
+
+def plot_scatter(
+    run: Run, folder: Path, interval: str = "normal", written: Sequence[Path] = ()
+) -> list[Path]:
+    """Draw literal against functional and return the files; names in `written` are taken."""
+    cells = [cell for group in _played(run, folder).values() for cell in group]
+    return _save(scatter_figure(cells, interval), folder, "literal_against_functional", written)
+
+
+def _played(run: Run, folder: Path) -> dict[tuple[str, ...], list[RunCell]]:
+    """Return the cells with complete episodes by task, and make the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -47,16 +74,7 @@ def plot_run(run: Run, folder: Path, interval: str = "normal") -> list[Path]:
             groups.setdefault(tuple(str(row[key]) for key in keys), []).append(cell)
     if not groups:
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
-    written: list[Path] = []
-    for key, cells in groups.items():
-        game, labels, partners, horizon = key
-        title = f"{game} ({labels}), {partners}, T = {horizon}"
-        for metric, stem in (("delta_functional_per_step", "regret"), ("tom_percent", "tom")):
-            figure = curve_figure(cells, metric, title, interval)
-            name = f"{stem}_{game}_{labels}_{partners}_{horizon}"
-            written += _save(figure, folder, name, written)
-    figure = scatter_figure([cell for cells in groups.values() for cell in cells], interval)
-    return written + _save(figure, folder, "literal_against_functional", written)
+    return groups
 
 
 def curve_figure(
@@ -68,7 +86,7 @@ def curve_figure(
     steps jump.
     """
     figure, axes = _figure(6.4, 3.6)
-    names = [cell.definition["subject"] for cell in cells]
+    names = [cell.title for cell in cells]
     for index, cell in enumerate(cells):
         values = smooth(cell.curves()[metric])
         if np.isnan(values).all():
@@ -114,7 +132,7 @@ def scatter_figure(cells: Sequence[RunCell], interval: str = "normal") -> Figure
     from matplotlib.lines import Line2D
 
     games = list(dict.fromkeys(cell.game.name for cell in cells))
-    subjects = list(dict.fromkeys(cell.definition["subject"] for cell in cells))
+    subjects = list(dict.fromkeys(cell.title for cell in cells))
     tasks = list(dict.fromkeys(_task(cell) for cell in cells))
     figure, panels = _figure(max(4.2, 3.3 * len(games)), 3.9, len(games))
     for axes, game in zip(np.atleast_1d(np.asarray(panels, dtype=object)), games, strict=True):
@@ -129,7 +147,7 @@ def scatter_figure(cells: Sequence[RunCell], interval: str = "normal") -> Figure
             if np.isnan(found.mean).any():
                 continue
             half = np.nan_to_num(found.half)
-            colour = _style(subjects.index(cell.definition["subject"]))["color"]
+            colour = _style(subjects.index(cell.title))["color"]
             axes.errorbar(
                 found.mean[0],
                 found.mean[1],

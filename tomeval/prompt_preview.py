@@ -31,9 +31,9 @@ class Recorder(Asker):
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
-        """Keep the prompt; every label is as likely."""
+        """Keep the prompt; the first label is the likeliest."""
         self.prompts.append((f"scores {', '.join(labels)}", prompt))
-        return Scores((float(np.log(1 / len(labels))),) * len(labels), 1.0, "preview")
+        return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 
     async def _generate(
         self,

@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,8 @@ CREATE TABLE answered (
 ) WITHOUT ROWID;
 CREATE VIEW step_records AS
 SELECT c.subject, c.model, c.revision, c.strategy, c.game, c.labels, c.partners, c.horizon, c.seed,
-       c.reference, s.cell, s.episode, e.status,
+       c.reference, json_extract(c.definition, '$.templates') AS templates_sha256,
+       s.cell, s.episode, e.status,
        json_extract(c.definition, '$.partners.tables[' || e.partner || '].name') AS partner,
        json_extract(c.definition, '$.partners.tables[' || e.partner || '].sha256')
            AS partner_sha256,
@@ -330,7 +332,7 @@ class Store:
         table = flat.reshape(-1, 4)
         if rest is not None or not np.isfinite(table).all():
             raise self.damaged("the steps of a complete episode are not complete")
-        extra = self._reactions(cell) if self.has_reactions() else {}
+        extra = self._reactions(cell) if self.has_reactions else {}
         return extra | {
             "which": which,
             "lengths": lengths,
@@ -357,8 +359,9 @@ class Store:
             "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
         }
 
+    @cached_property
     def has_reactions(self) -> bool:
-        """Tell whether any step of the run was asked the conditional probe."""
+        """Whether any step of the run was asked the conditional probe."""
         return bool(self.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
 
     def usage(self) -> dict[int, dict[str, int]]:

@@ -76,7 +76,10 @@ class Run:
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
         try:
-            return [RunCell(self.store, number, data) for number, data in self.store.cells()]
+            cells = [RunCell(self.store, number, data) for number, data in self.store.cells()]
+            for cell in cells:
+                cell.title = _title(cell, cells)
+            return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
@@ -88,8 +91,9 @@ class Run:
         Parameters
         ----------
         interval : {"normal", "t", "bca"}
-            See `tomeval.statistics.estimate`; BCa is stratified by partner, and adds the columns
-            ``_ci95_low`` and ``_ci95_high`` to each metric because it need not be symmetric.
+            See `tomeval.statistics.estimate`. BCa is stratified by partner and weighted by the
+            partners' weights, its mean too; it adds the columns ``_ci95_low`` and ``_ci95_high`` to
+            each metric because it need not be symmetric.
         reference : {"horizon", "stationary"}, optional
             Overrides the cells' own.
         resamples : int
@@ -104,7 +108,7 @@ class Run:
             those of voided episodes included. ``reference``, ``seed`` and ``on_invalid`` come last.
         """
         invalid = self.store.invalid_rates()
-        names = METRICS + CONDITIONAL_METRICS if self.store.has_reactions() else METRICS
+        names = METRICS + CONDITIONAL_METRICS if self.store.has_reactions else METRICS
         result = []
         for cell in self.cells:
             row = cell.labels_of_row()
@@ -116,6 +120,7 @@ class Run:
                 table,
                 interval,
                 strata=cell.which,
+                shares=dict(enumerate(cell.definition["partners"]["weights"])),
                 rng=np.random.default_rng(cell.bootstrap_seed()),
                 resamples=resamples,
             )
@@ -158,6 +163,16 @@ class Run:
         ]
 
 
+def _title(cell: RunCell, cells: Sequence[RunCell]) -> str:
+    """Name a cell's subject, with what else tells it from cells of the same task."""
+    data = cell.definition
+    names = [data["subject"]]
+    for key in ("model", "seed", "reference", "on_invalid"):
+        if data[key] != "" and len({str(other.definition[key]) for other in cells} - {""}) > 1:
+            names.append(f"{key} {data[key]}" if key != "model" else data[key])
+    return ", ".join(names)
+
+
 def estimate_columns(
     found: Estimate, interval: str, names: Sequence[str] = METRICS
 ) -> dict[str, float]:
@@ -173,12 +188,13 @@ def estimate_columns(
 
 
 class RunCell:
-    """One cell of a run: its definition and its complete episodes."""
+    """One cell of a run: its definition, its complete episodes and its title in plots."""
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         self._store = store
         self.number = number
         self.definition = definition
+        self.title: str = definition["subject"]
         game, labels = definition["game"], definition["labels"]
         self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
         self.game = MatrixGame(

@@ -135,7 +135,8 @@ def _open(folder: Path, experiment: Experiment, identity: dict[str, Any]) -> Sto
             f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
             "changed. Choose another folder with --out"
         )
-    resolved = {"episodes": experiment.episodes, **identity}
+    most = max([0, *(len(done) for done in store.finished().values())])
+    resolved = {"episodes": max(experiment.episodes, most), **identity}
     _write(folder / "experiment.json", json.dumps(resolved, indent=1))
     return store
 
@@ -233,7 +234,15 @@ class _Filler:
             model = open_model(json.loads(spec), scores=scores, **opening)
             play_with_model(model, self.cells, jobs, self.store, concurrency, self.done)
             del model
-        low, scored = self.store.low_mass() if by_model else (0, 0)
+        if by_model:
+            self._warn()
+
+    def _warn(self) -> None:
+        """Tell what may be wrong with the models' answers, those of earlier sessions included."""
+        lost = sum(row["backend_error"] for row in self.store.outcomes().values())
+        if lost:
+            logger.warning("%d episodes are void because the model gave no reply", lost)
+        low, scored = self.store.low_mass()
         if low:
             logger.warning(
                 "%d of %d scored answers give all labels together less than %g of the probability: "

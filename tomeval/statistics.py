@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,7 @@ def estimate(
     method: str = "normal",
     *,
     strata: ArrayLike | None = None,
+    shares: Mapping[Any, float] | None = None,
     rng: np.random.Generator | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate:
@@ -46,8 +48,12 @@ def estimate(
         ``normal``: ± 1.96 sd / sqrt(E), the published form. ``t``: Student's t with E - 1 degrees
         of freedom. ``bca``: bias-corrected and accelerated bootstrap (Efron 1987).
     strata : array_like, shape (E,), optional
-        Labels of groups, such as the episode's partner, whose sizes the bootstrap keeps. Where a
-        group has a single episode the bootstrap is not stratified.
+        For ``bca``: groups of episodes, such as those against one partner, resampled apart.
+    shares : mapping, optional
+        Share of each stratum in what the mean is over, such as the partners' weights. The mean and
+        its interval then are those of the strata's means, weighted by these shares: episodes draw
+        their partner, and without shares the interval would hold for the partners as drawn only.
+        Where a stratum has fewer than two episodes, nothing is stratified.
     rng : numpy.random.Generator
         Needed for ``bca``.
     resamples : int
@@ -85,8 +91,7 @@ def estimate(
     if method == "bca":
         if rng is None:
             raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
-        low, high = _bca(data, strata, rng, resamples)
-        return Estimate(mean, (high - low) / 2, low, high)
+        return _bca(data, _groups(strata, shares, count), rng, resamples)
     half = _multiplier(method, count) * data.std(axis=0, ddof=1) / np.sqrt(count)
     return Estimate(mean, half, mean - half, mean + half)
 
@@ -100,23 +105,25 @@ def _multiplier(method: str, count: int) -> float:
     return float(stdtrit(count - 1, 0.975))
 
 
-def _bca(
-    data: FloatArray, strata: ArrayLike | None, rng: np.random.Generator, resamples: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of the stratified BCa interval, each of shape (M,)."""
+_Groups = list[tuple[NDArray[np.int64], float]]  # rows of a stratum, and its share
+
+
+def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int) -> Estimate:
+    """Return the stratified BCa interval."""
     from scipy.special import ndtr, ndtri
 
-    groups = _groups(strata, len(data))
-    # Centring keeps sums exact enough that equal values stay equal.
-    centre = data.mean(axis=0)
-    means = _resampled_means(data - centre, groups, rng, resamples)
-    below = (means < 0).mean(axis=0) + 0.5 * (means == 0).mean(axis=0)
+    # Deviations from the strata's means keep equal values equal and the sums exact.
+    mean = np.zeros(data.shape[1])
+    deviations = np.empty_like(data)
     cubes, squares = np.zeros(data.shape[1]), np.zeros(data.shape[1])
-    for group in groups:
-        weight = len(group) / len(data)
-        influence = weight * (data[group] - data[group].mean(axis=0))
-        cubes += (influence**3).sum(axis=0) / len(group) ** 3
-        squares += (influence**2).sum(axis=0) / len(group) ** 2
+    for rows, share in groups:
+        centre = data[rows].mean(axis=0)
+        mean += share * centre
+        deviations[rows] = share * (data[rows] - centre)
+        cubes += (deviations[rows] ** 3).sum(axis=0) / len(rows) ** 3
+        squares += (deviations[rows] ** 2).sum(axis=0) / len(rows) ** 2
+    moved = _resampled_means(deviations, groups, rng, resamples)
+    below = (moved < 0).mean(axis=0) + 0.5 * (moved == 0).mean(axis=0)
     varies = squares > 0
     with np.errstate(all="ignore"):
         acceleration = np.where(varies, cubes / (6 * squares**1.5), 0.0)
@@ -125,45 +132,46 @@ def _bca(
     for quantile in (0.025, 0.975):
         z = bias + ndtri(quantile)
         level = ndtr(bias + z / (1 - acceleration * z))
-        ends.append(
-            np.array(
-                [
-                    np.quantile(means[:, j], level[j]) if np.isfinite(level[j]) else np.nan
-                    for j in range(data.shape[1])
-                ]
-            )
-        )
-    low, high = (np.where(varies, end, 0.0) + centre for end in ends)
-    return low, high
+        end = [
+            np.quantile(moved[:, j], level[j]) if np.isfinite(level[j]) else np.nan
+            for j in range(data.shape[1])
+        ]
+        ends.append(mean + np.where(varies, end, 0.0 * mean))
+    low, high = ends
+    return Estimate(mean, (high - low) / 2, low, high)
 
 
-def _groups(strata: ArrayLike | None, count: int) -> list[NDArray[np.int64]]:
-    """Return the rows of each stratum; all rows as one where a stratum has a single row."""
-    everything = [np.arange(count)]
+def _groups(strata: ArrayLike | None, shares: Mapping[Any, float] | None, count: int) -> _Groups:
+    """Return the strata with their shares; all rows as one where a stratum is too small."""
+    everything = [(np.arange(count), 1.0)]
     if strata is None:
         return everything
-    _, inverse = np.unique(np.asarray(strata), return_inverse=True)
-    groups = [np.flatnonzero(inverse == k) for k in range(inverse.max() + 1)]
-    return groups if min(len(group) for group in groups) > 1 else everything
+    labels, inverse = np.unique(np.asarray(strata), return_inverse=True)
+    rows = [np.flatnonzero(inverse == k) for k in range(len(labels))]
+    missing = set(shares or ()) - set(labels.tolist())
+    if missing or min(map(len, rows)) < 2:
+        return everything
+    if shares is None:
+        return [(part, len(part) / count) for part in rows]
+    return [(part, shares[label]) for part, label in zip(rows, labels.tolist(), strict=True)]
 
 
 def _resampled_means(
-    data: FloatArray, groups: list[NDArray[np.int64]], rng: np.random.Generator, resamples: int
+    deviations: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int
 ) -> FloatArray:
-    """Return bootstrap means, shape (resamples, M).
+    """Return how far bootstrap means lie from the mean, shape (resamples, M).
 
     The same resampled episodes serve all metrics. Counting how often each episode was drawn, then
     one matrix product, is far cheaper than gathering every metric.
     """
-    count = len(data)
-    total = np.zeros((resamples, data.shape[1]))
-    for group in groups:
-        size = len(group)
-        rows = max(1, _CHUNK // size)
-        for first in range(0, resamples, rows):
-            part = min(rows, resamples - first)
-            drawn = rng.integers(0, size, size=(part, size), dtype=np.uint32)
-            flat = drawn + (np.arange(part, dtype=np.uint32) * size)[:, None]
-            times = np.bincount(flat.ravel(), minlength=part * size).reshape(part, size)
-            total[first : first + part] += times @ data[group]
-    return total / count
+    total = np.zeros((resamples, deviations.shape[1]))
+    for rows, _ in groups:
+        size, part = len(rows), deviations[rows] / len(rows)
+        chunk = max(1, _CHUNK // size)
+        for first in range(0, resamples, chunk):
+            count = min(chunk, resamples - first)
+            drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
+            flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
+            times = np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
+            total[first : first + count] += times @ part
+    return total

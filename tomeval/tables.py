@@ -100,6 +100,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
     drop = {name for name in rows[0] if name.endswith(("_ci95", "_ci95_low", "_ci95_high"))}
     if all(row.get("subject") == row.get("strategy") for row in rows):
         drop.add("strategy")  # a language model's subject is named by its strategy
+    drop |= {name for name in rows[0] if all(row[name] in ("", None) for row in rows)}
     shared = []
     if len(rows) > 1 and drop:
         for name in rows[0]:

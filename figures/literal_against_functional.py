@@ -1,0 +1,11 @@
+"""ΔToM/T against ΔFunctional/T: python figures/literal_against_functional.py RUN OUT."""
+
+import sys
+from pathlib import Path
+
+from tomeval import Run
+from tomeval.plotting import plot_scatter
+
+with Run(sys.argv[1]) as run:
+    for path in plot_scatter(run, Path(sys.argv[2])):
+        print(path)
