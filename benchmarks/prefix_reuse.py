@@ -3,7 +3,8 @@
 usage: python benchmarks/prefix_reuse.py [pocket] [35M] [--episodes 1,8,32] [--rounds 100]
 
 Random models of two sizes play rock-paper-scissors end to end through tomeval. Plain encoding takes
-minutes to hours for the same, so it is timed on three rounds (of 16, 50 and 83 in a hundred) and scaled.
+minutes to hours for the same, so it is timed on three rounds (16, 50 and 83 in a hundred) and
+scaled.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import one_thread  # noqa: F401  (before numpy and torch)
 import torch
+from one_thread import use_one_thread
 
 import tomeval
 import tomeval.runner
@@ -35,12 +36,18 @@ TOKENS = 15  # of a QA answer
 SAMPLED = (0.16, 0.50, 0.83)
 
 
-def setup(horizon: int) -> Setup:
-    """Return the task."""
+def setup(horizon: int, labels: str = "nonsense") -> Setup:
+    """Return the task; the tokenizer has not seen these labels, so that they are several tokens."""
     game = get_game("RPS")
-    partners = get_partner_set("tit_for_tat", game)
-    labels = game.label_set("long_neutral")  # labels of several tokens
-    return Setup("llm", {}, game=game, labels=labels, partners=partners, horizon=horizon, seed=0)
+    return Setup(
+        "llm",
+        {},
+        game=game,
+        labels=game.label_set(labels),
+        partners=get_partner_set("tit_for_tat", game),
+        horizon=horizon,
+        seed=0,
+    )
 
 
 def make_model(folder: Path, size: str, horizon: int) -> None:
@@ -48,7 +55,8 @@ def make_model(folder: Path, size: str, horizon: int) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    text = [prompt.messages[0].content for prompt in prompts("QA", horizon, horizon)]
+    seen = prompts_of_round(setup(horizon, "neutral"), "QA", "act", horizon, {})
+    text = [prompt.messages[0].content for _, prompt in seen]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -59,7 +67,7 @@ def make_model(folder: Path, size: str, horizon: int) -> None:
             vocab_size=700, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet
         ),
     )
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>"
     ).save_pretrained(folder)
     width, layers, heads, inner = SIZES[size]
@@ -156,7 +164,7 @@ def ours(
 
     experiment = {
         "games": "RPS",
-        "labels": "long_neutral",
+        "labels": "nonsense",
         "partners": "tit_for_tat",
         "horizon": horizon,
         "episodes": episodes,
@@ -215,7 +223,7 @@ def one_by_one(model: TransformersModel, asked: list[Prompt], labels: tuple[str,
 
 
 def prefill(model: TransformersModel, spy: Spy, episodes: int) -> float:
-    """Return the CPU seconds of one forward pass over as many tokens as an episode has unique ones."""
+    """Return the CPU seconds of one forward pass over an episode's number of unique tokens."""
     count = spy.unique() // episodes
     longest = spy.longest()
     ids = torch.tensor([(longest * (count // len(longest) + 1))[:count]])
@@ -225,6 +233,8 @@ def prefill(model: TransformersModel, spy: Spy, episodes: int) -> float:
 
 def main() -> None:
     """Print one table."""
+    use_one_thread()
+    torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", default=["pocket", "35M"])
     parser.add_argument("--episodes", default="1,8,32")

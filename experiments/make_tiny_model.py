@@ -44,7 +44,7 @@ def make_tokenizer() -> Any:
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=backend,
         bos_token="<s>",
         eos_token="<|im_end|>",

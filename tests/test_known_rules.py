@@ -339,7 +339,7 @@ def test_accuracy_against_a_stochastic_partner(tmp_path):
             assert row["delta_tom_planned_per_step"] == 0
 
 
-def test_a_reaction_that_cannot_be_read_gives_no_number(tmp_path):
+def test_a_reaction_that_cannot_be_read_follows_the_policy(tmp_path):
     game = get_game("IPD")
     known = Known(game, game.label_set("neutral"))
 
@@ -348,8 +348,6 @@ def test_a_reaction_that_cannot_be_read_gives_no_number(tmp_path):
         return "who knows" if (purpose, step, own) == ("react", 2, "F") else known(request)
 
     row, reactions = planned_run(tmp_path, script, "IPD", "tit_for_tat")
-    assert math.isnan(row["delta_tom_planned_per_step"])
-    assert math.isnan(row["reaction_accuracy_percent"])
-    assert row["delta_functional_per_step"] > 0
     assert reactions[1] == (2, "[0, -1]")
-    assert row["episodes"] == EPISODES  # a probe that fails does not void the play
+    assert row["episodes"] == 0  # void, as after a prediction that cannot be read
+    assert math.isnan(row["delta_tom_planned_per_step"])

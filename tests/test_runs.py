@@ -592,7 +592,7 @@ def test_random_replaces_invalid_answers_by_legal_actions(own_subjects, tmp_path
 
 def test_a_backend_error_never_becomes_an_action(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run", on_invalid="random", subject={"reason": "backend_error"})
-    assert {row[3] for row in rows["episodes"]} == {"complete", "void"}
+    assert {row[3] for row in rows["episodes"]} == {"complete", "failed"}
     assert all(r[4] is None for r in rows["steps"] if r[11] == "backend_error")
 
 

@@ -148,8 +148,10 @@ def run(
     print(
         f"{folder}: {played} episodes played, {len(loaded.cells())} cells complete", file=sys.stderr
     )
-    _print_usage(folder)
+    failed = _print_usage(folder)
     print(f"next: tomeval table {folder}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -365,12 +367,13 @@ def _load(experiment: str, overrides: list[str] | None, model: str | None = None
     return load_experiment(path, overrides or [], model)
 
 
-def _print_usage(folder: Path) -> None:
-    """Say what the model calls of a run took, those of earlier sessions included."""
+def _print_usage(folder: Path) -> int:
+    """Say what a run's model calls took, of all sessions; return how many episodes failed."""
     from tomeval.results import Run
 
     with Run(folder) as opened:
         usage = list(opened.store.usage().values())
+        failed = opened.store.failed()
     calls, prompt, completion, cached = (
         sum(row[key] for row in usage)
         for key in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
@@ -381,6 +384,7 @@ def _print_usage(folder: Path) -> None:
             f"{calls:,} model calls: {prompt:,} prompt tokens{share}; {completion:,} generated",
             file=sys.stderr,
         )
+    return failed
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from tomeval.games import Labels, MatrixGame
 from tomeval.models.base import Model
 from tomeval.observation import Joint, Observation, Past
 from tomeval.partners import Partner, PartnerSet
-from tomeval.steps import COMPLETE, NONE, OUTCOMES, VOID, Steps
+from tomeval.steps import COMPLETE, FAILED, NONE, OUTCOMES, VOID, Steps
 from tomeval.streams import Stream
 from tomeval.subjects import SUBJECTS, LLMSubject
 from tomeval.subjects.base import Answer, Decision, Door, Invalid, Seat, Subject
@@ -52,7 +52,8 @@ class Setup:
     on_invalid : {"void", "random", "stop"}
         What an invalid answer does: end the episode and leave it out of all metrics; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
-        an action: under ``random`` it voids the episode.
+        an action: under ``void`` and ``random`` the episode has failed, is left out of all metrics,
+        and is played again when the run is resumed.
     """
 
     kind: str
@@ -162,20 +163,32 @@ async def play_episode_async(setup: Setup, episode: int, model: Model | None = N
             predicted = _settle(
                 setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
             )
-        reactions = None
+        reactions: tuple[Answer, ...] | None = None
+        stated: list[int | None] = []
         if predicted is not None:
             reactions = await _wait(subject.react(observation))
+            stated = [
+                _settle(setup, said, setup.game.m, fallback, f"episode {episode}, step {step}")
+                for said in reactions or ()
+            ]
         record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
         if reactions is not None:
-            record.add_reactions(step, reactions)
-        if own is None or predicted is None:
-            return record.steps(VOID)
+            record.add_reactions(step, reactions, stated)
+        if own is None or predicted is None or None in stated:
+            failed = _failed(answer, prediction, *(reactions or ()))
+            return record.steps(FAILED if failed else VOID)
         rewards = setup.game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
         played.append(joint)
         await _wait(subject.observe(joint))
         state = int(partner.next_state[state, own, theirs])
     return record.steps(COMPLETE)
+
+
+def _failed(*answers: Answer | None) -> bool:
+    """Tell whether the backend, not the subject, is to blame for an episode that ends."""
+    reasons = [answer.reason for answer in answers if isinstance(answer, Invalid)]
+    return "backend_error" in reasons
 
 
 async def _wait(value: Any) -> Any:
@@ -245,10 +258,12 @@ class _Record:
                 self._log(step, form, answer)
         self.rows.append((*row, int(told)))
 
-    def add_reactions(self, step: int, answers: tuple[Answer, ...]) -> None:
-        """Add the answers of the conditional probe to a step."""
-        stated = [a.action if isinstance(a, Decision) else NONE for a in answers]
-        self.details.setdefault((0, step - 1), {})["reactions"] = stated
+    def add_reactions(
+        self, step: int, answers: tuple[Answer, ...], stated: list[int | None]
+    ) -> None:
+        """Add the answers of the conditional probe to a step, and the actions that count."""
+        counted = [NONE if action is None else action for action in stated]
+        self.details.setdefault((0, step - 1), {})["reactions"] = counted
         for answer in answers:
             self._log(step, "react", answer)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.errors import TomevalError
-from tomeval.steps import COMPLETE, NONE, OUTCOMES, Steps
+from tomeval.steps import COMPLETE, FAILED, NONE, OUTCOMES, Steps
 from tomeval.subjects.base import INVALID_REASONS
 
 SCHEMA_VERSION = 1
@@ -219,6 +219,10 @@ class Store:
         with self._reporting():
             for index, (episode, partner) in enumerate(pairs):
                 with self._transaction():
+                    for table in ("steps", "calls", "episodes"):  # of an earlier, failed try
+                        self._db.execute(
+                            f"DELETE FROM {table} WHERE cell = ? AND episode = ?", (cell, episode)
+                        )
                     self._db.execute(
                         "INSERT INTO episodes VALUES (?, ?, ?, ?, ?)",
                         (cell, episode, partner, steps.status, length),
@@ -228,9 +232,10 @@ class Store:
                     self._db.executemany(
                         "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)", calls.get(episode, [])
                     )
-                    self._db.execute(
-                        "DELETE FROM answered WHERE cell = ? AND episode = ?", (cell, episode)
-                    )
+                    if steps.status != FAILED:  # else what was answered serves the next try
+                        self._db.execute(
+                            "DELETE FROM answered WHERE cell = ? AND episode = ?", (cell, episode)
+                        )
 
     def set_revision(self, cells: list[int], revision: str) -> None:
         """Note which revision of its model cells are played with; another one later is refused."""
@@ -264,12 +269,18 @@ class Store:
         )
 
     def finished(self) -> dict[int, set[int]]:
-        """Return the episodes on disk, void ones included, by cell."""
+        """Return the episodes that need not be played, void ones included, by cell."""
         done: dict[int, set[int]] = {}
+        found = "SELECT cell, episode FROM episodes WHERE status != ?"
         with self._reporting():
-            for cell, episode in self._db.execute("SELECT cell, episode FROM episodes"):
+            for cell, episode in self._db.execute(found, (FAILED,)):
                 done.setdefault(cell, set()).add(episode)
         return done
+
+    def failed(self) -> int:
+        """Return how many episodes got no reply and wait to be played again."""
+        rows = self.query("SELECT COUNT(*) FROM episodes WHERE status = ?", (FAILED,))
+        return int(rows[0][0])
 
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
         """Return number and definition of every cell."""
@@ -399,12 +410,16 @@ class Store:
         return row[0] or 0, row[1] or 0
 
     def invalid_rates(self) -> dict[int, float]:
-        """Return per cell the share of answers, voided episodes included, that were invalid."""
+        """Return per cell the share of answers, voided episodes included, that were invalid.
+
+        A backend error is no answer.
+        """
         rows = self.query(
             "SELECT cell, "
-            "SUM((act_outcome NOT IN ('valid', 'not_asked')) "
-            "  + (predict_outcome NOT IN ('valid', 'not_asked'))), "
-            "SUM((act_outcome != 'not_asked') + (predict_outcome != 'not_asked')) "
+            "SUM((act_outcome NOT IN ('valid', 'not_asked', 'backend_error')) "
+            "  + (predict_outcome NOT IN ('valid', 'not_asked', 'backend_error'))), "
+            "SUM((act_outcome NOT IN ('not_asked', 'backend_error')) "
+            "  + (predict_outcome NOT IN ('not_asked', 'backend_error'))) "
             "FROM steps GROUP BY cell"
         )
         return {cell: bad / asked for cell, bad, asked in rows if asked}

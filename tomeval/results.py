@@ -22,7 +22,7 @@ from tomeval.metrics import (
 from tomeval.partners import Partner
 from tomeval.records import Store
 from tomeval.statistics import RESAMPLES, Estimate, estimate
-from tomeval.steps import COMPLETE
+from tomeval.steps import COMPLETE, FAILED, VOID
 from tomeval.subjects.base import INVALID_REASONS
 
 if TYPE_CHECKING:
@@ -83,6 +83,11 @@ class Run:
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics of this run: those of the conditional probe where it was asked."""
+        return METRICS + CONDITIONAL_METRICS if self.store.has_reactions else METRICS
+
     def rows(
         self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
     ) -> list[dict[str, Any]]:
@@ -108,7 +113,7 @@ class Run:
             those of voided episodes included. ``reference``, ``seed`` and ``on_invalid`` come last.
         """
         invalid = self.store.invalid_rates()
-        names = METRICS + CONDITIONAL_METRICS if self.store.has_reactions else METRICS
+        names = self.metric_names
         result = []
         for cell in self.cells:
             row = cell.labels_of_row()
@@ -137,7 +142,7 @@ class Run:
         return pandas.DataFrame(self.rows(interval, reference))
 
     def status(self) -> list[dict[str, Any]]:
-        """Return per cell the episodes that are complete and void.
+        """Return per cell the episodes that are complete, void and failed.
 
         Where language models were asked, also the model calls, their tokens, and how many answers
         were invalid in each way after all attempts.
@@ -155,7 +160,8 @@ class Run:
             {
                 **{k: v for k, v in cell.labels_of_row().items() if k in CELL_COLUMNS[:7]},
                 "complete": counts.get((cell.number, COMPLETE), 0),
-                "void": counts.get((cell.number, "void"), 0),
+                "void": counts.get((cell.number, VOID), 0),
+                "failed": counts.get((cell.number, FAILED), 0),
                 **(usage.get(cell.number, dict.fromkeys(columns, 0)) if usage else {}),
                 **(invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0)) if usage else {}),
             }
@@ -302,7 +308,8 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return every episode with its metrics; those of void episodes are empty."""
     first = run.cells[0].labels_of_row()
-    columns = ["cell", *first, "episode", "partner", "status", "steps", *METRICS]
+    names = run.metric_names
+    columns = ["cell", *first, "episode", "partner", "status", "steps", *names]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
@@ -313,12 +320,11 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 "ORDER BY episode",
                 (cell.number,),
             ):
-                values: list[Any] = [None] * len(METRICS)
+                values: list[Any] = [None] * len(names)
                 if status == COMPLETE:
-                    values = [float(metrics[name][index]) for name in METRICS]
+                    values = [float(metrics[name][index]) for name in names]
                     index += 1
-                name = cell.partners[partner].name
                 place = (cell.number, *cell.labels_of_row().values())
-                yield (*place, episode, name, status, steps, *values)
+                yield (*place, episode, cell.partners[partner].name, status, steps, *values)
 
     return columns, rows()

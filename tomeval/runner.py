@@ -239,9 +239,13 @@ class _Filler:
 
     def _warn(self) -> None:
         """Tell what may be wrong with the models' answers, those of earlier sessions included."""
-        lost = sum(row["backend_error"] for row in self.store.outcomes().values())
+        lost = self.store.failed()
         if lost:
-            logger.warning("%d episodes are void because the model gave no reply", lost)
+            logger.warning(
+                "%d episodes failed because the model gave no reply: run the same command again to "
+                "play them",
+                lost,
+            )
         low, scored = self.store.low_mass()
         if low:
             logger.warning(

@@ -14,7 +14,9 @@ from tomeval.subjects.base import INVALID_REASONS, VALID
 OUTCOMES = (VALID, *INVALID_REASONS, "not_asked")
 """What became of a question; ``not_asked`` where the episode ended before it."""
 
-COMPLETE, VOID = "complete", "void"
+COMPLETE, VOID, FAILED = "complete", "void", "failed"
+"""A failed episode got no reply from its backend; resuming the run plays it again."""
+
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
 
@@ -32,7 +34,8 @@ class Steps:
     partners : ndarray, shape (E,)
         Index of each episode's partner in the cell's partner set.
     status : str
-        ``complete``, or ``void`` for an episode that an invalid answer ended early.
+        ``complete``; ``void`` for an episode that an invalid answer ended early; ``failed`` for one
+        that a backend error did.
     partner_state, own_action, partner_action, predicted_action : ndarray of int
         Indices; -1 where there is none.
     own_probs, predicted_probs : ndarray of int

@@ -177,12 +177,15 @@ class Capabilities:
         concurrently.
     seeded : bool
         Whether equal seeds give equal replies.
+    concurrent : bool
+        Whether questions of one episode that do not depend on each other may be asked at once.
     """
 
     generate: bool = True
     score: bool = True
     local: bool = False
     seeded: bool = True
+    concurrent: bool = True
 
 
 class Model(ABC):

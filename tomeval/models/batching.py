@@ -32,6 +32,9 @@ class _Waiting(Generic[_Request, _Result]):
         self._items.append((who, request, future))
         return future
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def who(self) -> set[LockstepModel]:
         return {who for who, _, future in self._items if not future.done()}
 
@@ -85,9 +88,17 @@ class Batcher:
         """Look again once all that is ready to go on has done so."""
         if not self._checking:
             self._checking = True
-            asyncio.get_running_loop().call_soon(self._run_if_all_wait)
+            asyncio.get_running_loop().call_soon(self._run_if_all_wait, 0)
 
-    def _run_if_all_wait(self) -> None:
+    def _run_if_all_wait(self, before: int) -> None:
+        """Run a batch where every episode waits and no more requests have come since last time.
+
+        An episode may ask several questions side by side: one turn of the loop brings them all.
+        """
+        count = len(self._generate) + len(self._score)
+        if count != before:
+            asyncio.get_running_loop().call_soon(self._run_if_all_wait, count)
+            return
         self._checking = False
         waiting = self._generate.who() | self._score.who()
         if waiting and waiting >= self._live:

@@ -45,7 +45,7 @@ class ScriptedModel(Model):
 
     def __init__(self, script: Script | Sequence[Said], name: str = "scripted") -> None:
         self.name = name
-        self.capabilities = Capabilities()
+        self.capabilities = Capabilities(concurrent=False)  # a list is read in order
         self._script = script
         self._used = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from dataclasses import asdict, dataclass, replace
@@ -58,6 +59,12 @@ class Asker:
         self.model, self.how, self.seed = model, how, seed
         self._calls: list[dict[str, Any]] = []
         self._shown: dict[str, str] = {}
+
+    def fork(self) -> Asker:
+        """Return a line for a question that is asked beside others, with a log of its own."""
+        twin = copy.copy(self)
+        twin._calls = []
+        return twin
 
     def drain(self) -> tuple[dict[str, Any], ...]:
         """Return the calls made since the last drain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,8 @@ class LLMSubject(Subject):
         constrain = constrain and self.strategy.advice != "plans_insights"
         self._how = Asking(sampling, max_attempts, constrain)
         self._asker: Asker | None = None
+        self._ahead: asyncio.Future[Answer] | None = None
+        self._ahead_line: Asker | None = None
 
     @staticmethod
     def load_templates(folder: str, base: Path | None) -> Prompts:
@@ -138,12 +141,37 @@ class LLMSubject(Subject):
         prompt = self.answer.prompt(
             "act", parts, self.advice.ask_along(turn), round=observation.round
         )
-        answer, text = await self.answer.ask(
-            self.asker, "act", prompt, observation.round, self.seat.labels.own, self.seat.rng
-        )
+        self._ask_ahead(observation)
+        try:
+            answer, text = await self.answer.ask(
+                self.asker, "act", prompt, observation.round, self.seat.labels.own, self.seat.rng
+            )
+        except Exception:
+            if self._ahead is not None:  # what has been paid for is waited for, and kept
+                await asyncio.gather(self._ahead, return_exceptions=True)
+            raise
         if isinstance(answer, Decision):
             self.advice.after_act(text)
-        return self._close(answer)
+            return self._close(answer)
+        closed = self._close(answer)
+        if self._ahead is not None and self._ahead_line is not None:
+            await self._ahead  # its calls belong in the log, whatever becomes of the episode
+            closed = replace(closed, calls=closed.calls + self._ahead_line.drain())
+        return closed
+
+    def _ask_ahead(self, observation: Observation) -> None:
+        """Ask the literal question beside the functional one, where it does not depend on it.
+
+        Written answers do not: the probe shows nothing of this round. The two then share one pass
+        over the context on a local model, and the waiting time on a served one.
+        """
+        self._ahead = None
+        written = self.answer.kind != "lm" and self.strategy.probes_per_step == 1
+        if written and self.asker.model.capabilities.concurrent:
+            line = self.asker.fork()
+            probe = self._predict(self.answer, observation.round, "partner_first", None, line)
+            self._ahead = asyncio.ensure_future(probe)
+            self._ahead_line = line
 
     async def predict(self, observation: Observation, own_action: int | None) -> Answer:
         """Ask the literal question, unless the strategy has asked it already."""
@@ -151,6 +179,9 @@ class LLMSubject(Subject):
             found = self.advice.prediction(observation.round)
             # None: the summary that it would have read could not be written.
             return self._close(await self._failed_context() if found is None else found)
+        if self._ahead is not None:
+            answer = await self._ahead
+            return self._close(answer, self._ahead_line)
         order = self.literal_order if own_action is not None else "partner_first"
         return self._close(await self._predict(self.answer, observation.round, order, own_action))
 
@@ -190,9 +221,15 @@ class LLMSubject(Subject):
         return context if isinstance(context, Invalid) else Invalid("unparsable", "not predicted")
 
     async def _predict(
-        self, part: AnswerPart, number: int, order: str, own_action: int | None
+        self,
+        part: AnswerPart,
+        number: int,
+        order: str,
+        own_action: int | None,
+        line: Asker | None = None,
     ) -> Answer:
         """Ask for the partner's action of a round in the form of an answer part."""
+        line = line or self.asker
         context = await self.context.text(self.asker)
         if isinstance(context, Invalid):
             return context
@@ -205,7 +242,7 @@ class LLMSubject(Subject):
         parts = [context, self.advice.memory(self._turn(number))]
         prompt = part.prompt(form, parts, "", **values)
         labels = self.seat.labels.partner
-        answer, _ = await part.ask(self.asker, "predict", prompt, number, labels, self.seat.rng)
+        answer, _ = await part.ask(line, "predict", prompt, number, labels, self.seat.rng)
         return answer
 
     def _turn(self, number: int) -> Turn:
@@ -223,11 +260,12 @@ class LLMSubject(Subject):
             self.seat.door.next_action,
         )
 
-    def _close(self, answer: Answer) -> Answer:
+    def _close(self, answer: Answer, line: Asker | None = None) -> Answer:
         """Attach the calls made since the last answer, and the order of options."""
+        line = line or self.asker
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
         details = {**(answer.details or {}), **order}
-        return replace(answer, calls=self.asker.drain(), details=details)
+        return replace(answer, calls=line.drain(), details=details)
 
 
 def _check_numbers(
