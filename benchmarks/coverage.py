@@ -3,7 +3,7 @@
 Plays every cell many times over, makes all kinds of interval of every metric, and counts. Prints
 plain tables: by kind of interval and number of episodes, and by partner set.
 
-    python benchmarks/coverage.py [--repetitions 2000] [--workers 2]
+    python benchmarks/coverage.py [--repetitions 2000] [--workers 2] [--kinds normal,t,bca]
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from tomeval.calibration import expected
 from tomeval.games import get_game
 from tomeval.metrics import METRICS, Played, episode_metrics
 from tomeval.partner_specs import get_partner_set
-from tomeval.partners import PartnerSet
 from tomeval.play import Setup
-from tomeval.statistics import Estimate, estimate
+from tomeval.statistics import estimate
 from tomeval.tables import render
 
 HORIZON = 100
@@ -34,7 +33,7 @@ GAMES = ("RPS", "IBS", "IPD")
 PARTNERS = ("single_action", "tit_for_tat", "noisy_tit_for_tat")
 DIALS = ((0.5, 0.5), (0.9, 0.2), (0.9, 1.0), (0.99, 0.9), (1.0, 0.0))
 EPISODES = (30, 100)
-KINDS = ("normal", "t", "bca", "bca, partners as drawn", "bca, not stratified")
+KINDS = ("normal", "t", "bca")
 RESAMPLES = 1_999
 PER_BLOCK = 50  # repetitions simulated at a time
 LOW, HIGH = 93.0, 97.0
@@ -60,7 +59,7 @@ class Count(NamedTuple):
     varies: NDArray[np.bool_]  # (M,): whether the metric differs between episodes
 
 
-def measure(case: Case, repetitions: int) -> Count:
+def measure(case: Case, repetitions: int, kinds: tuple[str, ...]) -> Count:
     game = get_game(case.game)
     partners = get_partner_set(case.partners, game)
     setup = Setup(
@@ -72,14 +71,9 @@ def measure(case: Case, repetitions: int) -> Count:
         horizon=HORIZON,
         seed=case.episodes,
     )
-    per_partner = np.stack(
-        [
-            as_array(expected(game, PartnerSet(one.name, (one,)), p=case.p, q=case.q))
-            for one in partners.partners
-        ]
-    )
-    truth = np.asarray(partners.weights) @ per_partner
-    held = {kind: np.zeros(len(METRICS)) for kind in KINDS}
+    truth = as_array(expected(game, partners, p=case.p, q=case.q))
+    shares = dict(enumerate(partners.weights))
+    held = {kind: np.zeros(len(METRICS)) for kind in kinds}
     varies = np.zeros(len(METRICS), dtype=bool)
     for first in range(0, repetitions, PER_BLOCK):
         count = min(PER_BLOCK, repetitions - first)
@@ -89,8 +83,17 @@ def measure(case: Case, repetitions: int) -> Count:
             mine, partner = values[part], which[part]
             # Rounding of sums makes equal values differ in the last digits.
             varies |= np.ptp(mine, axis=0) > 1e-9
-            drawn = np.bincount(partner, minlength=len(per_partner)) / case.episodes
-            add(held, mine, partner, truth, drawn @ per_partner, first + number)
+            for kind in kinds:
+                found = estimate(
+                    mine,
+                    kind,
+                    strata=partner,
+                    shares=shares,
+                    rng=np.random.default_rng(first + number),
+                    resamples=RESAMPLES,
+                )
+                slack = 1e-9
+                held[kind] += (found.low <= truth + slack) & (truth <= found.high + slack)
     return Count(case, {k: v / repetitions for k, v in held.items()}, truth, varies)
 
 
@@ -115,36 +118,11 @@ def play(setup: Setup, first: int, count: int) -> tuple[Floats, NDArray[np.int64
     return np.stack([metrics[name] for name in METRICS], axis=1), played.which
 
 
-def add(
-    held: dict[str, Floats],
-    values: Floats,
-    which: NDArray[np.int64],
-    truth: Floats,
-    truth_as_drawn: Floats,
-    repetition: int,
-) -> None:
-    """Add 1 for every interval of one repetition that holds the truth."""
-
-    def inside(found: Estimate, target: Floats) -> NDArray[np.bool_]:
-        slack = 1e-9
-        held: NDArray[np.bool_] = found.low <= target + slack
-        return held & (target <= found.high + slack)
-
-    for kind in ("normal", "t"):
-        held[kind] += inside(estimate(values, kind), truth)
-    rng = np.random.default_rng(repetition)
-    found = estimate(values, "bca", strata=which, rng=rng, resamples=RESAMPLES)
-    held["bca"] += inside(found, truth)
-    held["bca, partners as drawn"] += inside(found, truth_as_drawn)
-    found = estimate(values, "bca", rng=rng, resamples=RESAMPLES)
-    held["bca, not stratified"] += inside(found, truth)
-
-
-def work(job: tuple[Case, int]) -> Count:
+def work(job: tuple[Case, int, tuple[str, ...]]) -> Count:
     return measure(*job)
 
 
-def report(counts: list[Count], repetitions: int) -> None:
+def report(counts: list[Count], repetitions: int, kinds: tuple[str, ...]) -> None:
     constant = missed_constant = 0
     shares: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     lowest: dict[tuple[str, int, str], tuple[float, str]] = {}
@@ -153,9 +131,9 @@ def report(counts: list[Count], repetitions: int) -> None:
         for index, metric in enumerate(METRICS):
             if not count.varies[index]:
                 constant += 1
-                missed_constant += any(count.held[kind][index] < 1 for kind in KINDS)
+                missed_constant += any(count.held[kind][index] < 1 for kind in kinds)
                 continue
-            for kind in KINDS:
+            for kind in kinds:
                 key = (kind, case.episodes, case.partners)
                 share = 100 * float(count.held[kind][index])
                 shares[key].append(share)
@@ -164,11 +142,11 @@ def report(counts: list[Count], repetitions: int) -> None:
     error = 100 * np.sqrt(0.95 * 0.05 / repetitions)
     print(f"{repetitions} repetitions per cell: a coverage has a standard error of {error:.2f} %.")
     print("A case is a cell and a metric that varies between its episodes.\n")
-    print(render([summary(kind, n, shares) for kind in KINDS for n in EPISODES]))
+    print(render([summary(kind, n, shares) for kind in kinds for n in EPISODES]))
     print("\nBy partner set, with the lowest case")
     rows = [
         {**summary(kind, n, {key: shares[key]}), "partners": key[2], "lowest": lowest[key][1]}
-        for kind, n, partners in itertools.product(KINDS, EPISODES, PARTNERS)
+        for kind, n, partners in itertools.product(kinds, EPISODES, PARTNERS)
         for key in [(kind, n, partners)]
     ]
     print(render(rows))
@@ -199,16 +177,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Coverage of the 95 % intervals.")
     parser.add_argument("--repetitions", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
     start = time.perf_counter()
     cases = [
         Case(game, partners, p, q, episodes)
         for game, partners, (p, q), episodes in itertools.product(GAMES, PARTNERS, DIALS, EPISODES)
     ]
-    jobs = [(case, options.repetitions) for case in cases]
+    kinds = tuple(options.kinds.split(","))
+    jobs = [(case, options.repetitions, kinds) for case in cases]
     with multiprocessing.Pool(options.workers) as pool:
         counts = pool.map(work, jobs, chunksize=1)
-    report(counts, options.repetitions)
+    report(counts, options.repetitions, kinds)
     print(f"\n{time.perf_counter() - start:.0f} s with {options.workers} processes")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,21 +84,39 @@ def planned_regret(
         Mean over own actions of the probability of the stated next action.
     """
     horizon = len(states)
-    optimum = best_response(game, partner, horizon).values
+    optimum = _optimum(game, partner, horizon)
+    plans: dict[tuple[int, ...], FloatArray] = {}
     regret = np.zeros(horizon)
     accuracy = np.zeros(horizon - 1)
     for t in range(horizon):
         worth: FloatArray = game.own.copy()  # [own, partner's action], under the stated reactions
         if t < horizon - 1:
-            ahead = np.zeros(game.m)
-            for _ in range(horizon - 1 - t):
-                ahead = (game.own + ahead[reactions[t]][:, None]).max(axis=0)
-            worth += ahead[reactions[t]][:, None]
+            key = tuple(reactions[t].tolist())
+            if key not in plans:
+                plans[key] = _worth_ahead(game, reactions[t], horizon)
+            worth += plans[key][horizon - 1 - t][reactions[t]][:, None]
             following = partner.next_state[states[t], :, actions[t]]
             accuracy[t] = partner.emissions[following, reactions[t]].mean()
         stated = worth[:, predicted[t]]
-        best = stated >= stated.max() - 1e-9 * max(1.0, float(np.abs(stated).max()))
+        best = stated >= stated.max() - 1e-9 * float(np.abs(stated).max())
         following = partner.next_state[states[t], :, actions[t]]
         true = game.own[:, actions[t]] + optimum[t + 1][following]
         regret[t] = true.max() - true[best].mean()
     return regret, accuracy
+
+
+def _worth_ahead(game: MatrixGame, reactions: NDArray[np.int64], horizon: int) -> FloatArray:
+    """Return what k more steps are worth under stated reactions, shape (T, m).
+
+    ``[k, b]``: when the partner plays b in the first of them.
+    """
+    worth = np.zeros((horizon, game.m))
+    for k in range(1, horizon):
+        worth[k] = (game.own + worth[k - 1][reactions][:, None]).max(axis=0)
+    return worth
+
+
+@lru_cache(maxsize=256)
+def _optimum(game: MatrixGame, partner: Partner, horizon: int) -> FloatArray:
+    """Solve each (game, partner, horizon) once; both are compared by identity."""
+    return best_response(game, partner, horizon).values
