@@ -52,6 +52,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/metrics_bca.py
+	$(BIN)/python benchmarks/harness_overhead.py --out $(VENV)/harness_overhead.png
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -375,17 +375,19 @@ class Store:
         """Whether any step of the run was asked the conditional probe."""
         return bool(self.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
 
-    def usage(self) -> dict[int, dict[str, int]]:
-        """Return per cell the model calls and the tokens they took, of finished episodes."""
-        fields = ("prompt", "completion", "cached")
+    def usage(self) -> dict[int, dict[str, float]]:
+        """Return per cell the model calls, their tokens, and their cost where prices were given."""
+        fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
         sums = ", ".join(
-            f"SUM(COALESCE(json_extract(record, '$.reply.usage.{f}'), "
-            f"json_extract(record, '$.scores.usage.{f}'), 0))"
+            f"SUM(COALESCE(json_extract(record, '$.reply.{f}'), "
+            f"json_extract(record, '$.scores.{f}')))"
             for f in fields
         )
         rows = self.query(f"SELECT cell, COUNT(*), {sums} FROM calls GROUP BY cell")
-        names = ("calls", *(f"{f}_tokens" for f in fields))
-        return {row[0]: dict(zip(names, row[1:], strict=True)) for row in rows}
+        names = ["calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost"]
+        if all(row[-1] is None for row in rows):
+            names.pop()
+        return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
 
     def outcomes(self) -> dict[int, dict[str, int]]:
         """Return per cell how many answers were invalid in each way, voided episodes included."""
