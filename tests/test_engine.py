@@ -915,3 +915,14 @@ def test_a_refused_key_is_not_told(tmp_path):
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert_no_secret(tmp_path, done.stderr, done.stdout)
+
+
+def test_progress_counts_steps_of_episodes_that_are_not_finished(tmp_path):
+    """Two steps a time at concurrency 2, to the last, void and failed episodes included."""
+    seen = []
+    loaded = experiment(fails("act", 3, "illegal"), episodes=4, horizon=3, max_attempts=1)
+    run_experiment(loaded, tmp_path / "run", progress=lambda *pair: seen.append(pair))
+    done = [ready for ready, _ in seen]
+    assert {total for _, total in seen} == {12}
+    assert done == sorted(done)
+    assert (done[0], done[1], done[2], done[-1]) == (0, 1, 2, 12)

@@ -4,104 +4,60 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tomeval.cli_options import (
+    ExperimentFile,
+    FileFormat,
+    Format,
+    Horizon,
+    Interval,
+    IntervalOption,
+    ModelOption,
+    Overrides,
+    Reference,
+    ReferenceOption,
+    RunFolder,
+    TableFormat,
+    What,
+)
 from tomeval.errors import TomevalError, unknown
+from tomeval.progress import progress_bar
 
 if TYPE_CHECKING:
     from tomeval.experiment import Experiment
 
 app = typer.Typer(
     name="tomeval",
-    help="Measure functional and literal theory of mind on the same steps, exactly.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
 
 
+def _version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        from tomeval import __version__
+
+        print(f"tomeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Measure functional and literal theory of mind on the same steps, exactly."""
+
+
 _INTERRUPTED = 130  # what typer exits with after Ctrl-C
-
-
-class Format(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-
-
-class Interval(StrEnum):
-    """How a 95 % interval is made."""
-
-    normal = "normal"
-    t = "t"
-    bca = "bca"
-
-
-class Reference(StrEnum):
-    """What ΔFunctional is measured from."""
-
-    horizon = "horizon"
-    stationary = "stationary"
-
-
-class What(StrEnum):
-    """What to export."""
-
-    steps = "steps"
-    episodes = "episodes"
-    cells = "cells"
-
-
-class FileFormat(StrEnum):
-    """What to export it as."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
-RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
-ExperimentFile = Annotated[
-    str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
-]
-TableFormat = Annotated[Format, typer.Option("--format", help="How to print the table.")]
-IntervalOption = Annotated[
-    Interval,
-    typer.Option(
-        "--interval", help="normal: ± 1.96 sd/√n, as published; t: Student; bca: bootstrap."
-    ),
-]
-ReferenceOption = Annotated[
-    Reference | None,
-    typer.Option(
-        "--reference",
-        help="What ΔFunctional is measured from: the best response over the horizon, or the best "
-        "long-run mean. Default: as the experiment says.",
-    ),
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Override a key of the experiment: key=value. Repeatable."),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="Measure this model in place of the experiment's: hf:REPO_OR_PATH[@revision] or "
-        "openai:MODEL@BASE_URL.",
-    ),
-]
-Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 
 
 @app.command()
@@ -135,7 +91,7 @@ def run(
     capped = max_calls is not None or max_tokens is not None
     budget = Budget(max_calls, max_tokens) if capped else None
     folder = out or Path("runs") / loaded.name
-    with _progress_bar() as progress:
+    with progress_bar() as progress:
         played = run_experiment(
             loaded,
             folder,
@@ -385,38 +341,6 @@ def _print_usage(folder: Path) -> int:
             file=sys.stderr,
         )
     return failed
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar with rate and time left on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Steps per second."""
-
-        def render(self, task: Task) -> Text:
-            """Return the rate, rounded."""
-            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
-
-    columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
-        started = False
-
-        def update(done: int, total: int) -> None:
-            nonlocal started
-            if not started:  # what an earlier session played says nothing about the rate
-                bar.reset(task, total=total, completed=done)
-                started = True
-            bar.update(task, completed=done, total=total)
-
-        yield update
 
 
 def main() -> None:

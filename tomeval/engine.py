@@ -26,6 +26,7 @@ def play_with_model(
     store: Store,
     concurrency: int,
     done: Done,
+    on_step: Callable[[], None] = lambda: None,
 ) -> None:
     """Play all jobs with one model.
 
@@ -41,8 +42,10 @@ def play_with_model(
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
     done : callable
         Called with (cell number, steps) for each finished episode.
+    on_step : callable
+        Called after each step of any episode.
     """
-    asyncio.run(_play(opened, cells, jobs, store, concurrency, done))
+    asyncio.run(_play(opened, cells, jobs, store, concurrency, done, on_step))
 
 
 async def _play(
@@ -52,6 +55,7 @@ async def _play(
     store: Store,
     concurrency: int,
     done: Done,
+    on_step: Callable[[], None],
 ) -> None:
     served = opened if isinstance(opened, Model) else None
     batcher = Batcher(opened) if isinstance(opened, LocalModel) else None
@@ -72,7 +76,7 @@ async def _play(
         waiting = iter(jobs)
         async with asyncio.TaskGroup() as group:
             workers = [
-                group.create_task(_worker(line, cells, waiting, store, done))
+                group.create_task(_worker(line, cells, waiting, store, done, on_step))
                 for _ in range(min(concurrency, len(jobs)))
             ]
         for worker in workers:
@@ -92,6 +96,7 @@ async def _worker(
     jobs: Iterator[Job],
     store: Store,
     done: Done,
+    on_step: Callable[[], None],
 ) -> BudgetExceeded | None:
     """Play one job after another, and return what stopped it, if anything did.
 
@@ -107,7 +112,8 @@ async def _worker(
             kept = store.kept_replies(number, episode)
             remembering = RememberingModel(model.episode(len(kept)), kept, keep)
             try:
-                steps = await play_episode_async(cells[number].setup, episode, remembering)
+                setup = cells[number].setup
+                steps = await play_episode_async(setup, episode, remembering, on_step)
             except BudgetExceeded as stopped:
                 return stopped
             done(number, steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import operator
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -127,11 +127,16 @@ def run_now(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     raise TomevalError("this subject waits for something: play it with play_episode_async")
 
 
-async def play_episode_async(setup: Setup, episode: int, model: Model | None = None) -> Steps:
+async def play_episode_async(
+    setup: Setup,
+    episode: int,
+    model: Model | None = None,
+    on_step: Callable[[], None] = lambda: None,
+) -> Steps:
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
-    acts, then it predicts, both from the same observation.
+    acts, then it predicts, both from the same observation. `on_step` is called after each step.
     """
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.partners.partners[which]
@@ -182,6 +187,7 @@ async def play_episode_async(setup: Setup, episode: int, model: Model | None = N
         played.append(joint)
         await _wait(subject.observe(joint))
         state = int(partner.next_state[state, own, theirs])
+        on_step()
     return record.steps(COMPLETE)
 
 

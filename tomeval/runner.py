@@ -29,7 +29,7 @@ from tomeval.models import open_model
 from tomeval.models.limits import Budget
 from tomeval.play import play_episode
 from tomeval.records import STORE, Store, identity_sha256
-from tomeval.steps import Steps
+from tomeval.steps import COMPLETE, Steps
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.answers import LOW_MASS
 from tomeval.subject_specs import LLM
@@ -207,6 +207,7 @@ class _Filler:
         missing = sum(count * cells[number].setup.horizon for number, _, count in self.tasks)
         self.ready = self.total - missing
         self.played = 0
+        self.under_way = 0  # steps of episodes that are not finished
         self._report()
 
     def play_in_processes(self, workers: int) -> None:
@@ -232,7 +233,9 @@ class _Filler:
             setups = [self.cells[number].setup for number, _ in jobs]
             scores = any(parse_strategy(s.options.get("strategy", "QA")).scores for s in setups)
             model = open_model(json.loads(spec), scores=scores, **opening)
-            play_with_model(model, self.cells, jobs, self.store, concurrency, self.done)
+            play_with_model(
+                model, self.cells, jobs, self.store, concurrency, self.done, self.on_step
+            )
             del model
         if by_model:
             self._warn()
@@ -256,9 +259,16 @@ class _Filler:
                 LOW_MASS,
             )
 
+    def on_step(self) -> None:
+        """Count a step of a language model's episode: these take long enough to be shown."""
+        self.under_way += 1
+        self._report()
+
     def done(self, number: int, steps: Steps) -> None:
         """Store finished episodes."""
         setup = self.cells[number].setup
+        if setup.kind == LLM:
+            self.under_way -= steps.own_action.shape[1] - (steps.status != COMPLETE)
         self.store.add(number, steps, steps.rewards(setup.game))
         self.played += len(steps.episodes)
         self.ready += len(steps.episodes) * setup.horizon
@@ -266,7 +276,7 @@ class _Filler:
 
     def _report(self) -> None:
         if self.progress:
-            self.progress(self.ready, self.total)
+            self.progress(self.ready + self.under_way, self.total)
 
 
 def _tasks(cells: list[Cell], episodes: int, done: dict[int, set[int]]) -> Iterator[_Task]:
