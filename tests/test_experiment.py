@@ -210,3 +210,12 @@ keys = ["games", "subjects", "partners", "labels", "horizon", "episodes", "seed"
 def test_any_document_is_an_experiment_or_a_clear_error(changes) -> None:
     found, message = outcome(lambda: cells(**changes))
     assert found or message
+
+
+def test_a_model_that_replaces_nothing_is_an_error(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text('games = "RPS"\nsubjects = ["rmax"]\n')
+    with pytest.raises(TomevalError, match="--model replaces nothing"):
+        load_experiment(path, model="hf:tiny")
+    with pytest.raises(TomevalError, match="model 'foo' cannot be read"):
+        load_experiment(path, model="foo")

@@ -448,3 +448,10 @@ def test_any_document_is_a_partner_or_a_clear_error(data) -> None:
 def test_any_spec_is_a_set_or_a_clear_error(spec: str) -> None:
     found, message = outcome(lambda: get_partner_set(spec, IPD))
     assert message if found is None else found.partners
+
+
+def test_a_bad_table_in_a_file_is_reported_with_the_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('start = "a"\n[states.a]\nplay = [0.5, 0.6]\nnext = "a"\n')
+    with pytest.raises(TomevalError, match=r"mine\.toml: partner 'mine': state 'a' is not stoch"):
+        get_partner(str(path), GAMES["IPD"])

@@ -11,7 +11,9 @@ from pydantic import ValidationError
 
 from tomeval.errors import TomevalError, did_you_mean
 from tomeval.experiment import Experiment
+from tomeval.models import model_name
 from tomeval.resources import read_toml
+from tomeval.subject_specs import LLM
 
 
 def load_experiment(
@@ -42,7 +44,10 @@ def load_experiment(
         _override(data, override)
     if model is not None:
         _use_model(data, model)
-    return make_experiment(data, base=path.parent, where=str(path))
+    experiment = make_experiment(data, base=path.parent, where=str(path))
+    if model is not None and all(cell.setup.kind != LLM for cell in experiment.cells()):
+        raise TomevalError(f"{path}: no subject is a language model, so --model replaces nothing")
+    return experiment
 
 
 def make_experiment(
@@ -79,6 +84,7 @@ def _is_type_name(part: str) -> bool:
 
 def _use_model(data: dict[str, Any], model: str) -> None:
     """Put one model in place of all others."""
+    model_name(model)
     data["model"] = model
     subjects = data.get("subjects")
     for subject in subjects if isinstance(subjects, list) else [subjects]:

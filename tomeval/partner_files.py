@@ -77,15 +77,19 @@ def build_partner(
         if data.get("start") not in states:
             raise unknown("state", data.get("start"), states, f"{where}: start")
         start = states.index(data["start"])
-    return Partner(
-        name=name,
-        emissions=emissions,
-        next_state=next_state,
-        start=start,
-        states=tuple(states),
-        title=data.get("title", name),
-        source=data.get("source", ""),
-    )
+    try:
+        return Partner(
+            name=name,
+            emissions=emissions,
+            next_state=next_state,
+            start=start,
+            states=tuple(states),
+            title=data.get("title", name),
+            source=data.get("source", ""),
+        )
+    except TomevalError as error:
+        file = "" if path.parent == shipped("partners") else f"{path}: "
+        raise TomevalError(f"{file}{error}") from None
 
 
 def _check_keys(where: str, data: dict[str, Any]) -> None:
