@@ -926,3 +926,14 @@ def test_progress_counts_steps_of_episodes_that_are_not_finished(tmp_path):
     assert {total for _, total in seen} == {12}
     assert done == sorted(done)
     assert (done[0], done[1], done[2], done[-1]) == (0, 1, 2, 12)
+
+
+def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):
+    """As in a notebook: the rows are those of a run outside."""
+    loaded = experiment(noisy, ["QA", "LM"], on_invalid="random", max_attempts=2)
+
+    async def cell():
+        return run_experiment(loaded, tmp_path / "inside")
+
+    assert asyncio.run(cell()) == run_experiment(loaded, tmp_path / "outside")
+    assert rows_of(tmp_path / "inside") == rows_of(tmp_path / "outside")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 
 from tomeval.experiment import Cell
@@ -45,7 +46,15 @@ def play_with_model(
     on_step : callable
         Called after each step of any episode.
     """
-    asyncio.run(_play(opened, cells, jobs, store, concurrency, done, on_step))
+    work = _play(opened, cells, jobs, store, concurrency, done, on_step)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    # In a notebook a loop is running already: ours runs in a thread that this one waits for.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
 
 
 async def _play(

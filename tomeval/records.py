@@ -114,7 +114,9 @@ class Store:
         with self._reporting():
             mode = "mode=rwc" if write else _reading_mode(self.path)
             uri = f"{self.path.resolve().as_uri()}?{mode}"
-            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=60)
+            self._db = sqlite3.connect(
+                uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
+            )
             self._db.execute("PRAGMA foreign_keys = ON")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
