@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import tomeval
 from tomeval.errors import TomevalError
@@ -123,3 +124,30 @@ def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TomevalError, match="cannot be made"):
         plot_run(opened, tmp_path / "file")
+
+
+def test_sixteen_subjects_are_told_apart_and_nothing_is_cut_off(tmp_path):
+    """Every legend entry, label and title lies on the page, in the narrowest figure too."""
+    subjects = [
+        {"kind": "simulated", "name": f"a strategy with a long name {k}", "p": k / 16}
+        for k in range(16)
+    ]
+    experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        figures = [scatter_figure(run.cells), curve_figure(run.cells, "tom_percent", "title")]
+    for figure in figures:
+        FigureCanvasAgg(figure).draw()
+        page = figure.bbox
+        boxes = [text.get_window_extent() for text in figure.legends[0].get_texts()]
+        boxes += [handle.get_window_extent() for handle in figure.legends[0].legend_handles]
+        boxes += [axes.yaxis.label.get_window_extent() for axes in figure.axes]
+        boxes += [axes.xaxis.label.get_window_extent() for axes in figure.axes]
+        for box in boxes:
+            assert page.x0 - 1 <= box.x0 <= box.x1 <= page.x1 + 1
+            assert page.y0 - 1 <= box.y0 <= box.y1 <= page.y1 + 1
+    points = figures[0].legends[0].legend_handles[:16]
+    looks = {(point.get_color(), point.get_fillstyle()) for point in points}
+    lines = figures[1].legends[0].legend_handles
+    assert len(looks) == 16
+    dashes = {(line.get_color(), str(line._dash_pattern)) for line in lines}
+    assert len(dashes) == 16

@@ -15,12 +15,12 @@ from tomeval.results import Run, RunCell
 from tomeval.statistics import estimate
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which colour-blind people tell apart; with each its own line and marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+FILLINGS = ("full", "none", "left", "top")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 CURVE_LABELS = {
     "delta_functional_per_step": "regret, mean of 5 steps (payoff units)",
@@ -85,7 +85,7 @@ def curve_figure(
     Both are means over a centred window of five steps of each episode (shorter at the ends): single
     steps jump.
     """
-    figure, axes = _figure(6.4, 3.6)
+    figure, axes = _figure(6.4, 3.3)
     names = [cell.title for cell in cells]
     for index, cell in enumerate(cells):
         values = smooth(cell.curves()[metric])
@@ -109,7 +109,7 @@ def curve_figure(
     axes.set_ylabel(CURVE_LABELS.get(metric, metric))
     axes.set_title(title, fontsize=10)
     axes.margins(x=0.01)
-    _legend(figure, axes, len(cells))
+    _legend(figure, axes.get_legend_handles_labels()[0], handlelength=3)
     return figure
 
 
@@ -134,9 +134,9 @@ def scatter_figure(cells: Sequence[RunCell], interval: str = "normal") -> Figure
     games = list(dict.fromkeys(cell.game.name for cell in cells))
     subjects = list(dict.fromkeys(cell.title for cell in cells))
     tasks = list(dict.fromkeys(_task(cell) for cell in cells))
-    figure, panels = _figure(max(4.2, 3.3 * len(games)), 3.9, len(games))
+    figure, panels = _figure(max(4.2, 3.3 * len(games)), 3.5, len(games))
     for axes, game in zip(np.atleast_1d(np.asarray(panels, dtype=object)), games, strict=True):
-        top = 0.0
+        top, bottom = 0.0, np.zeros(2)
         for cell in cells:
             if cell.game.name != game:
                 continue
@@ -147,38 +147,33 @@ def scatter_figure(cells: Sequence[RunCell], interval: str = "normal") -> Figure
             if np.isnan(found.mean).any():
                 continue
             half = np.nan_to_num(found.half)
-            colour = _style(subjects.index(cell.title))["color"]
             axes.errorbar(
                 found.mean[0],
                 found.mean[1],
                 xerr=half[0],
                 yerr=half[1],
-                color=colour,
                 marker=MARKERS[tasks.index(_task(cell)) % len(MARKERS)],
-                markersize=6,
-                markeredgecolor="white",
-                markeredgewidth=0.5,
                 elinewidth=1,
                 capsize=2,
-                ls="none",
+                **_point(subjects.index(cell.title)),
             )
             top = max(top, float((found.mean + half).max()))
+            bottom = np.minimum(bottom, found.mean - half)
         axes.axline((0, 0), slope=1, color="0.4", lw=0.9, ls="--")
         room = 0.06 * max(top, 0.1)
-        axes.set_xlim(-room, top + room)
-        axes.set_ylim(min(axes.get_ylim()[0], -room), top + room)
+        axes.set_xlim(bottom[0] - room, top + room)
+        axes.set_ylim(bottom[1] - room, top + room)
         axes.set_title(game, fontsize=10)
         axes.set_xlabel("ΔToM/T, best response (payoff units)")
     np.atleast_1d(np.asarray(panels, dtype=object))[0].set_ylabel("ΔFunctional/T (payoff units)")
     handles: list[Any] = [
-        Line2D([], [], color=_style(i)["color"], marker="o", ls="none", label=name)
-        for i, name in enumerate(subjects)
+        Line2D([], [], marker="o", label=name, **_point(i)) for i, name in enumerate(subjects)
     ]
     handles += [
         Line2D([], [], color="0.3", marker=MARKERS[i % len(MARKERS)], ls="none", label=name)
         for i, name in enumerate(tasks)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    _legend(figure, handles)
     return figure
 
 
@@ -193,6 +188,20 @@ def _style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "ls": line}
 
 
+def _point(index: int) -> dict[str, Any]:
+    """Return how the index-th subject's points look: colour and filling; pairs repeat after 32."""
+    colour = COLOURS[index % len(COLOURS)]
+    filling = FILLINGS[index // len(COLOURS) % len(FILLINGS)]
+    return {
+        "color": colour,
+        "fillstyle": filling,
+        "markeredgecolor": "white" if filling == "full" else colour,
+        "markeredgewidth": 0.5 if filling == "full" else 1.2,
+        "markersize": 6,
+        "ls": "none",
+    }
+
+
 def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
     """Return a figure outside pyplot's state, so that no window or backend is touched."""
     from matplotlib.figure import Figure
@@ -205,17 +214,19 @@ def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
     return figure, axes
 
 
-def _legend(figure: Figure, axes: Axes, count: int) -> None:
-    """Put the legend below the plot, where it covers nothing."""
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Figure, handles: Sequence[Any], **more: Any) -> None:
+    """Put the legend below the plot: as many columns as fit, and room for all of its rows."""
+    longest = max((len(str(handle.get_label())) for handle in handles), default=1)
+    width = 0.065 * longest + 0.2 * more.get("handlelength", 2) + 0.2  # inches at 8 points
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / width)))
+    figure.set_figheight(figure.get_figheight() + 0.17 * -(-len(handles) // columns))
     figure.legend(
-        handles,
-        labels,
+        handles=handles,
         loc="outside lower center",
-        ncols=min(3, count),
+        ncols=columns,
         fontsize=8,
         frameon=False,
-        handlelength=3,
+        **more,
     )
 
 

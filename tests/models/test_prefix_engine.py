@@ -27,8 +27,9 @@ from tomeval.models.hf_labels import LabelQuery  # noqa: E402
 from tomeval.models.hf_prefix import PrefixEngine  # noqa: E402
 from tomeval.models.hf_prefix_check import prefix_engine, trial  # noqa: E402
 from tomeval.models.hf_tasks import Task  # noqa: E402
-from tomeval.models.hf_tree import Block, common  # noqa: E402
+from tomeval.models.hf_tree import Block  # noqa: E402
 from tomeval.models.transformers import TransformersModel  # noqa: E402
+from tomeval.prefixes import common_prefix  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -240,7 +241,9 @@ def test_growing_keeps_what_is_cached():
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12))
 def test_common_counts_leading_equal_tokens(a, b):
     expected = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
-    assert common(tuple(a), tuple(b)) == (min(len(a), len(b)) if expected is None else expected)
+    assert common_prefix(tuple(a), tuple(b)) == (
+        min(len(a), len(b)) if expected is None else expected
+    )
 
 
 def test_a_block_feeds_shared_nodes_once_and_keeps_the_chain():

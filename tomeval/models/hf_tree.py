@@ -7,22 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.prefixes import common_prefix
+
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-
-
-def common(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return how many leading tokens two sequences of one type share, by bisection over slices."""
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class Block:
@@ -61,7 +49,7 @@ class Block:
         first_wanted: Sequence[int],
     ) -> None:
         starts = [
-            min(common(cached, path), wanted)
+            min(common_prefix(cached, path), wanted)
             for path, wanted in zip(paths, first_wanted, strict=True)
         ]
         self.kept = max(starts)

@@ -18,6 +18,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
 )
+from tomeval.prefixes import common_prefix
 from tomeval.strategies.parsing import MARKER, parse_answer, visible
 from tomeval.subjects.base import Answer, Decision, Invalid
 
@@ -159,7 +160,7 @@ class Asker:
     def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:
         """Log a prompt once: what it shares with the last one of its purpose is only counted."""
         text = flatten(prompt)
-        same = shared_prefix(self._shown.get(purpose, ""), text)
+        same = common_prefix(self._shown.get(purpose, ""), text)
         self._shown[purpose] = text
         return {
             "purpose": purpose,
@@ -176,18 +177,6 @@ def flatten(prompt: Prompt) -> str:
     if prompt.prefill:
         parts.append(f"[assistant begins]\n{prompt.prefill}")
     return "\n\n".join(parts)
-
-
-def shared_prefix(old: str, new: str) -> int:
-    """Return how many leading characters two texts share, by bisection over slices."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def request_seed(*parts: object) -> int:
