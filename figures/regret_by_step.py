@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from tomeval import Run
-from tomeval.plotting import plot_curves
+from tomeval.plotting import plot_run
 
 with Run(sys.argv[1]) as run:
-    for path in plot_curves(run, Path(sys.argv[2])):
+    for path in plot_run(run, Path(sys.argv[2]), only=["regret", "tom"]):
         print(path)

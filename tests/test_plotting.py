@@ -31,10 +31,12 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
     names = sorted(path.name for path in drawn)
     stems = [
         f"{what}_{game}_canonical_single_action_12"
-        for what in ("regret", "tom")
+        for what in ("regret", "tom", "label_bias")
         for game in ("IBS", "IPD")
     ]
-    stems.append("literal_against_functional")
+    family = ("literal_against_functional", "decomposition", "forest_regret", "forest_tom")
+    stems += [f"{what}_single_action_12" for what in family]
+    stems += ["differences_by_subject", "profiles_attained_by_subject", "profiles_tom_by_subject"]
     assert names == sorted(f"{stem}.{kind}" for stem in stems for kind in ("png", "svg"))
     assert sorted(p.name for p in drawn[0].parent.iterdir()) == names
     for path in drawn:
@@ -107,8 +109,8 @@ def test_names_of_sets_become_names_of_files(tmp_path) -> None:
         "horizon": 3,
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots")
-    assert len(set(paths)) == len(paths) == 10
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret", "scatter"))
+    assert len(set(paths)) == len(paths) == 12
     assert all(set(p.name) <= set("abcdefghijklmnopqrstuvwxyzRPS0123456789_-.") for p in paths)
 
 
@@ -116,8 +118,8 @@ def test_sets_whose_file_names_would_be_equal_do_not_overwrite_each_other(tmp_pa
     partners = [{"name": name, "partners": ["always(0)"]} for name in ("a+b", "a*b")]
     experiment = {"games": "RPS", "subjects": "random", "partners": partners, "episodes": 2}
     with tomeval.run(experiment | {"horizon": 3}, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots")
-    assert len(set(paths)) == len(paths) == 10
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret", "scatter"))
+    assert len(set(paths)) == len(paths) == 12
 
 
 def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:
@@ -147,7 +149,18 @@ def test_sixteen_subjects_are_told_apart_and_nothing_is_cut_off(tmp_path):
             assert page.y0 - 1 <= box.y0 <= box.y1 <= page.y1 + 1
     points = figures[0].legends[0].legend_handles[:16]
     looks = {(point.get_color(), point.get_fillstyle()) for point in points}
-    lines = figures[1].legends[0].legend_handles
     assert len(looks) == 16
-    dashes = {(line.get_color(), str(line._dash_pattern)) for line in lines}
-    assert len(dashes) == 16
+    panels = [axes for axes in figures[1].axes if axes.lines]
+    assert [axes.get_title(loc="left").replace("\n", " ") for axes in panels] == [
+        subject["name"] for subject in subjects
+    ]
+
+
+def test_six_lines_in_one_panel_are_told_apart_without_colour(tmp_path) -> None:
+    subjects = ["rmax", *({"kind": "simulated", "p": k / 5} for k in range(5))]
+    experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (axes,) = curve_figure(run.cells, "tom_percent", "title").axes
+    looks = {(line.get_marker(), str(line._dash_pattern)) for line in axes.lines}
+    assert len(looks) == len({line.get_marker() for line in axes.lines}) == 6
+    assert axes.lines[0].get_color() == "0.25"  # the tabular baseline

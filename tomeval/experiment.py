@@ -75,6 +75,7 @@ class Experiment(BaseModel):
     on_invalid: list[str] = ["void"]
     _base: Path | None = None
     _where: str = "experiment"
+    _one_model: bool = False
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
@@ -145,14 +146,16 @@ class Experiment(BaseModel):
                 )
                 found.append(Cell(subject, setup, reference))
         self._check_options(found)
-        keys: set[tuple[str, ...]] = set()
+        kept: dict[tuple[str, ...], Cell] = {}
         for cell in found:
-            if cell.key in keys:
+            other = kept.setdefault(cell.key, cell)
+            # With one model in place of several, what was asked of each of them is asked once.
+            same = self._one_model and other.setup.options == cell.setup.options
+            if other is not cell and not same:
                 raise TomevalError(
                     f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
                 )
-            keys.add(cell.key)
-        return found
+        return list(kept.values())
 
     def _check_options(self, cells: list[Cell]) -> None:
         """Seat every subject once, so that a bad option shows before anything is played."""

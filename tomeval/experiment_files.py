@@ -44,21 +44,33 @@ def load_experiment(
         _override(data, override)
     if model is not None:
         _use_model(data, model)
-    experiment = make_experiment(data, base=path.parent, where=str(path))
+    experiment = make_experiment(
+        data, base=path.parent, where=str(path), one_model=model is not None
+    )
     if model is not None and all(cell.setup.kind != LLM for cell in experiment.cells()):
         raise TomevalError(f"{path}: no subject is a language model, so --model replaces nothing")
     return experiment
 
 
 def make_experiment(
-    data: dict[str, Any], *, base: Path | None = None, where: str = "experiment"
+    data: dict[str, Any],
+    *,
+    base: Path | None = None,
+    where: str = "experiment",
+    one_model: bool = False,
 ) -> Experiment:
-    """Check a dict with the keys of `Experiment`; relative paths in it start from `base`."""
+    """Check a dict with the keys of `Experiment`; relative paths in it start from `base`.
+
+    With `one_model` cells that are all the same count once: one model took the place of several.
+    """
+    if "players" in data:
+        raise TomevalError(f"{where}: is an experiment of Decrypto: use tomeval decrypto run")
     try:
         experiment = Experiment(**data)
     except ValidationError as error:
         raise TomevalError(_explain(error, where)) from None
     experiment._base, experiment._where = base, where
+    experiment._one_model = one_model
     experiment.cells()
     return experiment
 

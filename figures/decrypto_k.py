@@ -1,0 +1,141 @@
+"""How K trades miscommunication against interception: python figures/decrypto_k.py OUT [GAMES].
+
+Plays embedding players with the same embedding in Alice's and Bob's seats against either Eve, for
+K from 4 to 256 (2,000 games a point, seconds in all), and writes decrypto_k.csv, .png and .svg.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tomeval.decrypto.batch import Batch, simulate
+from tomeval.decrypto.embedding_players import EncoderSpec, ListenerSpec
+from tomeval.decrypto.embeddings import SHIPPED, shipped_embedding
+from tomeval.decrypto.seats import seat_stream
+from tomeval.decrypto.shares import wilson
+from tomeval.decrypto.words import shipped_lists
+from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
+
+KS = (4, 8, 16, 32, 64, 128, 256)
+SEED = 1
+SHARES = {"miscommunication": (0, 2), "interception": (1, 2)}
+"""Outcomes that count: a game lost both ways counts for both."""
+
+
+def main(out: Path, games: int) -> None:
+    """Play, write, draw."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [
+        row
+        for pair, eve, careful, k in itertools.product(SHIPPED, SHIPPED, (False, True), KS)
+        for row in measure(pair, eve, careful, k, games)
+    ]
+    with (out / "decrypto_k.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    draw(rows, out / "decrypto_k")
+
+
+def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict[str, Any]]:
+    """Return a row per measure: share of games lost either way, and mean turns."""
+    both = ListenerSpec(shipped_embedding(pair))
+    players = (
+        EncoderSpec(shipped_embedding(pair), k, careful),
+        both,
+        ListenerSpec(shipped_embedding(eve)),
+    )
+    stream = seat_stream(SEED, "encoder", pair)
+    played = simulate(shipped_lists(), players, stream, seed=SEED, count=games)
+    about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
+    return [
+        {
+            **about,
+            "measure": name,
+            "value": round(value, 5),
+            "low": round(low, 5),
+            "high": round(high, 5),
+        }
+        for name, (value, low, high) in summary(played).items()
+    ]
+
+
+def summary(played: Batch) -> dict[str, tuple[float, float, float]]:
+    """Return each measure with its 95 % interval."""
+    games = len(played.turns)
+    found = {}
+    for name, counted in SHARES.items():
+        hits = int(np.isin(played.outcomes, counted).sum())
+        found[name] = (hits / games, *wilson(hits, games))
+    mean = float(played.turns.mean())
+    half = 1.96 * float(played.turns.std(ddof=1)) / games**0.5
+    found["turns"] = (mean, mean - half, mean + half)
+    return found
+
+
+@in_style
+def draw(rows: list[dict[str, Any]], stem: Path) -> None:
+    """Draw shares above, turns below, a column for each pair and Eve."""
+    from matplotlib.lines import Line2D
+
+    columns = list(itertools.product(SHIPPED, SHIPPED))
+    figure, panels = new_figure(WIDTHS["double"], 3.9, 2, len(columns), sharex=True, sharey="row")
+    for place, (pair, eve) in enumerate(columns):
+        above, below = panels[place], panels[place + len(columns)]
+        above.set_title(f"Alice and Bob {pair}\nEve {eve}")
+        for careful in (False, True):
+            some = [
+                row
+                for row in rows
+                if (row["alice_and_bob"], row["eve"], row["careful"]) == (pair, eve, careful)
+            ]
+            curve(above, some, "miscommunication", 0, careful, 100)
+            curve(above, some, "interception", 1, careful, 100)
+            curve(below, some, "turns", 2, careful, 1)
+        above.set_ylim(-3, 103)
+        below.set_ylim(0, 8.2)
+        below.set_xscale("log", base=2)
+        below.set_xticks(KS, [str(k) for k in KS], rotation=45)
+        below.set_xlabel("K (candidate hints)")
+    panels[0].set_ylabel("Games lost, %")
+    panels[len(columns)].set_ylabel("Turns per game")
+    names = ("lost by miscommunication", "lost by interception", "turns")
+    marks: list[Any] = [
+        Line2D([], [], color=COLOURS[i], marker="os^"[i], ms=3, lw=1, label=name)
+        for i, name in enumerate(names)
+    ]
+    marks += [
+        Line2D([], [], color="0.25", ls=ls, lw=1, label=name)
+        for ls, name in (("-", "plain encoder"), ("--", "careful encoder"))
+    ]
+    figure.legend(handles=marks, loc="outside lower center", ncols=5, frameon=False)
+    for ending in ("png", "svg"):
+        path = stem.with_suffix(f".{ending}")
+        figure.savefig(path, metadata={"Date": None} if ending == "svg" else None)
+        print(path)
+
+
+def curve(
+    panel: Any, rows: list[dict[str, Any]], measure: str, style: int, careful: bool, scale: float
+) -> None:
+    """Draw one measure over K with its interval as a band."""
+    some = [row for row in rows if row["measure"] == measure]
+    k = [row["k"] for row in some]
+    value, low, high = (
+        scale * np.array([row[name] for row in some]) for name in ("value", "low", "high")
+    )
+    line = {"color": COLOURS[style], "marker": "os^"[style], "ms": 3, "lw": 1}
+    panel.plot(k, value, ls="--" if careful else "-", mfc="none" if careful else None, **line)
+    panel.fill_between(k, low, high, color=COLOURS[style], alpha=0.2, lw=0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000)

@@ -1,0 +1,11 @@
+"""Beliefs and predictions with intervals: python figures/decrypto_probes.py RUN OUT."""
+
+import sys
+from pathlib import Path
+
+from tomeval.decrypto.plotting import plot_run
+from tomeval.decrypto.results import Run
+
+with Run(sys.argv[1]) as run:
+    for path in plot_run(run, Path(sys.argv[2]), only=["probes"]):
+        print(path)

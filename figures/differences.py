@@ -1,0 +1,11 @@
+"""Paired differences in regret from the first subject: python figures/differences.py RUN OUT."""
+
+import sys
+from pathlib import Path
+
+from tomeval import Run
+from tomeval.plotting import plot_run
+
+with Run(sys.argv[1]) as run:
+    for path in plot_run(run, Path(sys.argv[2]), only=["differences"]):
+        print(path)

@@ -1,0 +1,11 @@
+"""Regret and ToM % with intervals, a row per subject: python figures/forest.py RUN OUT."""
+
+import sys
+from pathlib import Path
+
+from tomeval import Run
+from tomeval.plotting import plot_run
+
+with Run(sys.argv[1]) as run:
+    for path in plot_run(run, Path(sys.argv[2]), only=["forest"]):
+        print(path)

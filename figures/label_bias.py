@@ -1,0 +1,11 @@
+"""Which labels and positions are chosen and predicted: python figures/label_bias.py RUN OUT."""
+
+import sys
+from pathlib import Path
+
+from tomeval import Run
+from tomeval.plotting import plot_run
+
+with Run(sys.argv[1]) as run:
+    for path in plot_run(run, Path(sys.argv[2]), only=["label_bias"]):
+        print(path)

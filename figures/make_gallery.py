@@ -1,0 +1,78 @@
+"""Run what needs no model, draw the figures of the gallery and write its index.
+
+python figures/make_gallery.py [RUNS]   (RUNS: folder for the run folders, default: runs)
+"""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tomeval import Run
+from tomeval.plots.output import safe_stems
+from tomeval.plotting import Drawing, Options, draw, save
+
+GALLERY = Path(__file__).parent / "gallery"
+RUNS = {
+    "known_players": "tomeval run known_players --out runs/known_players",
+    "sixteen_subjects": "tomeval run sixteen_subjects --out runs/sixteen_subjects",
+    "planted_bias": "python experiments/planted_bias.py --out runs/planted_bias",
+}
+# Run, figure, column, and part of the file's name where the run gives several.
+SHOWN = [
+    ("known_players", "regret", "double", "IPD_canonical_tit_for_tat"),
+    ("known_players", "tom", "double", "RPS_canonical_tit_for_tat"),
+    ("sixteen_subjects", "regret", "double", "IPD_canonical_tit_for_tat"),
+    ("sixteen_subjects", "forest", "double", "regret_single_action"),
+    ("sixteen_subjects", "forest", "single", "regret_tit_for_tat"),
+    ("sixteen_subjects", "differences", "double", ""),
+    ("sixteen_subjects", "scatter", "double", "single_action"),
+    ("sixteen_subjects", "decomposition", "double", "tit_for_tat"),
+    ("sixteen_subjects", "profiles", "double", "attained"),
+    ("known_players", "profiles", "single", "attained"),
+    ("planted_bias", "label_bias", "double", ""),
+]
+
+
+def main(folder: Path) -> None:
+    """Make every run that is not there yet, and all pictures."""
+    lines = [
+        "# Gallery",
+        "",
+        "Figures of runs that need no model, made by `python figures/make_gallery.py`. Every "
+        "picture is also there as SVG. How to read them: [docs/figures.md](../../docs/figures.md).",
+        "The subjects are learners and simulated players, no language models; `simulated(p, q)` "
+        "predicts rightly with probability p and acts on it with probability q.",
+    ]
+    for name, command in RUNS.items():
+        words = shlex.split(command.replace("runs/", f"{folder}/"))
+        if not (folder / name).exists():
+            subprocess.run([str(Path(sys.executable).parent / words[0]), *words[1:]], check=True)
+        lines += ["", f"## {name}", "", f"Run: `{command}`"]
+        with Run(folder / name) as run:
+            for drawing, command in drawings(run, name):
+                lines += ["", f"### {drawing.title}", "", f"![{drawing.title}]({drawing.stem}.png)"]
+                lines += ["", drawing.caption, "", f"Figure: {command}"]
+    for path in sorted(GALLERY.glob("decrypto_*.png")):  # made by scripts of their own names
+        lines += ["", f"## {path.stem}", "", f"![{path.stem}]({path.name})"]
+        lines += ["", f"Figure: `python figures/{path.stem}.py figures/gallery`"]
+    (GALLERY / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def drawings(run: Run, name: str) -> list[tuple[Drawing, str]]:
+    """Draw and save a run's pictures of the gallery; return each with what makes it."""
+    result = []
+    for figure, column, part in [shown[1:] for shown in SHOWN if shown[0] == name]:
+        found = [d for d in draw(run, [figure], Options(column)) if part in d.stem]
+        more = "" if column == "double" else f" --column {column}"
+        command = f"tomeval plot runs/{name} --out plots --only {figure}{more}"
+        end = f"_{column}" if column == "single" else ""
+        for drawing in found[:1]:
+            (kept,) = safe_stems([drawing._replace(stem=f"{name}_{drawing.stem}{end}")])
+            save([kept], GALLERY)
+            result.append((kept, f"`{command}`, file `{drawing.stem}`"))
+    return result
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs"))

@@ -1,0 +1,10 @@
+"""Figures of a run, each with a caption and a text alternative.
+
+Nothing is read but the run's step records; matplotlib is imported when something is drawn.
+"""
+
+from tomeval.plots.drawing import Drawing, Options
+from tomeval.plots.output import FILE_FORMATS, save, svg_text
+from tomeval.plots.registry import FIGURES, draw
+
+__all__ = ["FIGURES", "FILE_FORMATS", "Drawing", "Options", "draw", "save", "svg_text"]

@@ -1,0 +1,184 @@
+"""Many lines in one figure: one panel while they can be told apart, else a panel for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.metrics import FloatArray
+from tomeval.plots.drawing import Options
+from tomeval.plots.style import (
+    BASELINE,
+    MARKERS,
+    add_legend,
+    fold,
+    in_style,
+    line_style,
+    lines_of,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TOGETHER = 6
+"""Most lines in one panel."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One subject's line.
+
+    Attributes
+    ----------
+    name : str
+    x, y : ndarray, shape (K,)
+    low, high : ndarray, shape (K,)
+        The band; NaN where there is none.
+    baseline : bool
+        Whether it is the tabular baseline, which every panel shows.
+    """
+
+    name: str
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What surrounds the lines: axis names, and what is fixed about the axes."""
+
+    title: str
+    x: str
+    y: str
+    limits: tuple[float, float] | None = None
+    zero: bool = False
+    steps: bool = False
+    """Draw lines as steps, for what jumps."""
+
+
+def lines_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figure:
+    """Draw lines: all in one panel, or with more than `TOGETHER` a panel for each."""
+    draw = together_figure if len(lines) <= TOGETHER else apart_figure
+    return draw(lines, frame, options)
+
+
+@in_style
+def together_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figure:
+    """Draw all lines in one panel, each with its colour, dashes and marks."""
+    height = 2.3 if options.column == "single" else 2.9
+    figure, (axes,) = new_figure(options.width, height)
+    handles = []
+    for index, line in enumerate(lines):
+        style = line_style(index)
+        if line.baseline:
+            style = {"color": BASELINE, "ls": (0, (4, 1.5)), "lw": 1.5}
+        (handle,) = axes.plot(
+            line.x,
+            line.y,
+            label=line.name,
+            **{"lw": 1.3} | style,
+            drawstyle="steps-post" if frame.steps else "default",
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=3.5,
+            # marks at places of their own, so that lines which meet are still told apart
+            markevery=(0.02 + 0.1 * index / len(lines), 0.14),
+        )
+        handles.append(handle)
+        _band(axes, line, style["color"], frame)
+    _dress(axes, frame)
+    axes.set_xlabel(frame.x)
+    axes.set_ylabel(frame.y)
+    axes.set_title(fold(frame.title, _title_width(options)))
+    add_legend(figure, handles, handlelength=3)
+    return figure
+
+
+@in_style
+def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figure:
+    """Draw a panel per line: it, the baseline dashed, and in grey from where to where all reach."""
+    from matplotlib.ticker import MaxNLocator
+
+    shown = [line for line in lines if not line.baseline]
+    base = [line for line in lines if line.baseline]
+    columns = options.fits(2, 4)
+    rows = -(-len(shown) // columns)
+    names = [fold(line.name, options.fits(24, 25)) for line in shown]
+    height = rows * (0.78 + 0.125 * lines_of(names)) + 0.6
+    figure, panels = new_figure(options.width, height, rows, columns, sharex=True, sharey=True)
+    steps = "steps-post" if frame.steps else "default"
+    all_y = np.array([line.y for line in lines])
+    reach = np.nanmin(all_y, axis=0), np.nanmax(all_y, axis=0)
+    for index, (axes, line, name) in enumerate(zip(panels, shown, names, strict=False)):
+        axes.fill_between(
+            line.x, *reach, color=GREY, linewidth=0, step="post" if frame.steps else None
+        )
+        axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+        for other in base:
+            axes.plot(other.x, other.y, color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), drawstyle=steps)
+        _band(axes, line, OWN, frame)
+        axes.plot(line.x, line.y, color=OWN, lw=1.3, drawstyle=steps)
+        axes.set_title(name, loc="left", fontsize=6.5)
+        _dress(axes, frame)
+        if index >= (rows - 1) * columns:
+            axes.set_xlabel(frame.x, fontsize=6.5)
+    for axes in panels[len(shown) :]:
+        axes.remove()
+    figure.supylabel(frame.y, fontsize=7.5)
+    figure.suptitle(fold(frame.title, _title_width(options)))
+    add_legend(figure, _apart_handles(base), handlelength=3)
+    return figure
+
+
+OWN = "#0072B2"
+GREY = "0.88"
+
+
+def _apart_handles(base: Sequence[Line]) -> list[Any]:
+    """Return the legend of `apart_figure`."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [
+        Line2D([], [], color=OWN, lw=1.4, label="this subject"),
+        Patch(color=GREY, label="lowest to highest of all"),
+    ]
+    for line in base:
+        name = f"{line.name} (tabular baseline)"
+        handles.append(Line2D([], [], color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), label=name))
+    return handles
+
+
+def _band(axes: Axes, line: Line, colour: str, frame: Frame) -> None:
+    """Shade a line's interval, where it has one."""
+    if np.isfinite(line.low).all() and np.isfinite(line.high).all():
+        axes.fill_between(
+            line.x,
+            line.low,
+            line.high,
+            color=colour,
+            alpha=0.18,
+            linewidth=0,
+            step="post" if frame.steps else None,
+        )
+
+
+def _dress(axes: Axes, frame: Frame) -> None:
+    """Set what all panels share."""
+    if frame.limits:
+        axes.set_ylim(*frame.limits)
+    if frame.zero:
+        axes.axhline(0, color="0.4", lw=0.6)
+    axes.margins(x=0.01)
+
+
+def _title_width(options: Options) -> int:
+    """Return how many characters of a title fit a line."""
+    return options.fits(50, 100)

@@ -1,0 +1,138 @@
+"""Write figures to files, or as inline SVG for a page."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from tomeval.errors import TomevalError, unknown
+from tomeval.plots.drawing import Drawing
+from tomeval.plots.style import in_style
+
+FILE_FORMATS = ("png", "svg", "pdf")
+
+# No date and no random identifiers inside, so that the same run gives the same file.
+_METADATA: dict[str, dict[str, None]] = {
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def save(
+    drawings: Iterable[Drawing], folder: Path, formats: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Write every drawing in every format, under its stem, and return the files."""
+    for form in formats:
+        if form not in FILE_FORMATS:
+            raise unknown("format", form, FILE_FORMATS)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+    return [_write(drawing, folder, form) for drawing in drawings for form in formats]
+
+
+@in_style
+def _write(drawing: Drawing, folder: Path, form: str) -> Path:
+    """Write one file, whole or not at all."""
+    path = folder / f"{drawing.stem}.{form}"
+    draft = path.with_name(f".{path.name}")
+    _settle(drawing)
+    buffer = io.BytesIO()
+    drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form])
+    data = buffer.getvalue()
+    if form == "svg":
+        data = _shorter(data.decode("utf-8")).encode("utf-8")
+    try:
+        draft.write_bytes(data)
+        os.replace(draft, path)
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be written ({error.strerror})") from None
+    return path
+
+
+def _shorter(drawn: str) -> str:
+    """Round the coordinates of paths to tenths of a point, which no eye can tell apart."""
+
+    def rounded(path: re.Match[str]) -> str:
+        return re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}", path[0])
+
+    return re.sub(r'<[^>]*\sd="[^"]*"', lambda tag: re.sub(r'\sd="[^"]*"', rounded, tag[0]), drawn)
+
+
+def _settle(drawing: Drawing) -> None:
+    """Lay a figure out, once: every file of it is the same picture, however often it is written."""
+    if drawing.figure.get_layout_engine() is not None:
+        drawing.figure.draw_without_rendering()
+        drawing.figure.set_layout_engine("none")
+
+
+def safe_stems(drawings: Sequence[Drawing]) -> list[Drawing]:
+    """Return the drawings with stems that are safe for any file system, each different."""
+    taken: set[str] = set()
+    result = []
+    for drawing in drawings:
+        safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem)
+        number, stem = 1, safe
+        while stem.casefold() in taken:
+            number += 1
+            stem = f"{safe}_{number}"
+        taken.add(stem.casefold())
+        result.append(drawing._replace(stem=stem))
+    return result
+
+
+@in_style
+def svg_text(drawing: Drawing, text: bool = False) -> str:
+    """Return a drawing as one ``<svg>`` element for a page.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    text : bool
+        Write text as text, which is smaller and can be searched, but drawn in the reader's font.
+        Default: as outlines, which look the same everywhere.
+
+    Returns
+    -------
+    str
+        Without prolog; title and description inside, for screen readers; every id begins with the
+        drawing's stem, so several fit on one page. The same drawing gives the same text.
+    """
+    import matplotlib
+
+    matplotlib.rcParams["svg.fonttype"] = "none" if text else "path"
+    _settle(drawing)
+    buffer = io.StringIO()
+    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    drawing.figure.savefig(buffer, format="svg", metadata=metadata)
+    drawn = _shorter(buffer.getvalue())
+    drawn = drawn[drawn.index("<svg") :].rstrip()
+    drawn = re.sub(r"<metadata>.*?</metadata>\s*", "", drawn, count=1, flags=re.DOTALL)
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", drawing.stem)
+    prefix = f"figure-{prefix}-"
+    # Only inside tags: what a subject is called is text between them, or a comment.
+    drawn = re.sub(r"<!--.*?-->\s*", "", drawn, flags=re.DOTALL)
+    drawn = re.sub(r"<[^>]+>", lambda tag: _prefixed(tag[0], prefix), drawn)
+    opening, rest = drawn.split(">", 1)
+    names = f'role="img" aria-labelledby="{prefix}title" aria-describedby="{prefix}desc"'
+    opening = re.sub(r'\s(width|height|version)="[^"]*"', "", opening)
+    width = 72 * drawing.figure.get_figwidth()
+    size = f'width="{width:.0f}pt" style="max-width: 100%; height: auto"'
+    return (
+        f"{opening} {size} {names}>"
+        f'<title id="{prefix}title">{escape(drawing.title)}</title>'
+        f'<desc id="{prefix}desc">{escape(drawing.description)}</desc>{rest}'
+    )
+
+
+def _prefixed(tag: str, prefix: str) -> str:
+    """Put a prefix before the ids in a tag, and before what refers to them."""
+    tag = re.sub(r'(\sid=")', rf"\g<1>{prefix}", tag)
+    tag = re.sub(r'(href="#)', rf"\g<1>{prefix}", tag)
+    return re.sub(r"(url\(#)", rf"\g<1>{prefix}", tag)
