@@ -1,0 +1,66 @@
+"""Pairs of embedding players, with one embedding and with two, and the turns they last.
+
+    python experiments/decrypto_embedding_pairs.py [GAMES]
+
+Every pair of Alice and Bob against every Eve, K = 16, by default 1,000 games each, all with the
+same deals. Intervals are of 95 %: Wilson's for shares, mean plus or minus 1.96 standard errors for
+turns. `lost` counts games that ended by miscommunication, alone or with an interception.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+
+from tomeval.decrypto.batch import simulate
+from tomeval.decrypto.embedding_players import MATCHINGS, EncoderSpec, ListenerSpec
+from tomeval.decrypto.embeddings import SHIPPED, shipped_embedding
+from tomeval.decrypto.seats import seat_stream
+from tomeval.decrypto.shares import wilson
+from tomeval.decrypto.words import shipped_lists
+from tomeval.tables import render
+
+SEED = 1
+
+
+def main(games: int) -> None:
+    """Print a table for plain and one for careful encoders."""
+    for careful in (False, True):
+        rows = [
+            row(careful, matching, eve, alice, bob, games)
+            for matching, eve in itertools.product(MATCHINGS, SHIPPED)
+            for alice, bob in itertools.product(SHIPPED, repeat=2)
+        ]
+        print(f"{'Careful' if careful else 'Plain'} encoder, K = 16, {games:,} games each")
+        print(render(rows))
+        print()
+
+
+def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:
+    """Play one pairing."""
+    players = (
+        EncoderSpec(shipped_embedding(alice), 16, careful),
+        ListenerSpec(shipped_embedding(bob), matching),
+        ListenerSpec(shipped_embedding(eve), matching),
+    )
+    stream = seat_stream(SEED, "encoder", alice)
+    played = simulate(shipped_lists(), players, stream, seed=SEED, count=games)
+    lost = int(np.isin(played.outcomes, [0, 2]).sum())
+    low, high = (100 * bound for bound in wilson(lost, games))
+    half = 1.96 * played.turns.std(ddof=1) / np.sqrt(games)
+    return {
+        "matching": matching,
+        "Eve": eve,
+        "Alice": alice,
+        "Bob": bob,
+        "lost, %": f"{100 * lost / games:.1f} [{low:.1f}, {high:.1f}]",
+        "survived, %": f"{100 * played.rates()['survived']:.1f}",
+        "turns": f"{played.turns.mean():.2f} ± {half:.2f}",
+    }
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -1,0 +1,1 @@
+"""Decrypto: a word game of two teams, its players, its theory-of-mind probes, and its measures."""
