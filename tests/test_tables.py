@@ -48,18 +48,19 @@ def test_json_round_trips_at_full_precision_and_is_strict() -> None:
 
 def test_markdown_escapes_bars() -> None:
     lines = render(ROWS, "markdown").splitlines()
-    assert lines[0] == "game RPS"
+    assert lines[0] == "game RPS; bold: best mean of its task"
     assert lines[2] == "| subject | ToM % |"
-    assert lines[4] == "| a\\|b | 97.46 ± 0.40 |"
+    assert lines[4] == "| a\\|b | **97.46 ± 0.40** |"
     assert all(line.replace("\\|", "").count("|") == 3 for line in lines[2:])
 
 
 def test_latex_escapes_specials() -> None:
     table = render(ROWS, "latex")
-    assert r"x\_1 \& 50 \% & 33.33 \\" in table
-    assert r"a|b & 97.46 $\pm$ 0.40 \\" in table
+    assert r"x\_1 \& 50 \% & \multicolumn{2}{l}{33.33} \\" in table
+    assert r"a|b & \bfseries 97.46 & \bfseries 0.40 \\" in table
+    assert r"none & \multicolumn{2}{c}{--} \\" in table
     assert r"ToM \%" in table
-    assert r"\caption{game RPS}" in table
+    assert r"\caption{game RPS; bold: best mean of its task}" in table
     hostile = render([{"x": "\\ & % $ # _ { } ~ ^", "ΔFunctional": 1.0}], "latex")
     assert r"\textbackslash{} \& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{}" in hostile
     assert r"$\Delta$Functional" in hostile
@@ -90,6 +91,37 @@ def test_invalid_rate_is_always_shown_as_percent() -> None:
 def test_a_column_in_which_all_rows_agree_is_not_lost() -> None:
     text = render([dict(row, invalid_rate=0.0) for row in ROWS])
     assert text.splitlines()[0] == "game RPS; invalid % 0.0"
+
+
+def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
+    def row(game, who, tom, regret, gap):
+        metrics = {
+            "tom_percent": tom,
+            "delta_functional_per_step": regret,
+            "response_gap_per_step": gap,
+        }
+        cells = {"subject": who, "game": game}
+        for name, value in metrics.items():
+            cells |= {name: value, f"{name}_ci95": 0.1}
+        return cells
+
+    rows = [
+        row("RPS", "a", 90.0, 0.5, 0.1),
+        row("RPS", "b", 90.0, 0.25, 0.2),
+        row("IPD", "a", 10.0, NAN, 0.3),
+        row("IPD", "b", 5.0, 2.0, 0.4),
+        row("IBS", "a", 1.0, 1.0, 0.5),  # nothing to be better than
+    ]
+    lines = render(rows, "markdown").splitlines()
+    marked = [[cell.strip() for cell in line.split("|")[3:6]] for line in lines[-5:]]
+    assert [[cell.startswith("**") for cell in cells] for cells in marked] == [
+        [True, False, False],
+        [True, True, False],
+        [True, False, False],
+        [False, False, False],
+        [False, False, False],
+    ]
+    assert "bold" not in render(rows)
 
 
 @pytest.mark.parametrize("form", FORMATS)

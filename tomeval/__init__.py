@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tomeval.api import score as score
     from tomeval.auditing import audit as audit
     from tomeval.calibration import expected as expected
+    from tomeval.comparing import compare as compare
     from tomeval.errors import TomevalError as TomevalError
     from tomeval.experiment import Experiment as Experiment
     from tomeval.experiment_files import load_experiment as load_experiment
@@ -38,6 +39,7 @@ _HOME = {
     "score": "api",
     "audit": "auditing",
     "expected": "calibration",
+    "compare": "comparing",
     "TomevalError": "errors",
     "Experiment": "experiment",
     "load_experiment": "experiment_files",

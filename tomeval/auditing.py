@@ -81,7 +81,7 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
         A missing column, an unknown game or partner, a number that is none: with the line.
     """
     path = Path(path)
-    rows = _read(path)
+    rows = read_results(path)
     cells: dict[tuple[str, str], tuple[Range, Range]] = {}
     literal = {_cell(row): row for row in rows if row["metric"] == LITERAL}
     found = []
@@ -155,8 +155,8 @@ def _report(row: dict[str, str], reason: str) -> dict[str, Any]:
     return result | {"reason": reason}
 
 
-def _read(path: Path) -> list[dict[str, str]]:
-    """Read and check the CSV; ``line`` is added to every row."""
+def read_results(path: Path) -> list[dict[str, str]]:
+    """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     rows = []
     try:

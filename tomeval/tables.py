@@ -9,7 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tomeval.directions import DIRECTIONS
 from tomeval.errors import unknown
+from tomeval.latex import latex_table
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 
@@ -30,22 +32,6 @@ HEADINGS = {
 }
 """What people read in place of a column's name."""
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "Δ": r"$\Delta$",
-    "±": r"$\pm$",
-    "–": "--",
-}
-
 
 def render(rows: Sequence[Mapping[str, Any]], form: str = "text") -> str:
     """Render rows of equal keys as a table.
@@ -57,7 +43,8 @@ def render(rows: Sequence[Mapping[str, Any]], form: str = "text") -> str:
     form : {"text", "csv", "json", "markdown", "latex"}
         CSV and JSON carry every column at full precision. The others are for reading: a metric and
         its ``_ci95`` share a column, and columns in which all rows agree stand once above the table
-        (text and Markdown) or in the caption (LaTeX).
+        (text and Markdown) or in the caption (LaTeX). Markdown and LaTeX print the best mean of
+        each metric among rows of the same task bold, ties included; intervals are not looked at.
 
     Examples
     --------
@@ -83,9 +70,42 @@ def render(rows: Sequence[Mapping[str, Any]], form: str = "text") -> str:
     shared, columns = _columns(rows)
     body = [[_cell(row, column) for column in columns] for row in rows]
     heads = [HEADINGS.get(column, column.replace("_", " ")) for column in columns]
+    if form == "text":
+        return _text(shared, heads, body)
+    best = _best(rows, columns)
+    if best:
+        shared = [*shared, BEST]
     if form == "markdown":
-        return _markdown(shared, heads, body)
-    return _latex(shared, heads, body) if form == "latex" else _text(shared, heads, body)
+        return _markdown(shared, heads, body, best)
+    return latex_table("; ".join(shared), heads, body, best)
+
+
+TASK = ("game", "labels", "partners", "horizon", "seed", "reference", "on_invalid")
+"""Columns in which rows agree that are compared for the best mean."""
+BEST = "bold: best mean of its task"
+
+
+def _best(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> set[tuple[int, int]]:
+    """Return row and column of the best mean of each metric among rows of one task."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        groups.setdefault(tuple(row.get(name) for name in TASK), []).append(number)
+    found = set()
+    for index, name in enumerate(columns):
+        side = DIRECTIONS.get(name, 0)
+        if side == 0 or f"{name}_ci95" not in rows[0]:
+            continue
+        for group in groups.values():
+            values = {n: side * rows[n][name] for n in group if _is_number(rows[n][name])}
+            if len(values) > 1:
+                most = max(values.values())
+                slack = 1e-12 * max(1.0, abs(most))
+                found |= {(n, index) for n, value in values.items() if value >= most - slack}
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _plain(value: Any) -> Any:
@@ -145,36 +165,17 @@ def _text(shared: list[str], heads: list[str], body: list[list[str]]) -> str:
     return "\n".join([*(["; ".join(shared)] if shared else []), *lines])
 
 
-def _markdown(shared: list[str], heads: list[str], body: list[list[str]]) -> str:
+def _markdown(
+    shared: list[str], heads: list[str], body: list[list[str]], best: set[tuple[int, int]]
+) -> str:
     """Return a Markdown table."""
 
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
+    marked = [
+        [f"**{cell}**" if (n, i) in best else cell for i, cell in enumerate(row)]
+        for n, row in enumerate(body)
+    ]
     above = [f"{'; '.join(shared)}\n"] if shared else []
-    return "\n".join([*above, line(heads), line(["---"] * len(heads)), *map(line, body)])
-
-
-def _latex(shared: list[str], heads: list[str], body: list[list[str]]) -> str:
-    """Return a booktabs table."""
-
-    def line(cells: list[str]) -> str:
-        escaped = ("".join(_LATEX.get(char, char) for char in cell) for cell in cells)
-        return " & ".join(escaped) + r" \\"
-
-    caption = "".join(_LATEX.get(char, char) for char in "; ".join(shared))
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            *([rf"\caption{{{caption}}}"] if shared else []),
-            rf"\begin{{tabular}}{{{'l' * len(heads)}}}",
-            r"\toprule",
-            line(heads),
-            r"\midrule",
-            *map(line, body),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-    )
+    return "\n".join([*above, line(heads), line(["---"] * len(heads)), *map(line, marked)])

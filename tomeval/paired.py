@@ -1,0 +1,299 @@
+"""Tests and intervals of paired differences, on plain arrays.
+
+The sampling unit is the pair of episodes that two subjects played with the same partner, which drew
+the same random numbers. A *linear form* is a weighted mean of such differences over several tasks;
+its influences say how much each sampling unit moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+ENUMERATED = 13
+"""With up to this many pairs, all sign patterns are tried: 8,192."""
+_TIE = 1e-9  # relative: sums of the same numbers in another order are the same statistic
+_CHUNK = 4_000_000  # random numbers held at a time
+
+
+class Standard(NamedTuple):
+    """Standard error and degrees of freedom of a linear form, each of shape (M,)."""
+
+    error: FloatArray
+    freedom: FloatArray
+
+
+def standard_error(influences: Sequence[FloatArray]) -> Standard:
+    """Return the standard error of a linear form over independent strata.
+
+    Parameters
+    ----------
+    influences : sequence of ndarray, shape (n_g, M)
+        Per stratum and sampling unit what it adds to the form, less the stratum's mean; for a plain
+        mean of n values, (value - mean) / n.
+
+    Returns
+    -------
+    Standard
+        One stratum gives n - 1 degrees of freedom, several those of Welch and Satterthwaite. NaN
+        where a stratum has fewer than two units. A form that does not vary has error 0.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0], [2.0], [4.0]])
+    >>> found = standard_error([(values - values.mean(axis=0)) / 3])
+    >>> round(float(found.error[0]), 6), float(found.freedom[0])
+    (0.881917, 2.0)
+    """
+    size = influences[0].shape[1] if influences else 0
+    nothing = np.full(size, np.nan)
+    if not influences or min(len(part) for part in influences) < 2:
+        return Standard(nothing, nothing)
+    parts = np.stack([len(z) / (len(z) - 1) * (z**2).sum(axis=0) for z in influences])
+    freedom = np.array([len(z) - 1.0 for z in influences])[:, None]
+    total = parts.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(total > 0, total**2 / (parts**2 / freedom).sum(axis=0), freedom.sum())
+    return Standard(np.sqrt(total), found)
+
+
+def t_interval(
+    mean: FloatArray, standard: Standard, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of Student's interval; width 0 where nothing varies."""
+    from scipy.special import stdtrit
+
+    half = stdtrit(standard.freedom, 0.5 + level / 2) * standard.error
+    return mean - half, mean + half
+
+
+def t_test(mean: FloatArray, standard: Standard) -> FloatArray:
+    """Return the two-sided p of a mean of 0; NaN where nothing varies, 1 if it is always 0."""
+    from scipy.special import stdtr
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = 2 * stdtr(standard.freedom, -np.abs(mean / standard.error))
+    constant = standard.error == 0
+    return np.where(constant, np.where(mean == 0, 1.0, np.nan), p)
+
+
+def equivalence_test(mean: FloatArray, standard: Standard, margin: FloatArray) -> FloatArray:
+    """Return p of the two one-sided tests that the mean lies outside ± margin (Schuirmann 1987).
+
+    A small p speaks for equivalence within the margin. NaN where nothing varies or no margin (NaN)
+    was stated: a sample without spread says nothing about how far the mean may be off.
+    """
+    from scipy.special import stdtr
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = stdtr(standard.freedom, -(mean + margin) / standard.error)
+        high = stdtr(standard.freedom, (mean - margin) / standard.error)
+    return np.where(standard.error > 0, np.maximum(low, high), np.nan)
+
+
+def hedges(mean: FloatArray, deviation: FloatArray, freedom: int) -> FloatArray:
+    """Return Hedges' g of paired differences: their mean / SD, times the small-sample factor.
+
+    0 where all differences are 0, NaN where they are all equal to something else, and with fewer
+    than two degrees of freedom, where the factor is 0.
+
+    Notes
+    -----
+    Hedges 1981, equation 6e: J(m) = Γ(m/2) / (sqrt(m/2) Γ((m-1)/2)).
+
+    Examples
+    --------
+    >>> round(float(hedges(np.array([1.0]), np.array([2.0]), 9)[0]), 4)
+    0.4569
+    """
+    from scipy.special import gammaln
+
+    if freedom < 2:
+        return np.full(np.shape(mean), np.nan)
+    factor = np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = factor * mean / deviation
+    result: FloatArray = np.where(deviation > 0, found, np.where(mean == 0, 0.0, np.nan))
+    return result
+
+
+def holm(p: ArrayLike) -> FloatArray:
+    """Return Holm's adjusted p of one family, shape (K,); NaN is not tested and not counted.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).round(3).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    result = np.full(values.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    steps = values[order] * np.arange(len(order), 0, -1)
+    result[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    return result
+
+
+def sign_flip_exact(parts: FloatArray) -> FloatArray:
+    """Return the exact two-sided p of a sum of n parts under all 2^n sign patterns, shape (M,).
+
+    Parameters
+    ----------
+    parts : ndarray, shape (n, M)
+        What each sampling unit adds to the statistic; n at most `ENUMERATED`.
+
+    Returns
+    -------
+    ndarray
+        The share of patterns whose sum is at least as far from 0 as the one seen, which counts
+        itself and its mirror image: never below 2 / 2^n.
+
+    Examples
+    --------
+    >>> sign_flip_exact(np.array([[1.0], [2.0], [3.0]])).tolist()
+    [0.25]
+    """
+    count = len(parts)
+    if count > ENUMERATED:
+        raise ValueError(f"{count} pairs have too many sign patterns to try all")
+    bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    sums = (1.0 - 2.0 * bits) @ parts
+    least = np.abs(parts.sum(axis=0)) - _TIE * np.abs(parts).sum(axis=0)
+    p: FloatArray = (np.abs(sums) >= least).mean(axis=0).astype(np.float64)
+    return p
+
+
+def sign_flip(
+    strata: Sequence[FloatArray], shares: FloatArray, resamples: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return Monte Carlo p of task means, and of their weighted sum, under random sign flips.
+
+    Parameters
+    ----------
+    strata : sequence of ndarray, shape (n_g, T_g, C)
+        Per stratum what each sampling unit adds to the mean of each of the stratum's tasks, for C
+        columns; a unit that several tasks share flips in all of them at once.
+    shares : ndarray, shape (T, C)
+        Weight of each task in the sum over tasks, in the order of the strata's tasks.
+    resamples : int
+    rng : numpy.random.Generator
+        The same signs serve all columns.
+
+    Returns
+    -------
+    tasks : ndarray, shape (T, C)
+        (1 + number of resamples at least as far from 0) / (1 + resamples) (Phipson and Smyth 2010).
+    pooled : ndarray, shape (C,)
+    """
+    columns = shares.shape[1]
+    means = np.concatenate([part.sum(axis=0) for part in strata])
+    sizes = np.concatenate([np.abs(part).sum(axis=0) for part in strata])
+    least = np.abs(means) - _TIE * sizes
+    least_pooled = np.abs((shares * means).sum(axis=0)) - _TIE * (shares * sizes).sum(axis=0)
+    extreme = np.zeros(means.shape, dtype=np.int64)
+    extreme_pooled = np.zeros(columns, dtype=np.int64)
+    widest = max(max(len(part) for part in strata), shares.size)
+    chunk = max(1, min(resamples, _CHUNK // widest))
+    for first in range(0, resamples, chunk):
+        count = min(chunk, resamples - first)
+        pooled, task = np.zeros((count, columns)), 0
+        for part in strata:
+            flat = part.reshape(len(part), -1)
+            sums = (_random_signs(count, len(part), rng) @ flat).reshape(count, -1, columns)
+            rows = slice(task, task + part.shape[1])
+            extreme[rows] += (np.abs(sums) >= least[rows]).sum(axis=0)
+            pooled += np.einsum("rtc,tc->rc", sums, shares[rows])
+            task = rows.stop
+        extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
+    tasks: FloatArray = ((1 + extreme) / (1 + resamples)).astype(np.float64)
+    pooled_p: FloatArray = ((1 + extreme_pooled) / (1 + resamples)).astype(np.float64)
+    return tasks, pooled_p
+
+
+def _random_signs(count: int, size: int, rng: np.random.Generator) -> FloatArray:
+    """Return independent signs, shape (count, size)."""
+    bits = np.unpackbits(
+        np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8).reshape(count, -1), axis=1
+    )
+    return 1.0 - 2.0 * bits[:, :size].astype(np.float64)
+
+
+def bootstrap_shifts(
+    strata: Sequence[FloatArray], resamples: int, rng: np.random.Generator
+) -> list[FloatArray]:
+    """Return how far bootstrap sums lie from the sum seen, per stratum of shape (resamples, C_g).
+
+    Parameters
+    ----------
+    strata : sequence of ndarray, shape (n_g, C_g)
+        Influences of the stratum's units, see `standard_error`; units are drawn with replacement
+        within their stratum, the same for all columns.
+    """
+    result = []
+    for part in strata:
+        size = len(part)
+        total = np.empty((resamples, part.shape[1]))
+        chunk = max(1, min(resamples, _CHUNK // max(1, size)))
+        for first in range(0, resamples, chunk):
+            count = min(chunk, resamples - first)
+            drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
+            flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
+            times = np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
+            total[first : first + count] = times @ part
+        result.append(total)
+    return result
+
+
+def bca_ends(
+    shifts: FloatArray, cubes: FloatArray, squares: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the BCa interval relative to the estimate, each of shape (C,).
+
+    Parameters
+    ----------
+    shifts : ndarray, shape (R, C)
+        How far the bootstrap's values lie from the estimate.
+    cubes, squares : ndarray, shape (C,)
+        Sums of the cubed and of the squared influences over all units.
+
+    Notes
+    -----
+    Efron 1987; the stratified acceleration is that of Davison and Hinkley 1997, equation 5.22.
+    Where nothing varies both ends are 0.
+    """
+    from scipy.special import ndtr, ndtri
+
+    count = len(shifts)
+    below = (shifts < 0).mean(axis=0) + 0.5 * (shifts == 0).mean(axis=0)
+    varies = squares > 0
+    acceleration = np.divide(cubes, 6 * squares**1.5, out=np.zeros_like(cubes), where=varies)
+    bias = ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count))
+    ends = np.zeros((2, shifts.shape[1]))
+    levels = []
+    for tail in (0.5 - level / 2, 0.5 + level / 2):
+        z = bias + ndtri(tail)
+        levels.append(ndtr(bias + z / (1 - acceleration * z)))
+    for column in np.flatnonzero(varies):
+        ends[:, column] = _quantiles(shifts[:, column], [float(row[column]) for row in levels])
+    ends[:, ~varies & ~np.isfinite(squares)] = np.nan
+    return ends[0], ends[1]
+
+
+def _quantiles(values: FloatArray, levels: Sequence[float]) -> list[float]:
+    """Return linearly interpolated quantiles; picking the needed ranks beats sorting."""
+    places = [level * (len(values) - 1) for level in levels]
+    ranks = sorted({rank for place in places for rank in (int(place), -int(-place // 1))})
+    chosen = np.partition(values, ranks)
+    return [
+        float(
+            chosen[int(place)]
+            + (place - int(place)) * (chosen[-int(-place // 1)] - chosen[int(place)])
+        )
+        for place in places
+    ]
