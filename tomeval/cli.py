@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tomeval.cli_compare import register as register_compare
 from tomeval.cli_options import (
     ExperimentFile,
     FileFormat,
@@ -24,6 +25,8 @@ from tomeval.cli_options import (
     TableFormat,
     What,
 )
+from tomeval.cli_share import register as register_share
+from tomeval.decrypto.cli import app as decrypto_app
 from tomeval.errors import TomevalError, unknown
 from tomeval.progress import progress_bar
 
@@ -143,27 +146,67 @@ def table(
     form: TableFormat = Format.text,
     interval: IntervalOption = Interval.normal,
     reference: ReferenceOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Show published results beside the run's, from this CSV."),
+    ] = None,
+    as_model: Annotated[
+        str | None,
+        typer.Option("--as-model", help="With --against: which published model to show."),
+    ] = None,
 ) -> None:
     """Print the table of a run: one row per cell, every metric with its 95 % interval."""
     from tomeval.results import Run
     from tomeval.tables import render
 
     with Run(folder) as opened:
-        print(render(opened.rows(interval, reference), form))
+        if against is None:
+            print(render(opened.rows(interval, reference), form))
+            return
+        from tomeval.against import beside
+
+        rows, notes = beside(
+            opened, against, model=as_model, interval=interval, reference=reference
+        )
+    print(render(rows, form))
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 @app.command()
 def plot(
     folder: RunFolder,
     out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Draw this figure: regret, tom, forest, differences, scatter, decomposition, "
+            "profiles or label_bias. Repeatable. Default: all that the run supports.",
+        ),
+    ] = None,
+    column: Annotated[
+        str, typer.Option("--column", help="Width: a double or a single column of a page.")
+    ] = "double",
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
+    ] = None,
     interval: IntervalOption = Interval.normal,
 ) -> None:
-    """Draw regret and ToM % by step, and literal against functional, as PNG and SVG."""
+    """Draw all figures that a run's data supports, or those named."""
     from tomeval.plotting import plot_run
     from tomeval.results import Run
 
     with Run(folder) as opened:
-        for path in plot_run(opened, out, interval):
+        for path in plot_run(
+            opened,
+            out,
+            interval,
+            only=only or (),
+            column=column,
+            formats=formats or ("png", "svg"),
+        ):
             print(path)
 
 
@@ -297,18 +340,38 @@ def audit(
 @app.command()
 def export(
     folder: RunFolder,
-    what: Annotated[What, typer.Option("--what", help="Which table.")] = What.steps,
-    form: Annotated[FileFormat, typer.Option("--format", help="File format.")] = FileFormat.csv,
+    what: Annotated[
+        What | None, typer.Option("--what", help="Which table. Default: steps.")
+    ] = None,
+    form: Annotated[
+        FileFormat,
+        typer.Option(
+            "--format",
+            help="csv, jsonl, parquet; or the whole run for inspect_ai's viewer (inspect), under "
+            "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
+        ),
+    ] = FileFormat.csv,
     out: Annotated[
-        Path | None, typer.Option("--out", help="File to write. Default: standard output.")
+        Path | None,
+        typer.Option("--out", help="File to write (default: standard output), or a folder."),
+    ] = None,
+    repo: Annotated[
+        str | None,
+        typer.Option("--repo", help="With hub: the dataset that holds the run, OWNER/NAME."),
     ] = None,
 ) -> None:
-    """Export steps, episodes or cells for other programs."""
-    from tomeval.exporting import export_run
+    """Export steps, episodes or cells, or the whole run, for other programs."""
+    from tomeval.exporting import export
     from tomeval.results import Run
 
     with Run(folder) as opened:
-        export_run(opened, what, form, out)
+        for path in export(opened, form, what, out, repo):
+            print(path)
+
+
+register_compare(app)
+app.add_typer(decrypto_app)
+register_share(app)
 
 
 def _load(experiment: str, overrides: list[str] | None, model: str | None = None) -> Experiment:

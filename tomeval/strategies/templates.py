@@ -17,6 +17,8 @@ from tomeval.resources import read_text, shipped
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill")
+SECTIONS = ("decrypto",)
+"""Folders of templates that another kind of game has for itself."""
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
@@ -53,12 +55,16 @@ class Prompts:
     ----------
     folder : Path, optional
         Own templates; those it lacks are taken from the shipped folder.
+    section : str
+        One of `SECTIONS`: the templates of that folder, and no others.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, section: str = "") -> None:
+        folder = folder and folder / section
         if folder is not None and not folder.is_dir():
             raise TomevalError(f"{folder}: no such folder of prompts")
-        self._folders = [shipped("prompts"), *([folder] if folder else [])][::-1]
+        self._shipped = shipped("prompts") / section
+        self._folders = [self._shipped, *([folder] if folder else [])][::-1]
         self._env = ImmutableSandboxedEnvironment(
             undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
@@ -72,9 +78,10 @@ class Prompts:
 
     def _check_names(self, folder: Path) -> None:
         """Raise where a file replaces no shipped template: it would have no effect."""
-        own, known = _names(folder), _names(shipped("prompts"))
+        own, known = _names(folder), _names(self._shipped)
         if not own:
-            raise TomevalError(f"{folder}: holds no prompt template, such as answer/qa_act.j2")
+            example = sorted(known)[0]
+            raise TomevalError(f"{folder}: holds no prompt template, such as {example}.j2")
         for name in sorted(own - known):
             raise unknown("prompt template", name, sorted(known), str(folder))
 
@@ -145,11 +152,12 @@ class Prompts:
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the names of the templates in a folder."""
-    return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")}
+    """Return the names of the templates in a folder; its sections are apart."""
+    names = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*.j2"))
+    return {name.as_posix() for name in names if name.parts[0] not in SECTIONS}
 
 
 @lru_cache(maxsize=32)
-def load_prompts(folder: str = "") -> Prompts:
+def load_prompts(folder: str = "", section: str = "") -> Prompts:
     """Return the templates of a folder over the shipped ones; read once."""
-    return Prompts(Path(folder) if folder else None)
+    return Prompts(Path(folder) if folder else None, section)

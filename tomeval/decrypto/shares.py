@@ -1,0 +1,109 @@
+"""Shares with Wilson intervals, of independent draws and of draws that come in clusters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Share(NamedTuple):
+    """A share and its 95 % interval, all from 0 to 1.
+
+    `items` is how many the share is of, `clusters` in how many clusters they come. NaN share:
+    nothing to count; NaN interval: fewer than two clusters.
+    """
+
+    share: float
+    low: float
+    high: float
+    items: int
+    clusters: int
+
+
+def wilson(successes: float, count: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    """Return the Wilson score interval of a share (Wilson 1927).
+
+    Parameters
+    ----------
+    successes, count : float
+        `count` above 0; need not be whole, as for effective sample sizes.
+    z : float
+        Normal (or t) quantile.
+
+    Examples
+    --------
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+    p, square = successes / count, z * z / count
+    centre = (p + square / 2) / (1 + square)
+    half = z * math.sqrt(p * (1 - p) / count + square / (4 * count)) / (1 + square)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
+    r"""Return a share over all items with a Wilson interval that respects clusters.
+
+    Parameters
+    ----------
+    hits : array_like of bool, shape (N,)
+        The items: turns.
+    clusters : array_like, shape (N,)
+        Which cluster each item belongs to: its game.
+
+    Returns
+    -------
+    Share
+        Where every cluster has one item, the plain Wilson interval. Else Wilson's with the
+        effective number of items n / d and Student's quantile with G - 1 degrees of freedom:
+
+        - share p = sum of x_g / sum of n_g, with x_g hits among n_g items in each of G clusters;
+        - variance of p, linearised: v = G / (G - 1) x sum of (x_g - p n_g)^2 / n^2 (Kish 1965);
+        - design effect d = v / (p (1 - p) / n), not below 1.
+
+        Where all items agree, v says nothing: then every cluster counts as one item.
+
+    Notes
+    -----
+    It says how far the share would move with other games of the same pairing; see Korn and
+    Graubard 1998 for effective sample sizes in intervals of shares.
+
+    Examples
+    --------
+    >>> clustered_share([1, 1, 0, 0], [0, 1, 2, 3])[:3] == (0.5, *wilson(2, 4))
+    True
+    >>> all_alike = clustered_share([1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3])
+    >>> all_alike.items, all_alike.clusters, all_alike.low < wilson(4, 8)[0]
+    (8, 4, True)
+    """
+    x = np.asarray(hits, dtype=np.float64)
+    n = len(x)
+    if n == 0:
+        return Share(math.nan, math.nan, math.nan, 0, 0)
+    hits_per, size = _by_cluster(x, np.asarray(clusters))
+    p, groups = float(x.mean()), len(size)
+    if groups < 2:
+        return Share(p, math.nan, math.nan, n, groups)
+    if groups == n:
+        return Share(p, *wilson(x.sum(), n), n, groups)
+    from scipy.special import stdtrit
+
+    z = float(stdtrit(groups - 1, 0.975))
+    if p in (0.0, 1.0):
+        return Share(p, *wilson(p * groups, groups, z), n, groups)
+    variance = groups / (groups - 1) * float(((hits_per - p * size) ** 2).sum()) / n**2
+    effect = max(1.0, variance / (p * (1 - p) / n))
+    return Share(p, *wilson(p * n / effect, n / effect, z), n, groups)
+
+
+def _by_cluster(
+    x: NDArray[np.float64], clusters: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return hits and items per cluster."""
+    _, inverse = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(inverse, weights=x).astype(np.float64)
+    return sums, np.bincount(inverse).astype(np.float64)
