@@ -32,6 +32,22 @@ SHOWN = [
     ("known_players", "profiles", "single", "attained"),
     ("planted_bias", "label_bias", "double", ""),
 ]
+_PAIRINGS = (
+    "tomeval decrypto plot runs/decrypto_quickstart --out plots, "
+    "after tomeval decrypto run decrypto_quickstart"
+)
+# Made by commands of their own, which do not run here: file, title, command.
+DECRYPTO = [
+    (
+        "decrypto_k",
+        "Decrypto: the encoder's K against miscommunication and interception",
+        "python figures/decrypto_k.py figures/gallery",
+    ),
+    *(
+        (f"decrypto_quickstart_pairings_{what}", f"Decrypto, pairings: {what}", _PAIRINGS)
+        for what in ("miscommunication", "interception", "turns")
+    ),
+]
 
 
 def main(folder: Path) -> None:
@@ -53,9 +69,8 @@ def main(folder: Path) -> None:
             for drawing, command in drawings(run, name):
                 lines += ["", f"### {drawing.title}", "", f"![{drawing.title}]({drawing.stem}.png)"]
                 lines += ["", drawing.caption, "", f"Figure: {command}"]
-    for path in sorted(GALLERY.glob("decrypto_*.png")):  # made by scripts of their own names
-        lines += ["", f"## {path.stem}", "", f"![{path.stem}]({path.name})"]
-        lines += ["", f"Figure: `python figures/{path.stem}.py figures/gallery`"]
+    for stem, title, command in DECRYPTO:
+        lines += ["", f"## {title}", "", f"![{title}]({stem}.png)", "", f"Figure: `{command}`"]
     (GALLERY / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

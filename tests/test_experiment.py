@@ -168,7 +168,7 @@ def test_bad_overrides(path, override, message) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "tabular_baseline"])
+@pytest.mark.parametrize("name", ["quickstart", "known_players", "tabular_baseline"])
 def test_shipped_experiments(name) -> None:
     assert load_experiment(ROOT / "experiments" / f"{name}.toml").cells()
 

@@ -24,11 +24,12 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for folder in ("partners", "experiments"):
-        for path in (ROOT / folder).iterdir():
-            assert f"tomeval/_data/{folder}/{path.name}" in names
-    for path in (ROOT / "tomeval").rglob("*.py"):
+    for folder in ("partners", "experiments", "prompts"):
+        for path in _files(ROOT / folder):
+            assert f"tomeval/_data/{path.relative_to(ROOT)}" in names
+    for path in _files(ROOT / "tomeval"):
         assert str(path.relative_to(ROOT)) in names
+    assert not [name for name in names if "__pycache__" in name]
     assert not [name for name in names if name.startswith(("tests/", "docs/"))]
 
     # what is in the wheel works without the source tree
@@ -51,6 +52,10 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
         check=False,
     )
     assert done.stdout.startswith("Grim trigger"), done.stderr
+
+
+def _files(folder):
+    return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
 def test_source_tree_finds_its_data() -> None:

@@ -1,4 +1,4 @@
-"""Export a run's tables as CSV, JSON lines or Parquet."""
+"""Export a run: its tables as CSV, JSON lines or Parquet, or all of it for another tool."""
 
 from __future__ import annotations
 
@@ -17,6 +17,53 @@ from tomeval.errors import TomevalError
 from tomeval.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
+_WHOLE = ("inspect", "lm-eval", "hub")
+
+
+def export(
+    run: Run, form: str, what: str | None = None, out: Path | None = None, repo: str | None = None
+) -> list[Path]:
+    """Export a run in any format and return the files, none for standard output.
+
+    Parameters
+    ----------
+    run : Run
+    form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
+        The first three are of one table, see `export_run`; the others of the whole run, in files
+        in the folder `out`: see `tomeval.interchange`.
+    what : {"steps", "episodes", "cells"}, optional
+        Which table; default: steps.
+    out : Path, optional
+        A file, or a folder for the whole run.
+    repo : str, optional
+        With ``hub``: the dataset that holds the run.
+
+    Raises
+    ------
+    TomevalError
+        Options that do not fit together; see also the functions named above.
+    """
+    form = str(form)
+    if repo is not None and form != "hub":
+        raise TomevalError("--repo goes with --format hub only")
+    if form not in _WHOLE:
+        export_run(run, what or "steps", form, out)
+        return [] if out is None else [out]
+    if what is not None:
+        raise TomevalError(f"--format {form} is of the whole run: leave --what out")
+    if out is None:
+        raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
+    if form == "inspect":
+        from tomeval.interchange.inspect_log import export_inspect
+
+        return export_inspect(run, out)
+    if form == "lm-eval":
+        from tomeval.interchange.lm_eval import export_lm_eval
+
+        return export_lm_eval(run, out)
+    from tomeval.interchange.hub_results import export_hub
+
+    return export_hub(run, out, repo)
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:

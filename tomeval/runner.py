@@ -170,7 +170,7 @@ def _add_session(folder: Path) -> None:
         sessions = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         sessions = []
-    packages = ("tomeval", "numpy", "scipy", "nashpy")
+    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
     sessions.append(
         {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -222,7 +222,9 @@ class _Filler:
         `opening` holds what `tomeval.models.open_model` takes beside the model and what it is for.
         """
         by_model: dict[str, list[tuple[int, int]]] = {}
-        for number, first, _ in self.tasks:
+        # Episode by episode over all cells: a run that is stopped has some of everything, and the
+        # time left is estimated from the mix of strategies that is still to come.
+        for number, first, _ in sorted(self.tasks, key=lambda task: (task[1], task[0])):
             setup = self.cells[number].setup
             if setup.kind == LLM:
                 spec = json.dumps(setup.options["model"], sort_keys=True)

@@ -1,0 +1,356 @@
+"""The report in a real browser: clicks, keys, what is shown, what must not happen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import shutil
+
+import pytest
+from hostile import PLANTED, model_run
+
+import tomeval
+from tomeval.metrics import step_metrics
+from tomeval.models.scripted import SCRIPTS
+from tomeval.report import ReportOptions, write_report
+from tomeval.results import Run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Return (run, address) of the run whose every text is hostile."""
+    place = tmp_path_factory.mktemp("hostile")
+    folder = model_run(place / "run")
+    SCRIPTS.clear()
+    with Run(folder) as run:
+        yield run, write_report(run, place / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Return (run, address) of a run of 8 cells with 60 long episodes each."""
+    place = tmp_path_factory.mktemp("plain")
+    subjects = [
+        {"kind": "simulated", "name": f"s{i:02}", "p": 0.5 + i / 8, "q": 0.9} for i in range(4)
+    ]
+    experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "subjects": subjects}
+    experiment |= {"horizon": 210, "episodes": 60}
+    with tomeval.run(experiment, place / "run") as run:
+        options = ReportOptions(figures=False)
+        yield run, write_report(run, place / "report.html", options).as_uri()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Return a function that opens a page; at the end nothing may have gone wrong in any."""
+    contexts, problems = [], []
+
+    def open_page(address, **options):
+        context = chromium.new_context(
+            **{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: problems.append(f"console: {m.type} {m.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        page.on(
+            "request",
+            lambda r: r.url.startswith("file:") or problems.append(f"request: {r.url[:200]}"),
+        )
+        page.goto(address)
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("#episode-rows tr")
+        return page
+
+    yield open_page
+    for context in contexts:
+        for page in context.pages:
+            if "planted" in (page.evaluate("Object.keys(window).join()") or ""):
+                problems.append("a planted script ran")
+        context.close()
+    assert problems == []
+
+
+def texts(page, selector):
+    return [element.inner_text() for element in page.query_selector_all(selector)]
+
+
+def test_everything_can_be_opened_and_no_planted_script_runs(opened, hostile) -> None:
+    run, address = hostile
+    page = opened(address)
+    for number in range(len(run.cells)):
+        page.select_option("#by-cell", str(number))
+        for place in range(2):
+            page.locator("#episode-rows a").nth(place).click()
+            page.wait_for_selector(f"#episode-title:has-text('Episode {place}:')")
+            page.evaluate(
+                "document.querySelectorAll('#step-rows [aria-expanded]').forEach(b => b.click())"
+            )
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.wait_for_timeout(50)
+    assert page.evaluate("window.planted") is None
+    assert page.query_selector("main img, main b[onclick], main i") is None
+
+
+def test_an_episode_shows_what_is_stored(opened, hostile) -> None:
+    run, address = hostile
+    cell = run.cells[2]
+    [(number,)] = run.store.query(
+        "SELECT episode FROM episodes WHERE cell = 2 AND status = 'complete' LIMIT 1"
+    )
+    page = opened(f"{address}#episode=2/{number}")
+    page.wait_for_selector("#step-rows tr")
+    rows = run.store.query(
+        "SELECT step, own_action, partner_action, predicted_action, own_reward FROM steps "
+        "WHERE cell = 2 AND episode = ? ORDER BY step",
+        (number,),
+    )
+    first = [r[0] for r in run.store.query(
+        "SELECT episode FROM episodes WHERE cell = 2 AND status = 'complete' ORDER BY episode"
+    )].index(number)  # fmt: skip
+    start = int(cell.played.lengths[:first].sum())
+    metrics = step_metrics(cell.played)
+    for index, (row, shown) in enumerate(
+        zip(rows, page.query_selector_all("#step-rows tr"), strict=True)
+    ):
+        cells = [element.inner_text() for element in shown.query_selector_all("th, td")]
+        step, own, theirs, predicted, reward = row
+        assert cells[0] == str(step)
+        assert cells[1].splitlines()[0] == cell.labels.own[own]
+        assert cells[2].splitlines()[0] == cell.labels.partner[theirs]
+        assert cells[3].startswith(cell.labels.partner[predicted])
+        assert ("✓" in cells[3]) == (predicted == theirs)
+        at = start + index
+        for text, value in (
+            (cells[4], reward),
+            (cells[5], metrics["delta_functional_per_step"][at]),
+            (cells[6], metrics["stepwise_regret_per_step"][at]),
+        ):
+            assert float(text.replace("−", "-")) == pytest.approx(value, abs=0.0006)
+        assert cells[7] == ("yes" if metrics["self_consistency_percent"][at] == 100 else "no")
+
+
+def test_prompts_and_replies_are_shown_letter_for_letter(opened, hostile) -> None:
+    run, address = hostile
+    page = opened(f"{address}#episode=2/0")
+    page.wait_for_selector("#step-rows tr")
+    page.get_by_role("button", name="Show all questions").click()
+    page.evaluate("document.querySelectorAll('.call details').forEach(d => { d.open = true; })")
+    page.wait_for_timeout(50)
+    stored = run.store.query(
+        "SELECT step, record FROM calls WHERE cell = 2 AND episode = 0 ORDER BY call"
+    )
+    records = [json.loads(record) for _, record in sorted(stored, key=lambda row: row[0])]
+    shown = page.query_selector_all(".call")
+    assert len(shown) == len(records) > 10
+    prompts, planted = {}, 0
+    for record, element in zip(records, shown, strict=True):
+        purpose = record["purpose"]
+        prompts[purpose] = prompts.get(purpose, "")[: record["prompt_same"]] + record["prompt_rest"]
+        assert element.query_selector("details pre").text_content() == prompts[purpose]
+        assert element.query_selector("pre.reply").text_content() == record["reply"]["text"]
+        planted += PLANTED in element.text_content()
+    assert planted > 0
+    page.get_by_role("button", name="Hide all questions").click()
+    assert page.query_selector(".call") is None
+
+
+def test_the_policy_stops_a_script_even_if_one_gets_in(opened, chromium, hostile) -> None:
+    page = chromium.new_page()
+    page.goto(hostile[1])
+    page.evaluate(
+        "() => { window.stopped = []; document.addEventListener('securitypolicyviolation',"
+        " e => window.stopped.push(e.effectiveDirective)); }"
+    )
+    page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.planted = 9';"
+        " document.body.append(s); const i = document.createElement('img');"
+        " i.src = 'https://example.org/x.png'; document.body.append(i); }"
+    )
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.planted") is None
+    assert {"script-src-elem", "img-src"} <= set(page.evaluate("window.stopped"))
+    page.close()
+
+
+def test_the_table_sorts_and_filters(opened, plain) -> None:
+    run, address = plain
+    page = opened(address)
+    rows = run.rows()
+    heading = page.locator("table[data-table=results] th", has_text="ToM %")
+    button = heading.get_by_role("button")
+    index = heading.evaluate("head => head.cellIndex")
+
+    def column():
+        selector = f"table[data-table=results] tbody tr:not([hidden]) > :nth-child({index + 1})"
+        return page.eval_on_selector_all(selector, "all => all.map(e => Number(e.dataset.sort))")
+
+    assert heading.get_attribute("aria-sort") == "none"
+    button.click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert column() == sorted(row["tom_percent"] for row in rows)
+    button.press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert column() == sorted((row["tom_percent"] for row in rows), reverse=True)
+    assert "descending" in page.inner_text("#results-said")
+    page.select_option("#results-controls select", "IPD")
+    assert page.inner_text("#results-said") == "4 of 8 rows shown."
+    assert column() == sorted(
+        (row["tom_percent"] for row in rows if row["game"] == "IPD"), reverse=True
+    )
+    page.fill("#results-controls input", "S03 ipd")
+    assert page.inner_text("#results-said") == "1 of 8 rows shown."
+    page.click("#results-controls button[type=reset]")
+    playwright.expect(page.locator("#results-said")).to_have_text("8 of 8 rows shown.")
+
+
+def test_episodes_are_listed_by_pages_and_orders(opened, plain) -> None:
+    run, address = plain
+    page = opened(address)
+    page.click("table[data-table=results] tbody tr:nth-child(3) a")
+    playwright.expect(page.locator("#by-cell")).to_have_value("2")
+    assert page.inner_text("#episodes-said") == "Episodes 1 to 25 of 60."
+    assert page.is_disabled("#earlier")
+    page.click("#later")
+    page.click("#later")
+    assert page.inner_text("#episodes-said") == "Episodes 51 to 60 of 60."
+    assert page.is_disabled("#later")
+    page.select_option("#by-order", "regret")
+    regret = run.cells[2].metrics()["delta_functional_per_step"]
+    shown = [float(text.replace("−", "-")) for text in texts(page, "#episode-rows td:nth-child(6)")]
+    assert shown == pytest.approx(sorted(regret, reverse=True)[:25], abs=0.0006)
+
+
+def test_a_long_episode_is_shown_in_parts_and_neighbours_follow(opened, plain) -> None:
+    page = opened(f"{plain[1]}#episode=1/3")
+    page.wait_for_selector("#step-rows tr")
+    assert len(page.query_selector_all("#step-rows tr")) == 200
+    page.get_by_role("button", name="Steps 201 to 210").click()
+    assert len(page.query_selector_all("#step-rows tr")) == 210
+    page.get_by_role("button", name="Next").click()
+    page.wait_for_selector("#episode-title:has-text('Episode 4: s01 against tit_for_tat')")
+    assert page.evaluate("document.activeElement.id") == "episode"
+    page.get_by_role("button", name="Close").click()
+    assert page.is_hidden("#episode")
+    assert page.evaluate("document.activeElement.id") == "by-cell"
+
+
+def test_an_address_that_names_nothing_is_told(opened, plain) -> None:
+    page = opened(f"{plain[1]}#episode=1/999")
+    playwright.expect(page.locator("#episodes-said")).to_contain_text("no episode 999")
+
+
+def test_the_keyboard_reaches_everything(opened, hostile) -> None:
+    page = opened(hostile[1])
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "results"
+    reached = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate(
+            "document.activeElement.id || document.activeElement.className ||"
+            " document.activeElement.tagName"
+        ))  # fmt: skip
+    assert {"sort", "scroll", "by-cell", "by-order", "A"} <= reached
+    link = page.locator("#episode-rows a").first
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#step-rows tr")
+    assert page.evaluate("document.activeElement.id") == "episode"
+
+
+def test_every_control_and_table_has_a_name(opened, hostile) -> None:
+    page = opened(f"{hostile[1]}#episode=2/0")
+    page.wait_for_selector("#step-rows tr")
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('input, select, button, table, [role=region], svg')]
+        .filter(e => !(e.labels?.length || e.textContent.trim() || e.ariaLabel || e.caption
+          || e.getAttribute('aria-labelledby') || e.getAttribute('aria-hidden')))
+        .map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert unnamed == []
+    assert page.evaluate(
+        "[...document.querySelectorAll('table')].every(t => t.caption && t.caption.textContent)"
+    )
+    assert page.evaluate("[...document.querySelectorAll('th')].every(h => h.scope)")
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+def ground(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_light_and_dark(opened, hostile) -> None:
+    light = opened(hostile[1], color_scheme="light")
+    dark = opened(hostile[1], color_scheme="dark")
+    assert ground(light) == "rgb(255, 255, 255)"
+    assert ground(dark) == "rgb(20, 23, 28)"
+    light.select_option("#theme", "dark")
+    assert ground(light) == ground(dark)
+    dark.select_option("#theme", "light")
+    assert ground(dark) == "rgb(255, 255, 255)"
+    dark.emulate_media(media="print")
+    assert ground(dark) == "rgb(255, 255, 255)"
+
+
+def test_print_leaves_out_what_paper_cannot_do(opened, hostile) -> None:
+    page = opened(hostile[1], color_scheme="dark")
+    page.emulate_media(media="print")
+    for selector in (".bar", "#results-controls", "#browser"):
+        assert page.locator(selector).first.is_hidden()
+    for selector in ("#first", "#results table", "#figures figure", "#what"):
+        assert page.locator(selector).first.is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
+
+
+def test_a_small_screen_needs_no_scrolling_sideways(opened, hostile) -> None:
+    page = opened(f"{hostile[1]}#episode=2/0", viewport={"width": 380, "height": 700})
+    page.wait_for_selector("#step-rows tr")
+    page.get_by_role("button", name="Show all questions").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+def test_without_scripts_the_numbers_are_there(opened, hostile) -> None:
+    run, address = hostile
+    page = opened(address, java_script_enabled=False)
+    shown = texts(page, "table[data-table=results] tbody tr")
+    assert len(shown) == len(run.cells)
+    for row, text in zip(run.rows(), shown, strict=True):
+        if not math.isnan(row["tom_percent"]):
+            assert f"{row['tom_percent']:.2f}" in text
+    assert page.locator("noscript").count() == 1
+
+
+def test_ten_thousand_episodes_open_fast(opened, tmp_path) -> None:
+    subjects = [{"kind": "simulated", "name": f"s{i}", "p": 0.9, "q": i / 4} for i in range(4)]
+    experiment = {"games": "IPD", "subjects": subjects, "horizon": 10, "episodes": 2500}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        path = write_report(run, tmp_path / "r.html", ReportOptions(figures=False))
+    page = opened(path.as_uri())
+    timing = page.evaluate(
+        "(() => { const t = performance.getEntriesByType('navigation')[0];"
+        " return t.loadEventEnd - t.startTime; })()"
+    )
+    # Measured: 0.1 s; the limit leaves room for a busy machine.
+    assert timing < 3000
+    assert page.inner_text("#episodes-said") == "Episodes 1 to 25 of 2,500."

@@ -1,0 +1,619 @@
+"""What the report holds: blocks, episodes, table, notices, words, drawings, policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections import defaultdict
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hostile import NASTY, PLANTED, model_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tomeval
+from tomeval.errors import TomevalError
+from tomeval.metrics import step_metrics
+from tomeval.models.scripted import SCRIPTS
+from tomeval.report import ReportOptions, write_report
+from tomeval.report.blocks import pack, shortened, unpack
+from tomeval.report.calls import packed_calls
+from tomeval.report.episodes import Episodes, coded
+from tomeval.report.notices import invalid_rows, notices
+from tomeval.report.page import _asset
+from tomeval.report.svg import Canvas
+from tomeval.report.table import main_table
+from tomeval.report.words import compared_by, sentence, summary
+from tomeval.results import Run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    yield model_run(tmp_path_factory.mktemp("hostile") / "run")
+    SCRIPTS.clear()
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    with Run(folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(folder, tmp_path_factory):
+    with Run(folder) as opened:
+        path = write_report(opened, tmp_path_factory.mktemp("page") / "report.html")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Return a run of tabular subjects with a stochastic partner."""
+    experiment = {
+        "games": ["RPS", "IPD"],
+        "partners": ["single_action", "noisy_tit_for_tat"],
+        "subjects": ["random", "rmax", {"kind": "simulated", "name": "s", "p": 0.9, "q": 0.5}],
+        "horizon": 12,
+        "episodes": 5,
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("small") / "run") as opened:
+        yield opened
+
+
+MADE = r"cell=\d+$|episode-title$"  # what the script knows or makes
+
+
+class Elements(HTMLParser):
+    """Collects every element with its attributes, and the content of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[tuple[dict[str, str | None], str]]] = defaultdict(list)
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self._open = tag if tag in ("script", "style") else ""
+        if self._open:
+            self.raw[tag].append((dict(attrs), ""))
+
+    def handle_data(self, data):
+        if self._open:
+            attributes, text = self.raw[self._open][-1]
+            self.raw[self._open][-1] = (attributes, text + data)
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.floats(-1e9, 1e9),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_a_block_keeps_its_data_and_cannot_end_its_element(data) -> None:
+    block = pack("any", data)
+    assert unpack(block) == data
+    assert re.fullmatch(r"[A-Za-z0-9+/=]*", block.text)
+
+
+def test_a_block_refuses_what_json_cannot_hold() -> None:
+    with pytest.raises(TomevalError, match="block any"):
+        pack("any", [math.nan])
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_shortened_numbers_are_near(value) -> None:
+    short = shortened(value)
+    if not math.isfinite(value):
+        assert short is None
+    else:
+        assert short == pytest.approx(value, rel=1e-5)
+
+
+@given(st.lists(st.none() | st.integers(0, 5000), max_size=50))
+def test_coded_actions_can_be_read_again(actions) -> None:
+    text = json.loads(json.dumps(coded(actions)))
+    assert [None if char == "/" else ord(char) - 48 for char in text] == actions
+
+
+# --- episodes -------------------------------------------------------------------------------------
+
+
+def unpacked(run, **options):
+    """Return index, bases and per (cell, place) the packed episode."""
+    blocks = {block.name: unpack(block) for block in Episodes(run, **options).blocks()}
+    index = blocks["index"]
+    episodes = {
+        (number, place): blocks[f"chunk-{cell['chunk'][place]}"][cell["place"][place]]
+        for number, cell in enumerate(index)
+        for place in range(len(cell["episode"]))
+    }
+    return index, blocks["bases"], episodes
+
+
+def numbers(text):
+    return [None if char == "/" else ord(char) - 48 for char in text]
+
+
+@pytest.mark.parametrize("name", ["small", "run"])
+@pytest.mark.parametrize("reference", [None, "stationary"])
+def test_the_page_holds_every_step_and_the_regret_that_the_metrics_have(
+    name, reference, request
+) -> None:
+    run = request.getfixturevalue(name)
+    index, _, episodes = unpacked(run, reference=reference)
+    for cell, entry in zip(run.cells, index, strict=True):
+        rows = run.store.query(
+            "SELECT episode, own_action, partner_action, predicted_action, act_outcome, "
+            "predict_outcome FROM steps WHERE cell = ? ORDER BY episode, step",
+            (cell.number,),
+        )
+        by_step = step_metrics(cell.played, reference or cell.reference)
+        mine = {key: [] for key in ("regret", "stepwise", "belief", "consistent")}
+        seen = []
+        for place, number in enumerate(entry["episode"]):
+            episode = episodes[cell.number, place]
+            own, their, predicted = (numbers(episode[key]) for key in ("own", "their", "predicted"))
+            for i in range(entry["steps"][place]):
+                outcomes = []
+                for form in ("act", "predict"):
+                    said = episode.get(form, {}).get(str(i), "valid")
+                    unasked = i in episode.get(f"{form}_unasked", [])
+                    outcomes.append("not_asked" if unasked else said)
+                seen.append((number, own[i], their[i], predicted[i], *outcomes))
+                if entry["status"][place] != "complete":
+                    continue
+                best = entry["reference"][f"{entry['partner'][place]}:{entry['steps'][place]}"]
+                mine["regret"].append(best[i] - entry["payoff"][own[i]][their[i]][0])
+                mine["stepwise"].append(entry["stepwise"][own[i]][their[i]])
+                mine["belief"].append(entry["belief"][predicted[i]][their[i]])
+                mine["consistent"].append(100 * entry["best"][own[i]][predicted[i]])
+        assert seen == [tuple(row) for row in rows]
+        for key, metric in (
+            ("regret", "delta_functional_per_step"),
+            ("stepwise", "stepwise_regret_per_step"),
+            ("belief", "delta_tom_best_response_per_step"),
+            ("consistent", "self_consistency_percent"),
+        ):
+            assert np.allclose(mine[key], by_step[metric], atol=1e-12)
+
+
+def test_summaries_are_the_metrics_and_void_episodes_have_none(run) -> None:
+    index, _, _ = unpacked(run)
+    statuses = set()
+    for cell, entry in zip(run.cells, index, strict=True):
+        metrics = cell.metrics()
+        for name, values in entry["values"].items():
+            complete = [v for v, s in zip(values, entry["status"], strict=True) if s == "complete"]
+            assert np.allclose(complete, metrics[name], rtol=1e-5)
+        for status, value in zip(entry["status"], entry["values"]["tom_percent"], strict=True):
+            statuses.add(status)
+            assert (value is None) == (status != "complete")
+    assert statuses == {"complete", "void"}
+
+
+def test_prompts_and_replies_come_back_whole(run) -> None:
+    index, bases, episodes = unpacked(run)
+    stored = defaultdict(list)
+    for cell, episode, record in run.store.query(
+        "SELECT cell, episode, record FROM calls ORDER BY cell, episode, call"
+    ):
+        stored[cell, episode].append(json.loads(record))
+    checked = planted = 0
+    for (cell, place), episode in episodes.items():
+        records = stored[cell, index[cell]["episode"][place]]
+        shown, kept = {}, {}
+        assert len(episode.get("calls", [])) == len(records)
+        for call, record in zip(episode.get("calls", []), records, strict=True):
+            purpose = record["purpose"]
+            before = shown.get(purpose, "")
+            shown[purpose] = before[: record["prompt_same"]] + record["prompt_rest"]
+            base = bases[str(cell)][purpose] if call.get("b") else kept[purpose]
+            kept[purpose] = base[: call["m"]] + call["r"]
+            assert kept[purpose] == shown[purpose]
+            if "reply" in record:
+                assert call["t"] == record["reply"]["text"]
+                assert call.get("g") == record["reply"]["reasoning"]
+                planted += PLANTED in call["t"]
+            checked += 1
+    assert checked > 100
+    assert planted > 10
+
+
+def test_prompts_are_stored_once(run) -> None:
+    _, _, episodes = unpacked(run)
+    firsts = [e["calls"][0] for e in episodes.values() if "calls" in e]
+    # All but what differs: nothing where an episode's first prompt is that of the cell.
+    assert sum(len(call["r"]) for call in firsts) < 0.05 * sum(call["m"] for call in firsts)
+
+
+def test_an_episode_whose_first_prompt_is_not_whole_is_damage() -> None:
+    record = json.dumps({"purpose": "act", "prompt_same": 3, "prompt_rest": "x"})
+    with pytest.raises(TomevalError, match="not whole"):
+        packed_calls([(1, "act", record)], 0, {})
+
+
+def test_a_label_that_cannot_be_said_is_null() -> None:
+    scores = {"logprobs": [0.0, -math.inf], "mass": 1.0, "method": "m"}
+    record = json.dumps({"purpose": "act", "labels": ["a", "b"], "scores": scores})
+    [call] = packed_calls([(1, "act", record)], 0, {})
+    assert call["q"] == [0, None]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_transcripts_can_be_limited_and_the_page_says_so(run, count) -> None:
+    found = Episodes(run, count)
+    _, _, episodes = unpacked(run, transcripts=count)
+    with_calls = [key for key, episode in episodes.items() if "calls" in episode]
+    assert len(with_calls) == found.included == 6 * count
+    assert all(place < count for _, place in with_calls)
+    texts = [notice.text for notice in notices(run, found, "normal")]
+    assert any(f"Prompts and replies of {6 * count} of 24 episodes" in text for text in texts)
+
+
+def test_without_a_limit_the_cells_share_the_calls(run, monkeypatch) -> None:
+    monkeypatch.setattr("tomeval.report.episodes.CALLS_BY_DEFAULT", 6 * 40)
+    found = Episodes(run)
+    assert 6 <= found.included < found.with_calls == 24
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def test_the_policy_allows_this_script_and_style_only(page) -> None:
+    parsed = Elements(page)
+    [policy] = [
+        attributes["content"]
+        for tag, attributes in parsed.found
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["base-uri"] == directives["form-action"] == "'none'"
+    assert "unsafe" not in policy
+    for tag, name in (("script", "script-src"), ("style", "style-src")):
+        [text] = [text for attributes, text in parsed.raw[tag] if "type" not in attributes]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert directives[name] == f"'sha256-{digest}'"
+    # The policy holds for what follows it only.
+    assert page.index("Content-Security-Policy") < page.index("<style")
+
+
+def test_the_page_refers_to_itself_only_and_has_no_inline_handlers_or_styles(page) -> None:
+    parsed = Elements(page)
+    ids = [attributes["id"] for _, attributes in parsed.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in parsed.found:
+        assert tag not in ("img", "link", "iframe", "object", "embed", "base", "audio", "video")
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("style", "src", "srcset", "action", "xlink:href"), (tag, name)
+            if name == "href":
+                assert value.startswith("#"), value
+            if name in ("href", "aria-labelledby", "aria-describedby", "aria-controls"):
+                for part in value.removeprefix("#").split():
+                    assert part in ids or re.match(MADE, part), (tag, name, part)
+
+
+def test_what_people_and_models_wrote_is_escaped(page) -> None:
+    head = page[: page.index('<script type="text/plain"')]
+    assert NASTY not in head
+    assert "<i>PD</i>" not in head
+    assert "window.planted = 5</script>" not in head
+    assert "&lt;b onclick=" in head
+    assert PLANTED not in page
+
+
+def test_the_same_run_gives_the_same_file(run, tmp_path) -> None:
+    options = ReportOptions(figures=False)
+    first = write_report(run, tmp_path / "a.html", options).read_bytes()
+    with Run(run.folder) as again:
+        assert write_report(again, tmp_path / "b.html", options).read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(run, tmp_path) -> None:
+    with pytest.raises(TomevalError, match="cannot be written"):
+        write_report(run, tmp_path / "none" / "r.html", ReportOptions(figures=False))
+    old = tmp_path / "old.html"
+    old.write_text("old", encoding="utf-8")
+    with pytest.raises(TomevalError, match="unknown strategy"):
+        write_report(run, old, ReportOptions(baseline="nobody", figures=False))
+    assert old.read_text(encoding="utf-8") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["old.html"]
+
+
+def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
+    SCRIPTS["rule"] = lambda request: "never readable"
+    try:
+        folder = model_run(tmp_path / "run", subjects=[{"strategy": "QA", "max_attempts": 1}])
+        with Run(folder) as opened:
+            text = write_report(opened, tmp_path / "r.html").read_text(encoding="utf-8")
+    finally:
+        SCRIPTS.clear()
+    assert "no complete episode" in text
+    assert "nothing to compare" in text or "No comparison" in text
+
+
+def test_assets_end_no_element() -> None:
+    for name in ("theme", "dom", "tables", "calling", "transcript", "browser"):
+        assert "innerHTML" not in _asset(f"{name}.js")
+        assert not re.search(r"\beval\(|document\.write|insertAdjacentHTML", _asset(f"{name}.js"))
+
+
+def contrast(a: str, b: str) -> float:
+    """Return the WCAG contrast of two colours."""
+
+    def light(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((light(a), light(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_text_can_be_told_from_its_ground(theme) -> None:
+    css = _asset("report.css")
+    colours = {
+        name: (light, dark)[theme]
+        for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", css)
+    }
+    grounds = ("ground", "raised", "accent-ground", "serious-ground")
+    for ink in ("ink", "soft", "accent", "serious", "good", "bad"):
+        for ground in grounds[: 4 if ink in ("ink", "serious") else 3]:
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+    assert contrast(colours["ink"], colours["mark"]) >= 4.5
+
+
+# --- table, notices, words ------------------------------------------------------------------------
+
+
+def test_the_table_has_the_numbers_of_the_run(run) -> None:
+    rows = run.rows()
+    table = main_table(rows, run.metric_names)
+    keys = [column.key for column in table.columns]
+    assert keys[0] == "subject"
+    assert set(run.metric_names) <= set(keys)
+    for row, shown in zip(rows, table.rows, strict=True):
+        for key, value in zip(keys, shown, strict=True):
+            if isinstance(row[key], float) and math.isfinite(row[key]):
+                assert float(value.sort) == row[key]
+            elif isinstance(row[key], float):
+                assert value.sort == ""
+        index = keys.index("tom_percent")
+        assert float(shown[index].text) == pytest.approx(row["tom_percent"], abs=0.005)
+        half = row["tom_percent_ci95"]
+        assert shown[index].small == ("" if math.isnan(half) else f"± {half:.2f}")
+    said = dict(table.shared)
+    assert said["game"] == "<i>PD</i>"
+    assert "game" not in keys
+
+
+def test_what_is_wrong_comes_first(run) -> None:
+    found = notices(run, Episodes(run), "normal")
+    levels = [notice.level for notice in found]
+    assert levels == sorted(levels, reverse=True)
+    void = run.store.query("SELECT COUNT(*) FROM episodes WHERE status = 'void'")[0][0]
+    assert f"{void} episodes of 40 are void" in found[0].text
+    assert any("fewer than 30" in notice.text for notice in found)
+    assert not any("fewer than 30" in n.text for n in notices(run, Episodes(run), "t"))
+    rows = invalid_rows(run)
+    rates = run.store.invalid_rates()
+    assert [row["rate"] for row in rows] == sorted(100 * rates[row["cell"]] for row in rows)[::-1]
+
+
+def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
+    folder = model_run(
+        tmp_path / "run",
+        on_invalid=["random"],
+        subjects=[{"strategy": ["QA", "Oracle"], "max_attempts": 1}],
+        games=["IPD"],
+        model="scripted:rule",
+    )
+    SCRIPTS.clear()
+    with Run(folder) as opened:
+        texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
+    assert any("replaced by random legal actions" in text for text in texts)
+    assert any(text.startswith("Told what") and "Oracle" in text for text in texts)
+
+
+def test_missing_files_and_episodes_are_named(tmp_path) -> None:
+    folder = tmp_path / "run"
+    tomeval.run({"games": "RPS", "subjects": "random", "episodes": 2}, folder).close()
+    plan = json.loads((folder / "experiment.json").read_text())
+    (folder / "experiment.json").write_text(json.dumps(plan | {"episodes": 5}))
+    with Run(folder) as opened:
+        texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
+        assert any("3 planned episodes in 1 cell not played" in text for text in texts)
+        (folder / "experiment.json").write_text("{")
+        (folder / "sessions.json").unlink()
+        texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
+        assert any("no readable experiment.json" in text for text in texts)
+        assert any("No session is recorded" in text for text in texts)
+
+
+ROW = {
+    "metric": "delta_functional_per_step",
+    "baseline": "QA",
+    "pairs": 40,
+    "difference": -0.5,
+    "difference_low": -0.75,
+    "difference_high": -0.25,
+    "p_holm": 0.0004,
+    "margin": 0.1,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            {"verdict": "lower"},
+            "regret per step is lower by 0.500 than with QA, which is better (95 % interval 0.250 "
+            "to 0.750; p < 0.001; 40 pairs of episodes).",
+        ),
+        (
+            {"verdict": "higher", "difference": 0.5, "difference_low": -0.1,
+             "difference_high": 1.1, "p_holm": 0.04},
+            "regret per step is higher by 0.500 than with QA, which is worse (95 % interval −0.100 "
+            "to 1.100; p = 0.040; 40 pairs of episodes).",
+        ),
+        (
+            {"verdict": "undecided", "p_holm": 0.25},
+            "regret per step: the data do not tell it from QA (difference −0.500, 95 % interval "
+            "−0.750 to −0.250; p = 0.250; 40 pairs of episodes).",
+        ),
+        (
+            {"verdict": "equivalent", "difference": 0.0, "p_holm": 1.0},
+            "regret per step is that of QA to within 0.1 (difference 0.000, 95 % interval −0.750 "
+            "to −0.250; p = 1.000; 40 pairs of episodes).",
+        ),
+        ({"verdict": "identical", "pairs": 1},
+         "regret per step is the same as with QA in each of 1 pair of episodes."),
+        ({"verdict": "untested", "pairs": 0},
+         "regret per step cannot be compared with QA (0 pairs of episodes)."),
+    ],
+)  # fmt: skip
+def test_sentences_follow_from_the_numbers(change, expected) -> None:
+    assert sentence(ROW | change) == expected
+
+
+def test_summaries_count_the_verdicts(small) -> None:
+    from tomeval.comparing import compare
+
+    by = compared_by(small)
+    assert by == "subject"
+    found = compare(small, by, "rmax", metrics=["delta_functional_per_step"])
+    verdicts = [found.verdict(level, "delta_functional_per_step") for level in found.levels]
+    [text] = summary(found)
+    assert text.startswith("Of 2 subjects compared with rmax")
+    for word in ("higher", "lower"):
+        count = verdicts.count(word)
+        assert (f"{count} have {word}" in text or f"{count} has {word}" in text) == (count > 0)
+    undecided = verdicts.count("undecided") + verdicts.count("untested")
+    assert (f"for {undecided} the data do not decide" in text) == (undecided > 0)
+
+
+# --- drawings -------------------------------------------------------------------------------------
+
+
+def drawn(title: str) -> str:
+    """Return a matplotlib drawing as SVG."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    axes.plot([0, 1, 2], [2, 1, 3], color="#0072B2", marker="o", label=title)
+    axes.fill_between([0, 1, 2], [1, 0, 2], [3, 2, 4], alpha=0.2)
+    axes.axhline(1, color="0.4")
+    axes.axvspan(0, 1, color="0.9")
+    axes.set_title(title)
+    axes.legend()
+    file = io.StringIO()
+    figure.savefig(file, format="svg")
+    return file.getvalue()
+
+
+def test_drawings_fit_the_policy_and_do_not_clash() -> None:
+    canvas = Canvas()
+    parts = [canvas.fit(drawn("a & <b>")), canvas.fit(drawn("c"))]
+    whole = Elements(canvas.glyphs() + "".join(parts))
+    ids = [attributes["id"] for _, attributes in whole.found if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 5
+    for tag, attributes in whole.found:
+        assert tag not in ("style", "metadata", "script")
+        assert "style" not in attributes
+        for value in attributes.values():
+            for name in re.findall(r"url\(#(.*?)\)", value or ""):
+                assert name in ids
+        if "href" in attributes:
+            assert attributes["href"].removeprefix("#") in ids
+    strokes = {attributes.get("stroke") for _, attributes in whole.found}
+    assert "#0072b2" in strokes
+    assert "currentColor" in strokes
+    assert "#666666" not in strokes
+    assert parts[0].count("<svg") == 1
+
+
+def test_a_drawing_that_refers_elsewhere_is_refused() -> None:
+    with pytest.raises(ValueError, match="only its own parts"):
+        Canvas().fit('<svg><use href="https://example.org/x.svg#a"/></svg>')
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_page(folder, tmp_path, monkeypatch, capsys) -> None:
+    from tomeval import cli
+
+    out = tmp_path / "r.html"
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["tomeval", "report", str(folder), *arguments])
+        try:
+            cli.main()
+        except SystemExit as stop:
+            return int(stop.code or 0), *capsys.readouterr()
+        return 0, *capsys.readouterr()
+
+    code, printed, _ = call("-o", str(out), "--no-figures", "--transcripts", "1", "--interval", "t")
+    assert code == 0
+    assert printed.strip() == str(out)
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    code, _, errors = call("-o", str(out), "--transcripts", "some")
+    assert code == 2
+    assert "--transcripts must be a number" in errors
+    code, _, errors = call("-o", str(out), "--by", "colour", "--no-figures")
+    assert code == 2
+    assert "colour" in errors
+
+
+@pytest.mark.slow
+def test_the_page_does_not_depend_on_workers(small, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tomeval.report.drawings.MANY_CELLS", 2)
+    pages = [
+        write_report(small, tmp_path / f"{n}.html", ReportOptions(workers=n)).read_bytes()
+        for n in (1, 2)
+    ]
+    assert pages[0] == pages[1]
+    assert pages[0].count(b"<figure") > 3
+
+
+@pytest.mark.slow
+def test_a_run_of_three_hundred_thousand_steps_is_small(tmp_path) -> None:
+    experiment = {
+        "games": ["RPS", "IBS", "IPD"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": [
+            *("rmax", "fictitious_play", "equilibrium", "random"),
+            {"kind": "simulated", "name": "knows, does not use", "p": 1.0, "q": 0.0},
+            {"kind": "simulated", "name": "knows 90 %, uses it", "p": 0.9, "q": 1.0},
+        ],
+        "horizon": 100,
+        "episodes": 100,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as opened:
+        assert write_report(opened, tmp_path / "r.html").stat().st_size < 3_000_000
+
+
+def test_block_names_are_as_the_page_asks(run) -> None:
+    names = [block.name for block in Episodes(run).blocks()]
+    assert names[-2:] == ["bases", "index"]
+    assert names[:-2] == [f"chunk-{i}" for i in range(len(names) - 2)]

@@ -1,0 +1,1 @@
+"""Runs in the formats of other tools, and on the Hugging Face Hub."""

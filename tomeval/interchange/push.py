@@ -1,0 +1,192 @@
+"""Put a run on the Hugging Face Hub as a dataset: gather it, look it over, upload it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from tomeval.errors import TomevalError
+from tomeval.exporting import export_run
+from tomeval.interchange.card import dataset_card
+from tomeval.interchange.hub import check_repo, needs_hub
+from tomeval.records import STORE
+from tomeval.report import ReportOptions, write_report
+from tomeval.results import Run
+
+_COPIED = ("experiment.json", "sessions.json")
+_CHUNK = 1 << 22
+_OVERLAP = 256
+_SECRET_NAMES = re.compile(r"(TOKEN|API_?KEY|SECRET|PASSWORD)", re.IGNORECASE)
+_SHORTEST = 12  # characters of an environment variable that is looked for
+_PATTERNS = {
+    "a Hugging Face token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
+    "an API key": re.compile(rb"\bsk-[A-Za-z0-9_-]{20,}"),
+    "an authorization header": re.compile(rb"\bBearer [A-Za-z0-9._~+/-]{20,}"),
+}
+
+
+class Staged(NamedTuple):
+    """A run gathered for upload: the folder, its files with their sizes in bytes, the card."""
+
+    folder: Path
+    files: list[tuple[str, int]]
+    card: str
+
+
+def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
+    """Gather in an empty folder what goes to the Hub.
+
+    Parameters
+    ----------
+    run : Run
+    repo : str
+        ``OWNER/NAME``.
+    folder : Path
+        Where to gather it; must exist and be empty.
+    report : bool
+        Include report.html.
+
+    Returns
+    -------
+    Staged
+        The store as one consistent file (a copy, so also of a run that is being played),
+        experiment.json, sessions.json, cells.csv, episodes.csv and the dataset card, README.md.
+
+    Raises
+    ------
+    TomevalError
+        A wrong name; a folder that cannot be written; a file that seems to hold a credential.
+    """
+    check_repo(repo)
+    if any(folder.iterdir()):
+        raise TomevalError(f"{folder}: is not empty")
+    try:
+        _copy_store(run.folder / STORE, folder / STORE)
+        for name in _COPIED:
+            if (run.folder / name).is_file():
+                shutil.copyfile(run.folder / name, folder / name)
+    except (OSError, sqlite3.Error) as error:
+        raise TomevalError(f"{folder}: cannot be written ({error})") from None
+    export_run(run, "cells", "csv", folder / "cells.csv")
+    export_run(run, "episodes", "csv", folder / "episodes.csv")
+    if report:
+        write_report(run, folder / "report.html", ReportOptions())
+    card = dataset_card(run, repo, report=report)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    for path in paths:
+        found = _secret_in(path)
+        if found:
+            raise TomevalError(
+                f"{path.name} seems to hold {found}: nothing is uploaded. Take it out of the "
+                "experiment (or the prompts) and play the run again"
+            )
+    return Staged(folder, [(path.name, path.stat().st_size) for path in paths], card)
+
+
+def upload(staged: Staged, repo: str, *, private: bool = True, endpoint: str | None = None) -> str:
+    """Upload a gathered run in one commit and return the dataset's address.
+
+    The dataset is made where it does not exist; one that exists keeps its visibility and its other
+    files. The credential is the one that huggingface-hub finds (``hf auth login`` or HF_TOKEN); it
+    is never read, shown or stored here.
+
+    Raises
+    ------
+    TomevalError
+        huggingface-hub is missing, nobody is logged in, or the Hub refuses.
+    """
+    needs_hub()
+    import httpx2
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
+
+    api = HfApi(endpoint=endpoint)
+    try:
+        url = api.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
+        api.upload_folder(
+            repo_id=repo,
+            repo_type="dataset",
+            folder_path=staged.folder,
+            commit_message="Upload a tomeval run",
+        )
+    except LocalTokenNotFoundError:
+        raise TomevalError("not logged in to the Hub: run hf auth login, or set HF_TOKEN") from None
+    except HfHubHTTPError as error:
+        status = getattr(error.response, "status_code", "no")
+        raise TomevalError(
+            f"the Hub refused to take {repo} (status {status}): {_first_line(error)}"
+        ) from None
+    except httpx2.HTTPError as error:
+        raise TomevalError(
+            f"the Hub cannot be reached ({type(error).__name__}): {_first_line(error)}"
+        ) from None
+    return str(url)
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes for reading.
+
+    Examples
+    --------
+    >>> size_text(999), size_text(1_540_000)
+    ('999 B', '1.5 MB')
+    """
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _first_line(error: Exception) -> str:
+    """Return an error's first line, without what looks like a credential."""
+    line = (str(error).strip().splitlines() or [""])[0].encode()
+    for pattern in _PATTERNS.values():
+        line = pattern.sub(b"[credential]", line)
+    return line.decode()
+
+
+def _copy_store(source: Path, target: Path) -> None:
+    """Copy a store as one file that needs no log beside it."""
+    uri = f"{source.resolve().as_uri()}?mode=ro"
+    with (
+        closing(sqlite3.connect(uri, uri=True, timeout=60)) as old,
+        closing(sqlite3.connect(target)) as new,
+    ):
+        old.backup(new)
+        new.execute("PRAGMA journal_mode = DELETE")
+
+
+def _secret_in(path: Path) -> str:
+    """Say what credential a file seems to hold, or return an empty string."""
+    known = {
+        name: value.encode()
+        for name, value in os.environ.items()
+        if _SECRET_NAMES.search(name) and len(value) >= _SHORTEST
+    }
+    for part in _parts(path):
+        for what, pattern in _PATTERNS.items():
+            if pattern.search(part):
+                return what
+        for name, value in known.items():
+            if value in part or json.dumps(value.decode())[1:-1].encode() in part:
+                return f"the value of {name}"
+    return ""
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    """Yield a file in parts that overlap, so that nothing is missed where they meet."""
+    kept = b""
+    with path.open("rb") as file:
+        while part := file.read(_CHUNK):
+            yield kept + part
+            kept = part[-_OVERLAP:]

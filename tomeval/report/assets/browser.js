@@ -1,0 +1,140 @@
+// The list of episodes: choose a cell, narrow down, sort, open one. The address names what is open
+// (#cell=3, #episode=3/17), so that a reader can point another one to a game.
+const browser = {
+  PAGE: 25,
+  index: null, // one entry per cell
+  cell: 0,
+  order: [], // places of the episodes listed, in the order shown
+  page: 0,
+
+  ORDERS: {
+    number: { text: "number", key: (cell, i) => cell.episode[i] },
+    regret: { text: "largest regret", key: (cell, i) => browser.down(cell.values.delta_functional_per_step[i]) },
+    tom: { text: "lowest ToM %", key: (cell, i) => cell.values.tom_percent[i] ?? Infinity },
+    invalid: { text: "most invalid answers", key: (cell, i) => -cell.invalid[i] },
+  },
+
+  down: (value) => (value === null ? Infinity : -value),
+  element: (name) => document.getElementById(name),
+  say(text) {
+    browser.element("episodes-said").textContent = text;
+  },
+
+  async start() {
+    const form = browser.element("episodes-controls");
+    form.addEventListener("submit", (event) => event.preventDefault());
+    browser.index = await blocks.open("index");
+    browser.fillCells();
+    browser.element("by-cell").addEventListener("change", () => browser.show(Number(browser.element("by-cell").value)));
+    for (const name of ["by-partner", "by-status", "by-order"]) {
+      browser.element(name).addEventListener("change", () => browser.list());
+    }
+    browser.element("earlier").addEventListener("click", () => browser.turn(-1));
+    browser.element("later").addEventListener("click", () => browser.turn(1));
+    dom.options(
+      browser.element("by-order"),
+      Object.entries(browser.ORDERS).map(([value, order]) => [value, order.text]),
+    );
+    browser.show(0);
+    window.addEventListener("hashchange", () => guarded(browser.follow));
+    await browser.follow();
+  },
+
+  fillCells() {
+    const groups = new Map();
+    browser.index.forEach((cell, number) => {
+      if (!groups.has(cell.task)) groups.set(cell.task, dom.make("optgroup", { label: cell.task }));
+      groups.get(cell.task).append(dom.make("option", { value: number, text: cell.title }));
+    });
+    dom.replace(browser.element("by-cell"), ...groups.values());
+  },
+
+  // Open what the address names.
+  async follow() {
+    const [, kind, cell, episode] = /^#(cell|episode)=(\d+)(?:\/(\d+))?$/.exec(location.hash) ?? [];
+    if (kind === undefined || Number(cell) >= browser.index.length) return;
+    if (browser.cell !== Number(cell)) browser.show(Number(cell));
+    if (kind === "cell") {
+      browser.element("episodes").scrollIntoView();
+      browser.element("by-cell").focus({ preventScroll: true });
+      return;
+    }
+    const place = browser.index[cell].episode.indexOf(Number(episode));
+    if (place < 0) browser.say(`There is no episode ${episode} in this cell.`);
+    else await transcript.open(Number(cell), place);
+  },
+
+  show(number) {
+    browser.cell = number;
+    const cell = browser.index[number];
+    browser.element("by-cell").value = number;
+    dom.options(browser.element("by-partner"), [["", "all"], ...cell.partners.map((name, i) => [i, name])]);
+    dom.options(browser.element("by-status"), [["", "all"], ...[...new Set(cell.status)].map((name) => [name, name])]);
+    browser.list();
+  },
+
+  list() {
+    const cell = browser.index[browser.cell];
+    const partner = browser.element("by-partner").value;
+    const status = browser.element("by-status").value;
+    const places = cell.episode
+      .map((_, place) => place)
+      .filter((i) => (partner === "" || cell.partner[i] === Number(partner)) && (status === "" || cell.status[i] === status));
+    const { key } = browser.ORDERS[browser.element("by-order").value];
+    const keys = cell.episode.map((_, place) => key(cell, place));
+    places.sort((a, b) => keys[a] - keys[b] || a - b);
+    browser.order = places;
+    browser.turn(-browser.page);
+  },
+
+  turn(by) {
+    browser.page += by;
+    const first = browser.page * browser.PAGE;
+    const shown = browser.order.slice(first, first + browser.PAGE);
+    dom.replace(browser.element("episode-rows"), ...shown.map(browser.row));
+    browser.element("earlier").disabled = browser.page === 0;
+    browser.element("later").disabled = first + browser.PAGE >= browser.order.length;
+    const count = browser.order.length;
+    browser.say(
+      count === 0
+        ? "No episode fits."
+        : `Episodes ${first + 1} to ${first + shown.length} of ${count.toLocaleString("en")}.`,
+    );
+  },
+
+  row(place) {
+    const cell = browser.index[browser.cell];
+    const number = cell.episode[place];
+    const link = dom.make("a", { href: `#episode=${browser.cell}/${number}`, text: `episode ${number}` });
+    // The same address again does not count as a change, but the reader asks for it.
+    link.addEventListener("click", () => location.hash === link.hash && guarded(browser.follow));
+    const value = (name, digits) =>
+      dom.make("td", { class: "number", text: dom.number(cell.values[name][place], digits) });
+    const status = cell.status[place];
+    return dom.make(
+      "tr",
+      {},
+      dom.make("th", { scope: "row" }, link),
+      dom.make("td", { text: cell.partners[cell.partner[place]] }),
+      dom.make("td", { text: status, class: status === "complete" ? "" : "invalid" }),
+      dom.make("td", { class: "number", text: cell.steps[place] }),
+      value("tom_percent", 1),
+      value("delta_functional_per_step", 3),
+      value("reward_per_step", 3),
+      dom.make("td", { class: cell.invalid[place] ? "number invalid" : "number", text: cell.invalid[place] }),
+      dom.make("td", { class: "number", text: cell.calls.length ? cell.calls[place] : "–" }),
+    );
+  },
+};
+
+// Run something that may fail, and say so where it does.
+async function guarded(work) {
+  try {
+    await work();
+  } catch (error) {
+    browser.say(`This cannot be shown: ${error.message}`);
+    throw error;
+  }
+}
+
+guarded(browser.start);

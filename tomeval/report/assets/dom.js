@@ -1,0 +1,54 @@
+// Small tools. Text enters the page through textContent alone, so it is never read as markup.
+const dom = {
+  // An element with attributes and children: texts, elements, or null for nothing.
+  make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === "text") element.textContent = value;
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value !== null) element.setAttribute(name, String(value));
+    }
+    element.append(...children.filter((child) => child !== null));
+    return element;
+  },
+
+  svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    element.append(...children);
+    return element;
+  },
+
+  replace(element, ...children) {
+    element.replaceChildren(...children.filter((child) => child !== null));
+  },
+
+  options(select, pairs) {
+    dom.replace(select, ...pairs.map(([value, text]) => dom.make("option", { value, text })));
+  },
+
+  // A number as the tables show it; a dash where there is none.
+  number(value, digits) {
+    return value === null || value === undefined ? "–" : value.toFixed(digits).replace("-", "−");
+  },
+};
+
+// Blocks of data: opened once, when they are first asked for.
+const blocks = {
+  opened: new Map(),
+
+  open(name) {
+    if (!blocks.opened.has(name)) blocks.opened.set(name, blocks.read(name));
+    return blocks.opened.get(name);
+  },
+
+  async read(name) {
+    const element = document.getElementById(`block-${name}`);
+    if (element === null) throw new Error(`this file has no block ${name}: is it complete?`);
+    const packed = atob(element.textContent);
+    const bytes = new Uint8Array(packed.length);
+    for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  },
+};

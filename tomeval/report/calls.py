@@ -1,0 +1,89 @@
+"""The calls of an episode as the page holds them: every prompt by what is new in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tomeval.errors import TomevalError
+from tomeval.prefixes import common_prefix
+from tomeval.report.blocks import shortened
+
+Bases = dict[tuple[int, str], str]
+"""Per (cell, purpose) the first prompt of the cell, which later episodes' prompts refer to."""
+
+
+def packed_calls(rows: list[tuple[int, str, str]], cell: int, bases: Bases) -> list[dict[str, Any]]:
+    """Return an episode's calls in short form.
+
+    Parameters
+    ----------
+    rows : list of (step, form, record)
+        As stored, in order. A record's prompt is given by how many characters it shares with the
+        last prompt of the same purpose in this episode.
+    cell : int
+    bases : dict
+        Is added to: the prompts of new purposes.
+
+    Returns
+    -------
+    list of dict
+        ``s`` step, ``p`` purpose, ``a`` attempt after the first, ``m`` characters that the prompt
+        shares, ``r`` the rest of it, ``b`` 1 where it shares them with the cell's base and not with
+        the last prompt of its purpose; ``t`` reply, ``g`` reasoning, ``f`` finish, ``o`` outcome,
+        ``l`` labels with their log-probabilities ``q``, mass ``k`` and method ``w``; ``u`` prompt,
+        generated and cached tokens, ``d`` seconds, ``e`` error. Keys without content are left out.
+
+    Raises
+    ------
+    TomevalError
+        An episode's first prompt of a purpose refers to an earlier one: the log is damaged.
+    """
+    seen: set[str] = set()
+    calls = []
+    for step, form, text in rows:
+        record = json.loads(text)
+        purpose = record.get("purpose", form)
+        call: dict[str, Any] = {"s": step, "p": purpose}
+        if "prompt_rest" in record:
+            same, rest = record["prompt_same"], record["prompt_rest"]
+            if purpose not in seen:
+                if same:
+                    raise TomevalError(
+                        f"cell {cell}: the first prompt for {purpose!r} of an episode is not whole"
+                    )
+                base = bases.setdefault((cell, purpose), rest)
+                same = common_prefix(base, rest)
+                rest = rest[same:]
+                call["b"] = 1
+            seen.add(purpose)
+            call |= {"m": same, "r": rest}
+        if record.get("attempt", 1) > 1:
+            call["a"] = record["attempt"]
+        calls.append(call | _answer(record))
+    return calls
+
+
+def _answer(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what came back."""
+    found: dict[str, Any] = {}
+    reply, scores = record.get("reply"), record.get("scores")
+    if reply is not None:
+        found |= {"t": reply["text"], "f": reply["finish"]}
+        if reply.get("reasoning"):
+            found["g"] = reply["reasoning"]
+    if scores is not None:
+        # Minus infinity, a label that cannot be said, is no JSON: null.
+        logprobs = [shortened(value, 5) for value in scores["logprobs"]]
+        found |= {"l": record["labels"], "q": logprobs, "k": shortened(scores["mass"], 5)}
+        found["w"] = scores["method"]
+    said = reply or scores or {}
+    usage = said.get("usage") or {}
+    if any(usage.values()):
+        found["u"] = [usage.get(key, 0) for key in ("prompt", "completion", "cached")]
+    if said.get("latency"):
+        found["d"] = shortened(said["latency"], 3)
+    for short, key in (("o", "outcome"), ("e", "error")):
+        if key in record:
+            found[short] = record[key]
+    return found

@@ -1,0 +1,109 @@
+"""The figures of a report; for large runs drawn by other processes while the rest is made."""
+
+from __future__ import annotations
+
+import multiprocessing
+import warnings
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from tomeval.report.svg import Canvas
+from tomeval.results import Run
+
+MANY_CELLS = 48
+"""From here on drawing takes longer than starting processes does."""
+
+
+class Drawn(NamedTuple):
+    """A figure as SVG, with what is said of it."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+class Figures:
+    """Draws a run's figures, beginning at once.
+
+    Parameters
+    ----------
+    run : Run
+    interval, reference
+        As for `tomeval.plots.Options`.
+    workers : int
+        Processes to draw with where the run has `MANY_CELLS` cells or more; 0 or 1: none.
+    """
+
+    def __init__(
+        self, run: Run, interval: str, reference: str | None = None, workers: int = 1
+    ) -> None:
+        from tomeval.plots import FIGURES
+
+        self._run, self._task = run, (interval, reference)
+        self._pool: ProcessPoolExecutor | None = None
+        self._waiting: list[Future[list[Drawn]]] = []
+        self._names = list(FIGURES)
+        if workers > 1 and len(run.cells) >= MANY_CELLS:
+            # Started anew, not forked: the parent holds an open store.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(workers, context, _open, (run.folder,))
+            self._waiting = [self._pool.submit(_redraw, name, *self._task) for name in self._names]
+
+    @property
+    def beside(self) -> bool:
+        """Whether other processes draw."""
+        return self._pool is not None
+
+    def page(self) -> tuple[list[dict[str, object]], Markup]:
+        """Return the figures for the template, and the outlines of characters that they share."""
+        if self._pool is not None:
+            with self._pool:
+                found = [drawn for future in self._waiting for drawn in future.result()]
+        else:
+            found = [drawn for name in self._names for drawn in _draw(self._run, name, *self._task)]
+        canvas = Canvas()
+        figures: list[dict[str, object]] = [
+            {
+                "id": f"figure-{number}",
+                "title": drawn.title,
+                "caption": drawn.caption,
+                "svg": Markup(canvas.fit(drawn.svg)),
+            }
+            for number, drawn in enumerate(found)
+        ]
+        return figures, Markup(canvas.glyphs())
+
+    def stop(self) -> None:
+        """End the processes where the figures are not wanted any more."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+_OPENED: list[Run] = []
+
+
+def _open(folder: Path) -> None:
+    """Make a process ready: it reads the run once."""
+    _OPENED[:] = [Run(folder)]
+
+
+def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
+    """Draw the figures of one name in another process."""
+    return _draw(_OPENED[0], name, interval, reference)
+
+
+def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
+    """Draw the figures of one name."""
+    from tomeval.plots import FIGURES, Options, svg_text
+
+    with warnings.catch_warnings():
+        # A label may have characters that the font lacks; a box stands for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        drawings = FIGURES[name](run, Options(interval=interval, reference=reference))
+        return [
+            Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
+            for i, drawing in enumerate(drawings)
+        ]

@@ -1,0 +1,213 @@
+"""What a reader must know before any number of a report: what is missing, invalid or replaced."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tomeval.report import facts
+from tomeval.report.episodes import Episodes
+from tomeval.results import Run
+from tomeval.steps import COMPLETE, FAILED, VOID
+from tomeval.subjects.base import INVALID_REASONS
+
+SMALL = 30
+"""Below this many episodes the published form of the interval, ± 1.96 sd/√n, is too narrow."""
+
+
+class Notice(NamedTuple):
+    """One warning: `level` is ``serious`` or ``note``, `text` one or two sentences."""
+
+    level: str
+    text: str
+
+
+def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
+    """Return the warnings of a run, serious ones first."""
+    found = [
+        *_unfinished(run, episodes),
+        *_invalid(run, episodes),
+        *_intervals(run, episodes, interval),
+        *_told(run),
+        *_provenance(run),
+        *_transcripts(episodes),
+    ]
+    return sorted(found, key=lambda notice: notice.level != "serious")
+
+
+def invalid_rows(run: Run) -> list[dict[str, Any]]:
+    """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
+    outcomes, rates = run.store.outcomes(), run.store.invalid_rates()
+    rows = []
+    for cell in run.cells:
+        counts = outcomes.get(cell.number, {})
+        if any(counts.values()):
+            place = cell.labels_of_row()
+            rows.append(
+                {
+                    "cell": cell.number,
+                    "subject": cell.title,
+                    "task": f"{place['game']} ({place['labels']}), {place['partners']}",
+                    "rate": 100 * rates.get(cell.number, float("nan")),
+                    "policy": cell.definition["on_invalid"],
+                    "counts": [counts[reason] for reason in INVALID_REASONS],
+                }
+            )
+    return sorted(rows, key=lambda row: -row["rate"])
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(1200, "cell")
+    ('1 cell', '1,200 cells')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _unfinished(run: Run, episodes: Episodes) -> list[Notice]:
+    """Tell of episodes that are missing or got no reply."""
+    found = []
+    counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
+    failed = sum(count.get(FAILED, 0) for count in counts.values())
+    if failed:
+        found.append(
+            Notice(
+                "serious",
+                f"{counted(failed, 'episode')} failed because the model gave no reply. They count "
+                "in no metric; resuming the run plays them again.",
+            )
+        )
+    plan = facts.read_json(run, "experiment.json")
+    planned = plan.get("episodes") if isinstance(plan, dict) else None
+    if planned is None:
+        found.append(Notice("note", "The folder holds no readable experiment.json."))
+    else:
+        short = [planned - sum(count.values()) for count in counts.values()]
+        missing = sum(value for value in short if value > 0)
+        if missing:
+            cells = sum(value > 0 for value in short)
+            found.append(
+                Notice(
+                    "serious",
+                    f"The run is not finished: {counted(missing, 'planned episode')} in "
+                    f"{counted(cells, 'cell')} not played yet.",
+                )
+            )
+    return found
+
+
+def _invalid(run: Run, episodes: Episodes) -> list[Notice]:
+    """Tell of answers that could not be used, and what was done about them."""
+    found = []
+    rates = run.store.invalid_rates()
+    counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
+    void = sum(count.get(VOID, 0) for count in counts.values())
+    if void:
+        found.append(
+            Notice(
+                "serious",
+                f"{counted(void, 'episode')} of {episodes.total:,} are void: an invalid answer "
+                "ended them. They count in no metric, so the metrics hold for the episodes that a "
+                "subject got through.",
+            )
+        )
+    drawn = [
+        cell
+        for cell in run.cells
+        if cell.definition["on_invalid"] == "random" and rates.get(cell.number, 0) > 0
+    ]
+    if drawn:
+        worst = max(drawn, key=lambda cell: rates[cell.number])
+        found.append(
+            Notice(
+                "serious",
+                f"In {counted(len(drawn), 'cell')} invalid answers were replaced by random legal "
+                f"actions, which the metrics include: up to {100 * rates[worst.number]:.1f} % of "
+                f"the answers ({worst.name}).",
+            )
+        )
+    low, scored = run.store.low_mass()
+    if low:
+        found.append(
+            Notice(
+                "serious",
+                f"{low:,} of {counted(scored, 'scored answer')} give all labels together little "
+                "probability: the model would hardly say any of them there.",
+            )
+        )
+    return found
+
+
+def _intervals(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
+    """Tell of cells with too few episodes."""
+    found = []
+    complete = [episodes.counts(cell.number).get(COMPLETE, 0) for cell in run.cells]
+    for wanted, text in (
+        (0, "no complete episode and therefore no metric"),
+        (1, "one complete episode only and therefore no interval"),
+    ):
+        cells = complete.count(wanted)
+        if cells:
+            verb = "has" if cells == 1 else "have"
+            found.append(Notice("serious", f"{counted(cells, 'cell')} {verb} {text}."))
+    few = sum(1 < count < SMALL for count in complete)
+    if few and interval == "normal":
+        verb = "has" if few == 1 else "have"
+        found.append(
+            Notice(
+                "note",
+                f"{counted(few, 'cell')} {verb} fewer than {SMALL} complete episodes: intervals of "
+                "the published form, ± 1.96 sd/√n, are too narrow there (--interval t is not).",
+            )
+        )
+    return found
+
+
+def _told(run: Run) -> list[Notice]:
+    """Tell of subjects that learned the partner's move."""
+    told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
+    names = dict.fromkeys(cell.title for cell in run.cells if cell.number in told)
+    if not names:
+        return []
+    return [
+        Notice(
+            "note",
+            "Told what the observation does not show, such as the partner's next action: "
+            f"{', '.join(names)}. Their predictions do not measure literal theory of mind.",
+        )
+    ]
+
+
+def _provenance(run: Run) -> list[Notice]:
+    """Tell of gaps in what is known of models and versions."""
+    found = []
+    rows = run.store.query("SELECT DISTINCT model FROM cells WHERE model != '' AND revision = ''")
+    if rows:
+        names = ", ".join(row[0] for row in rows)
+        found.append(Notice("note", f"The revision of a model was not recorded: {names}."))
+    sessions = facts.sessions(run)
+    if not sessions:
+        found.append(Notice("note", "No session is recorded: versions are unknown."))
+    if len({session["versions"] for session in sessions}) > 1:
+        found.append(
+            Notice("note", f"The {len(sessions)} sessions of this run used different versions.")
+        )
+    if any(session["commit"].endswith("-dirty") for session in sessions):
+        found.append(Notice("note", "tomeval itself had changes that were not committed."))
+    return found
+
+
+def _transcripts(episodes: Episodes) -> list[Notice]:
+    """Tell how many episodes come without their prompts and replies."""
+    if episodes.included == episodes.with_calls:
+        return []
+    return [
+        Notice(
+            "note",
+            f"Prompts and replies of {episodes.included:,} of "
+            f"{counted(episodes.with_calls, 'episode')} are in this file, the first of each cell "
+            "(--transcripts all includes every one); moves, predictions and regret of all are.",
+        )
+    ]
