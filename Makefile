@@ -31,8 +31,10 @@ quickstart: $(VENV)/.installed
 	$(BIN)/tomeval run experiments/quickstart.toml --out quickstart/run
 	@$(BIN)/tomeval table quickstart/run
 	@$(BIN)/tomeval plot quickstart/run --out quickstart/plots > quickstart/plots.txt
+	@$(BIN)/tomeval report quickstart/run -o quickstart/report.html
 	@echo
-	@echo "plots:  quickstart/plots/literal_against_functional.png, and $$(wc -l < quickstart/plots.txt | tr -d ' ') files in all (PNG and SVG)"
+	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and every game"
+	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files (PNG and SVG)"
 	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
 	@echo "next:   README.md, 'A five-minute tour'"
 	@rm -f quickstart/plots.txt
@@ -43,7 +45,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -53,6 +55,8 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/metrics_bca.py
 	$(BIN)/python benchmarks/harness_overhead.py --out $(VENV)/harness_overhead.png
+	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/decrypto_games.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -60,3 +64,4 @@ clean:
 .PHONY: golden
 golden: $(VENV)/.installed-dev
 	$(BIN)/python tests/strategies/test_golden.py --write
+	$(BIN)/python tests/decrypto/test_decrypto_golden.py --write

@@ -48,6 +48,9 @@ class FileFormat(StrEnum):
     csv = "csv"
     jsonl = "jsonl"
     parquet = "parquet"
+    inspect = "inspect"
+    lm_eval = "lm-eval"
+    hub = "hub"
 
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
@@ -77,8 +80,8 @@ ModelOption = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="Measure this model in place of the experiment's: hf:REPO_OR_PATH[@revision] or "
-        "openai:MODEL@BASE_URL.",
+        help="Measure this model in place of the experiment's: pocket, "
+        "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
     ),
 ]
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]

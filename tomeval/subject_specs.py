@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.errors import TomevalError, did_you_mean, unknown
-from tomeval.models import model_name
+from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.strategies import parse_strategy
 from tomeval.subjects import SUBJECTS
 
@@ -48,7 +48,8 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
         A kind, or a table with ``kind``, an optional ``name`` and options. A table with ``model``
         or ``strategy`` needs no kind: it is a language model.
     models : list
-        The experiment's own models, for language models that name none.
+        The experiment's own models, for language models that name none; where there are none
+        either, `tomeval.models.DEFAULT_MODEL`.
     where : str
         Put in front of error messages.
     """
@@ -63,11 +64,7 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
     if name is not None and not isinstance(name, str):
         raise TomevalError(f"{where}: name must be text, is {name!r}")
     if kind == LLM and "model" not in entry:
-        if not models:
-            raise TomevalError(
-                f"{where}: needs a model: give it one, set 'model' in the experiment, or --model"
-            )
-        entry["model"] = models
+        entry["model"] = models or [DEFAULT_MODEL]
     options = list(inspect.signature(SUBJECTS[kind].__init__).parameters)[2:]
     for key in entry:
         if key not in options:

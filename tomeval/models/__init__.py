@@ -11,6 +11,9 @@ from tomeval.models.base import LocalModel, Model
 from tomeval.models.limits import Budget
 
 KINDS = ("hf", "openai", "scripted")
+POCKET = {"pocket": "main", "pocket-rational": "rational"}
+"""The models inside the package, and the folders of `tomeval/models/pocket` that hold them."""
+DEFAULT_MODEL = "pocket"
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
@@ -19,16 +22,18 @@ def model_name(spec: str | dict[str, Any]) -> str:
     Parameters
     ----------
     spec : str or dict
-        ``hf:REPO_OR_PATH[@revision]``, ``openai:MODEL@BASE_URL`` or ``scripted:NAME``; or a table
-        with ``name`` and the backend's options.
+        ``pocket`` or ``pocket-rational``, ``hf:REPO_OR_PATH[@revision]``, ``openai:MODEL@BASE_URL``
+        or ``scripted:NAME``; or a table with ``name`` and the backend's options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
+    if name in POCKET:
+        return name
     kind, colon, rest = name.partition(":")
     if not colon or not rest or kind not in KINDS:
         raise TomevalError(
-            f"model {name!r} cannot be read{did_you_mean(kind, KINDS)}; write "
+            f"model {name!r} cannot be read{did_you_mean(kind, (*POCKET, *KINDS))}; write pocket, "
             "hf:REPO_OR_PATH[@revision], openai:MODEL@BASE_URL or scripted:NAME"
         )
     return name
@@ -47,7 +52,7 @@ def open_model(
     Parameters
     ----------
     spec : str or dict
-        See `model_name`. Options of a table go to the backend: for ``hf`` those of
+        See `model_name`. Options of a table go to the backend: for ``hf`` and ``pocket`` those of
         `tomeval.models.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.openai_options.OpenAIOptions`.
     base : Path, optional
@@ -87,17 +92,23 @@ def open_model(
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     if not prefix_reuse:
         options["prefix_reuse"] = False
-    return _open_local(rest, options, base)
+    return _open_local(name, rest, options, base)
 
 
-def _open_local(rest: str, options: dict[str, Any], base: Path | None) -> LocalModel:
-    """Open a transformers model: a folder, relative to `base`, or a repository of the Hub."""
+def _open_local(name: str, rest: str, options: dict[str, Any], base: Path | None) -> LocalModel:
+    """Open a transformers model: a shipped one, a folder relative to `base`, or one of the Hub."""
     from tomeval.models.transformers import TransformersModel
 
     known = list(inspect.signature(TransformersModel.__init__).parameters)[3:]
     for key in options:
         if key not in known:
-            raise unknown("option", key, known, f"model 'hf:{rest}'")
+            raise unknown("option", key, known, f"model {name!r}")
+    if name in POCKET:
+        folder = Path(__file__).parent / "pocket" / POCKET[name]
+        # Stored in half precision to be small; on a CPU that would be slow, and inexact.
+        model = TransformersModel(str(folder), **{"dtype": "float32", **options})
+        model.name = name
+        return model
     folder = (base or Path()) / rest
     if folder.is_dir():
         return TransformersModel(str(folder), **options)

@@ -1,0 +1,197 @@
+"""From a play to what is trained on: one transcript, and questions that branch off its rounds.
+
+A prompt of round t is the transcript up to t and a question. Writing every prompt out would repeat
+the transcript again and again; here a document holds it once, and the questions of all rounds hang
+on it as branches that see the transcript up to their round only (a tree mask). The model is trained
+on the very token sequences that it will read, at a tenth of the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from plays import Play, draw_play
+from teacher import Asked, Teacher
+
+from tomeval.observation import Observation, Past
+from tomeval.strategies.compose import ADVICE, ANSWERS
+from tomeval.subjects.base import Door, Seat
+from tomeval.subjects.llm import LLMSubject
+
+_T = TypeVar("_T")
+
+STEPS_ASKED = 2
+ANSWERS_ASKED = (0.35, 0.28, 0.27, 0.1)
+ADVICE_ASKED = (0.3, 0.1, 0.1, 0.05, 0.1, 0.09, 0.08, 0.08, 0.1)
+
+
+class Label(NamedTuple):
+    """Where a label stands in a transcript, with the space before it, and what is taught there."""
+
+    start: int
+    end: int
+    taught: str
+    own: bool
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A question, how its answer begins, and the taught answer, after `offset` characters."""
+
+    offset: int
+    question: str
+    prefill: str
+    answer: str
+    kind: str
+
+
+@dataclass
+class Document:
+    """The beginning of a user turn, the names of its actions, the questions that branch off it."""
+
+    text: str
+    names: tuple[str, ...]
+    labels: list[Label] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
+
+
+def draw_documents(rng: np.random.Generator, rounds: int, own_play: str) -> list[Document]:
+    """Draw one play and return its transcript with questions, and summaries with questions.
+
+    Parameters
+    ----------
+    rng : Generator
+    rounds : int
+        Steps in the transcript.
+    own_play : {"varied", "settled", "best"}
+        See `plays.draw_play`.
+    """
+    play = draw_play(rng, rounds + 1, own_play)
+    sees = str(rng.choice(["full", "-payoffs", "-history"], p=[0.78, 0.12, 0.1]))
+    order = str(rng.choice(["fixed", "shuffled"], p=[0.8, 0.2]))
+    seed = int(rng.integers(2**62))
+    names = play.labels.own + play.labels.partner
+    root = Document("", names)
+    documents = [root]
+    for answer in rng.choice(ANSWERS, size=2 if rounds < 30 else 3, p=ANSWERS_ASKED):
+        advice = str(rng.choice(ADVICE, p=ADVICE_ASKED))
+        context = "s2a" if sees == "full" and rng.random() < 0.25 else sees
+        strategy = {"context": context, "advice": advice, "answer": str(answer)}
+        steps = {int(x) for x in rng.integers(0, rounds + 1, size=STEPS_ASKED)}
+        if rng.random() < 0.15:
+            steps.add(0)
+        interview = Interview(play, strategy, order, seed, rng)
+        root.text = interview.run(rounds, steps)
+        root.branches += interview.on_root
+        documents += interview.on_summaries
+    if sees != "-history":
+        root.labels = _find_labels(root.text, play, rounds)
+    return documents
+
+
+class Interview:
+    """One strategy asks the teacher in chosen steps of a play.
+
+    Attributes
+    ----------
+    on_root : list of Branch
+        Questions that follow the transcript.
+    on_summaries : list of Document
+        Questions that follow a summary in its place.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        strategy: dict[str, str],
+        order: str,
+        seed: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.play, self.rng, self.strategy = play, rng, strategy
+        self.teacher = Teacher(play, strategy["context"])
+        # One seed gives all strategies the same order of options.
+        generator, door = np.random.default_rng(seed), Door(play.partner)
+        seat = Seat(play.game, play.labels, play.horizon, generator, door, self.teacher, "pocket")
+        self.subject = LLMSubject(
+            seat, strategy=dict(strategy), option_order=order, max_attempts=1, conditional=True
+        )
+        self.on_root: list[Branch] = []
+        self.on_summaries: list[Document] = []
+
+    def run(self, rounds: int, steps: set[int]) -> str:
+        """Ask in `steps`, and return the transcript of all rounds."""
+        keeps_notes = self.strategy["advice"] == "plans_insights"
+        for step in range(rounds + 1):
+            self.teacher.round = step
+            if step in steps or keeps_notes:
+                self._ask(step)
+                self._keep(step in steps)
+            if step < rounds:
+                self.teacher.round = step + 1
+                _drive(self.subject.observe(self.play.joints[step]))
+                self._keep(step in steps)
+        return self.subject.context.raw
+
+    def _ask(self, step: int) -> None:
+        """Ask the functional, the literal and sometimes the conditional question of a step."""
+        play, subject = self.play, self.subject
+        past = Past(play.joints, step)
+        observation = Observation(play.game, play.labels, step + 1, play.horizon, past)
+        subject.seat.door.set(play.states[step], play.joints[step].partner)
+        _drive(subject.act(observation))
+        own = play.joints[step].own if self.rng.random() < 0.5 else None
+        _drive(subject.predict(observation, own))
+        if self.rng.random() < 0.2:
+            _drive(subject.react(observation))
+
+    def _keep(self, wanted: bool) -> None:
+        """Turn what was asked since the last time into branches."""
+        raw = self.subject.context.raw
+        if wanted:
+            for asked in self.teacher.asked:
+                content = asked.prompt.messages[-1].content
+                if content.startswith(raw):
+                    self.on_root.append(_branch(len(raw), content[len(raw) :], asked))
+                else:
+                    head = content.partition("\n\n")[0]  # a taught summary has no empty line
+                    self._on_summary(head, content[len(head) :], asked)
+        self.teacher.asked.clear()
+
+    def _on_summary(self, head: str, question: str, asked: Asked) -> None:
+        """Hang a question on the document of its summary."""
+        if not self.on_summaries or self.on_summaries[-1].text != head:
+            names = self.play.labels.own + self.play.labels.partner
+            self.on_summaries.append(Document(head, names))
+        self.on_summaries[-1].branches.append(_branch(len(head), question, asked))
+
+
+def _branch(offset: int, question: str, asked: Asked) -> Branch:
+    return Branch(offset, question, asked.prompt.prefill, asked.answer, asked.kind)
+
+
+def _find_labels(text: str, play: Play, rounds: int) -> list[Label]:
+    """Find where the labels of every round stand in a transcript."""
+    found, place = [], text.index("The game so far:")
+    own, partner = play.labels.own, play.labels.partner
+    for number, (joint, target) in enumerate(zip(play.joints[:rounds], play.targets, strict=False)):
+        head = f"Round {number + 1}: you chose"
+        start = text.index(head, place) + len(head)
+        end = start + 1 + len(own[joint.own])
+        found.append(Label(start, end, f" {own[target]}", True))
+        start = end + len(", the other player chose")
+        place = start + 1 + len(partner[joint.partner])
+        found.append(Label(start, place, text[start:place], False))
+    return found
+
+
+def _drive(coroutine: Awaitable[_T] | None) -> _T | None:
+    """Run a coroutine that never waits: the teacher answers at once."""
+    try:
+        coroutine.send(None)  # type: ignore[union-attr]
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    raise RuntimeError("the teacher did not answer at once")

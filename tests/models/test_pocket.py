@@ -1,0 +1,150 @@
+"""The embedded models: files, the shared backend, and the groups that the instrument must order."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from support import ROOT  # noqa: E402
+
+from tomeval.errors import TomevalError  # noqa: E402
+from tomeval.experiment import Experiment  # noqa: E402
+from tomeval.models import DEFAULT_MODEL, POCKET, model_name, open_model  # noqa: E402
+from tomeval.models.base import Message, Prompt  # noqa: E402
+from tomeval.models.hf_prefix import PrefixEngine  # noqa: E402
+from tomeval.results import Run  # noqa: E402
+from tomeval.runner import run_experiment  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", POCKET)
+def test_files(name) -> None:
+    folder = ROOT / "tomeval" / "models" / "pocket" / POCKET[name]
+    files = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert files["model.safetensors"] < 8e6
+    assert "instrument check" in (folder / "README.md").read_text()
+    assert not [file for file in files if file.endswith((".bin", ".pt", ".pkl", ".py"))]
+    config = json.loads((folder / "config.json").read_text())
+    assert config["max_position_embeddings"] >= 8192
+    assert config["dtype"] == "float16"
+
+
+@pytest.mark.parametrize("name", POCKET)
+def test_it_goes_through_the_transformers_backend(name) -> None:
+    model = open_model(name)
+    assert model.name == name
+    assert model.revision.startswith("sha256:")
+    assert isinstance(model.engine, PrefixEngine)
+    assert model.model.dtype == torch.float32
+    assert 0.5e6 < model.model.num_parameters() < 3e6
+    assert model.context_length >= 8192
+
+
+def test_its_tokens_give_back_any_text() -> None:
+    tokenizer = open_model("pocket").tokenizer
+    for text in ("Round 7: you chose J, the other player chose F.", "été\t日本  x\n\n y 🙂", "  "):
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.decode(ids) == text
+
+
+def test_phrases_are_text_and_not_markup() -> None:
+    """A message that holds phrases is read in as many tokens as the template's own text."""
+    model = open_model("pocket", prefix_reuse=False)
+    line = "Round 7: you chose J, the other player chose F."
+    ids, _ = model.codec.encode(Prompt((Message("user", line),)))
+    assert len(ids) < 20
+
+
+def test_an_unknown_model_is_told_apart() -> None:
+    with pytest.raises(TomevalError, match="did you mean 'pocket'"):
+        model_name("poket")
+    with pytest.raises(TomevalError, match="unknown option"):
+        open_model({"name": "pocket", "dtyp": "float32"})
+
+
+def test_pocket_is_the_default() -> None:
+    experiment = Experiment(games="RPS", partners="always(0)", subjects={"strategy": "LM"})
+    assert [cell.spec.model for cell in experiment.cells()] == [DEFAULT_MODEL] == ["pocket"]
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory):
+    """LM answers of both models against every single-action partner, 30 rounds, beside RMax."""
+    experiment = Experiment(
+        name="groups",
+        games=["RPS", "IBS", "IPD"],
+        partners="single_action",
+        labels="neutral",
+        horizon=30,
+        episodes=12,
+        seed=3,
+        model=["pocket", "pocket-rational"],
+        subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
+    )
+    folder = tmp_path_factory.mktemp("groups") / "run"
+    run_experiment(experiment, folder)
+    with Run(folder) as run:
+        return {(row["model"], row["game"]): row for row in run.rows()}
+
+
+@pytest.mark.parametrize("game", ["RPS", "IBS", "IPD"])
+@pytest.mark.parametrize("model", POCKET)
+def test_they_predict_a_partner_that_never_changes(groups, model, game) -> None:
+    row = groups[model, game]
+    assert row["episodes"] == 12
+    assert row["invalid_rate"] == 0
+    assert row["tom_percent"] > 90  # round 1 is a guess
+
+
+@pytest.mark.parametrize("game", ["RPS", "IBS", "IPD"])
+def test_the_known_groups_are_ordered(groups, game) -> None:
+    """Predicting without using it, using it, and the tabular player."""
+    main, rational = groups["pocket", game], groups["pocket-rational", game]
+    names = ("delta_functional_per_step", "delta_tom_best_response_per_step")
+
+    def low(row, name):
+        return row[name] - row[f"{name}_ci95"]
+
+    def high(row, name):
+        return row[name] + row[f"{name}_ci95"]
+
+    assert low(main, names[0]) > high(main, names[1])
+    assert low(main, names[0]) > high(rational, names[0])
+    tabular = groups["", game]
+    span = {"RPS": 2, "IBS": 10, "IPD": 5}[game]
+    assert rational[names[0]] < tabular[names[0]] + 0.1 * span
+    assert rational[names[0]] - rational[names[1]] < 0.1 * span
+
+
+WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
+
+
+def test_written_answers_can_be_read(tmp_path) -> None:
+    experiment = Experiment(
+        name="written",
+        games=["RPS", "IPD"],
+        partners="tit_for_tat",
+        labels="neutral",
+        horizon=6,
+        episodes=2,
+        seed=1,
+        model="pocket",
+        on_invalid="random",
+        subjects=[{"strategy": name, "max_attempts": 1, "name": name} for name in WRITTEN],
+    )
+    run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        rows = run.rows()
+    assert sum(row["invalid_rate"] for row in rows) / len(rows) < 0.05
+    assert max(row["invalid_rate"] for row in rows) < 0.2
