@@ -188,11 +188,9 @@ def _sequence(rng: np.random.Generator, n: int, m: int, rounds: int) -> Partner:
 class _VariedPlay:
     """Own play of the main variant: unrelated to what pays."""
 
-    def __init__(self, rng: np.random.Generator, n: int) -> None:
+    def __init__(self, rng: np.random.Generator, n: int, shares: tuple[float, ...]) -> None:
         self.rng, self.n = rng, n
-        self.kind = str(
-            rng.choice(["drawn", "sticky", "constant", "cycle"], p=[0.5, 0.2, 0.2, 0.1])
-        )
+        self.kind = str(rng.choice(["drawn", "sticky", "constant", "cycle"], p=shares))
         self.probs = rng.dirichlet(np.full(n, rng.choice([0.3, 1.0, 5.0])))
         self.stay = float(rng.uniform(0.5, 0.95))
         self.order = rng.permutation(n)

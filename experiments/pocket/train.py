@@ -1,7 +1,7 @@
 """Train the pocket model, or its rational variant, from scratch; write the files that ship.
 
     python experiments/pocket/train.py --steps 5600 --out WORK/first
-    python experiments/pocket/train.py --steps 900 --own-play settled --start-from WORK/first
+    python experiments/pocket/train.py --steps 600 --own-play settled --start-from WORK/first
         --out tomeval/models/pocket/main
     python experiments/pocket/train.py --steps 1200 --own-play best --start-from WORK/first
         --out tomeval/models/pocket/rational

@@ -10,6 +10,7 @@ from typing import Any
 
 import filelock
 
+import tomeval.decrypto.scripts  # noqa: F401 (registers scripted:decrypto)
 from tomeval.decrypto.batch import Batch, simulate
 from tomeval.decrypto.engine import Job, best_of, play_jobs, run_loop
 from tomeval.decrypto.experiment import Cell, Experiment

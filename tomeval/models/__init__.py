@@ -11,7 +11,7 @@ from tomeval.models.base import LocalModel, Model
 from tomeval.models.limits import Budget
 
 KINDS = ("hf", "openai", "scripted")
-POCKET = {"pocket": "main", "pocket-rational": "rational"}
+POCKET = {"pocket": "main"}
 """The models inside the package, and the folders of `tomeval/models/pocket` that hold them."""
 DEFAULT_MODEL = "pocket"
 
@@ -22,7 +22,7 @@ def model_name(spec: str | dict[str, Any]) -> str:
     Parameters
     ----------
     spec : str or dict
-        ``pocket`` or ``pocket-rational``, ``hf:REPO_OR_PATH[@revision]``, ``openai:MODEL@BASE_URL``
+        ``pocket``, ``hf:REPO_OR_PATH[@revision]``, ``openai:MODEL@BASE_URL``
         or ``scripted:NAME``; or a table with ``name`` and the backend's options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
