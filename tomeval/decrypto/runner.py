@@ -10,7 +10,6 @@ from typing import Any
 
 import filelock
 
-import tomeval.decrypto.scripts  # noqa: F401 (registers scripted:decrypto)
 from tomeval.decrypto.batch import Batch, simulate
 from tomeval.decrypto.engine import Job, best_of, play_jobs, run_loop
 from tomeval.decrypto.experiment import Cell, Experiment
@@ -18,11 +17,13 @@ from tomeval.decrypto.game import OUTCOMES, EncoderView
 from tomeval.decrypto.play import Best, PlayedGame, PlayedTurn
 from tomeval.decrypto.players import Player
 from tomeval.decrypto.records import STORE, GameStore
+from tomeval.decrypto.scripts import play_decrypto
 from tomeval.decrypto.seats import ROLES, VALID, seat_stream
 from tomeval.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.base import LocalModel, Model
 from tomeval.models.limits import Budget
+from tomeval.models.scripted import SCRIPTS
 from tomeval.records import identity_sha256
 from tomeval.runner import _add_session, _difference, _write
 from tomeval.steps import COMPLETE
@@ -161,6 +162,7 @@ class _Filler:
         for number, cell in enumerate(self.cells):
             jobs = [(number, game) for game in self.missing[number]]
             groups.setdefault(_specs(cell), []).extend(jobs)
+        SCRIPTS.setdefault("decrypto", play_decrypto)
         opened: dict[str, Model | LocalModel] = {}
         for specs, jobs in groups.items():
             if not jobs:
