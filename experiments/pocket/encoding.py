@@ -20,6 +20,7 @@ WEIGHTS = {
     "cot": 1.0,
     "written": 0.5,  # of summaries, lessons, plans
 }
+OWN_TAUGHT = {"own": 1.0}  # where own labels are no continuation but the lesson
 KINDS = tuple(WEIGHTS)
 HEAD = "<|im_start|>user\n"
 TURN = "<|im_end|>\n<|im_start|>assistant\n"
@@ -112,7 +113,7 @@ def thin(document: Document, tokens: int, tokenizer: Any, rng: np.random.Generat
     return Document(document.text, document.names, document.labels, kept)
 
 
-def encode(document: Document, tokenizer: Any) -> Encoded:
+def encode(document: Document, tokenizer: Any, weights: dict[str, float] = WEIGHTS) -> Encoded:
     """Tokenise a document with its branches."""
     ids, spans = _tokens(tokenizer, HEAD + document.text)
     size, starts = len(ids), [start for start, _ in spans]
@@ -148,7 +149,7 @@ def encode(document: Document, tokenizer: Any) -> Encoded:
         np.array([len(ids) if begin < 0 else begin for begin in begins]),
         np.array(places),
         np.array(taught_ids),
-        np.array([WEIGHTS[kind] for kind in kinds], np.float32),
+        np.array([weights[kind] for kind in kinds], np.float32),
         np.array([KINDS.index(kind) for kind in kinds]),
     )
 

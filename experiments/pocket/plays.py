@@ -28,6 +28,7 @@ NAMED_IN_2X2 = ("generous_tit_for_tat", "grim_trigger", "alternator")
 VARIED = {"varied": (0.5, 0.2, 0.2, 0.1), "settled": (0.2, 0.2, 0.5, 0.1)}
 """How often own play is drawn from fixed probabilities, sticky, constant, or a cycle."""
 OWN_PLAY = (*VARIED, "best")
+CORE_SHARE = {"varied": 0.6, "settled": 0.6, "best": 0.8}
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
 
@@ -62,7 +63,7 @@ def draw_play(rng: np.random.Generator, rounds: int, own_play: str) -> Play:
 
     `own_play` is ``varied``, ``settled`` (varied, mostly keeping to one action) or ``best``.
     """
-    game = draw_game(rng)
+    game = draw_game(rng, CORE_SHARE[own_play])
     labels = draw_labels(rng, game)
     # Most often the horizon of the reported experiments, so that its number is well known.
     horizon = 100 if rng.random() < 0.6 else int(rng.integers(rounds, 101))
@@ -86,12 +87,12 @@ def draw_play(rng: np.random.Generator, rounds: int, own_play: str) -> Play:
     return Play(game, labels, horizon, partner, joints, states, targets)
 
 
-def draw_game(rng: np.random.Generator) -> MatrixGame:
-    """Draw one of the built-in games, or payoffs at random."""
+def draw_game(rng: np.random.Generator, core: float) -> MatrixGame:
+    """Draw one of the core games (with probability `core`), another one, or payoffs at random."""
     u = rng.random()
-    if u < 0.6:
+    if u < core:
         return GAMES[str(rng.choice(CORE_GAMES))]
-    if u < 0.8:
+    if u < (1 + core) / 2:
         return GAMES[str(rng.choice(OTHER_GAMES))]
     held_out = GAMES[HELD_OUT_GAME].payoffs
     while True:
@@ -211,9 +212,11 @@ class _VariedPlay:
 
 
 class _BestPlay:
-    """Own play of the rational variant: the exact best response is taught, with slips played.
+    """Own play of the rational variant: the exact best response is taught whatever is played.
 
-    The slips show the model what other actions bring, and how to come back.
+    Half of the plays are varied ones as in the main variant, so that what was played says nothing
+    about what to play: the model has to find it in the rules and the rewards. In the others the
+    best response is played, with slips that show how to come back.
     """
 
     def __init__(
@@ -223,9 +226,12 @@ class _BestPlay:
         self.policy = best_response(game, partner, horizon).policy
         self.slip = float(rng.choice([0.0, 0.02, 0.1, 0.3]))
         self.explore = int(rng.integers(0, 4))
+        self.varied = _VariedPlay(rng, game.n, VARIED["varied"]) if rng.random() < 0.5 else None
 
     def choose(self, step: int, state: int, joints: list[Joint]) -> tuple[int, int]:
         """Return the taught and the played action."""
         best = int(self.policy[step, state])
+        if self.varied is not None:
+            return best, self.varied.choose(step, state, joints)[1]
         slips = step < self.explore or self.rng.random() < self.slip
         return best, int(self.rng.integers(self.n)) if slips else best

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from documents import draw_documents
-from encoding import KINDS, Row, encode, pack, thin
+from encoding import KINDS, OWN_TAUGHT, WEIGHTS, Row, encode, pack, thin
 from plays import OWN_PLAY
 from tokenizer import train_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -37,6 +37,10 @@ BATCH_TOKENS = 2048  # many small steps: copying labels is learned by steps rath
 QUESTION_TOKENS = 500  # of questions on one transcript
 EASY, EASY_SHARE = ((3, 13, 1.0),), 0.2  # short transcripts in the first fifth of the steps
 ROUNDS = ((1, 6, 0.15), (6, 20, 0.4), (20, 50, 0.3), (50, 100, 0.15))
+# From a trained model, long ones: what was learnt on short transcripts has to hold at T = 100.
+LATER_ROUNDS = ((1, 6, 0.1), (6, 20, 0.2), (20, 50, 0.3), (50, 100, 0.4))
+
+Bands = tuple[tuple[int, int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -48,17 +52,15 @@ class Settings:
     own_play: str
 
 
-def draw_rows(
-    rng: np.random.Generator, tokenizer: Any, own_play: str, easy: bool = False
-) -> list[Row]:
+def draw_rows(rng: np.random.Generator, tokenizer: Any, own_play: str, bands: Bands) -> list[Row]:
     """Draw one batch: documents of similar length, side by side in rows."""
-    bands = EASY if easy else ROUNDS
+    weights = WEIGHTS | (OWN_TAUGHT if own_play == "best" else {})
     band = bands[int(rng.choice(len(bands), p=[share for *_, share in bands]))]
     rounds = int(rng.integers(band[0], band[1]))
     encoded, total = [], 0
     while total < BATCH_TOKENS:
         for document in draw_documents(rng, rounds, own_play):
-            part = encode(thin(document, QUESTION_TOKENS, tokenizer, rng), tokenizer)
+            part = encode(thin(document, QUESTION_TOKENS, tokenizer, rng), tokenizer, weights)
             encoded.append(part)
             total += len(part.ids)
     return pack(encoded, max(1024, max(len(part.ids) for part in encoded)))
@@ -135,15 +137,18 @@ def train(settings: Settings, work: Path, start: Path | None, every: int) -> tup
         optimizer.load_state_dict(state["optimizer"])
         first = state["step"]
     validation_rng = np.random.default_rng([settings.seed, 2])
+    whole = ROUNDS if start is None else LATER_ROUNDS
     validation = [
-        row for _ in range(8) for row in draw_rows(validation_rng, tokenizer, settings.own_play)
+        row
+        for _ in range(8)
+        for row in draw_rows(validation_rng, tokenizer, settings.own_play, whole)
     ]
     start_time, tokens = time.time(), 0
     for step in range(first, settings.steps):
         # A generator per step: a resumed training draws what an unbroken one would have drawn.
         rng = np.random.default_rng([settings.seed, 3, step])
         easy = start is None and step < EASY_SHARE * settings.steps
-        rows = draw_rows(rng, tokenizer, settings.own_play, easy)
+        rows = draw_rows(rng, tokenizer, settings.own_play, EASY if easy else whole)
         tokens += sum(row.length for row in rows)
         each, weights, _ = losses(model, rows)
         loss = (each * weights).sum() / weights.sum()
