@@ -89,7 +89,6 @@ class TreeForward:
         self._known = set(inspect.signature(model.forward).parameters)
         self._embeddings = model.get_input_embeddings().weight
         self._kinds, self._window = attention_kinds(model.config)
-        self._additive = model.config._attn_implementation == "eager"
 
     def shapes(self) -> tuple[list[tuple[int, int, int]], Any, list[Any]]:
         """Return per layer (heads, key size, value size), the dtype, and per layer the device."""
@@ -192,20 +191,20 @@ class TreeForward:
         return logits if "logits_to_keep" in self._known else logits[:, keep.to(logits.device)]
 
     def _mask(self, arrays: _Arrays, device: Any) -> Any:
-        """Return the attention mask, or one per kind of layer, shape (rows, 1, columns, places)."""
-        masks = {}
+        """Return the attention mask, or one per kind of layer, shape (rows, 1, columns, places).
+
+        Masks are additive: a boolean one would be turned into numbers again in every layer.
+        """
+        masks, dtype = {}, self._embeddings.dtype
+        low = self._torch.finfo(dtype).min
         for kind in self._kinds:
             seen = arrays.mask
             if kind == "sliding_attention" and self._window is not None:
                 near = arrays.depths[:, :, None] - arrays.seen[:, None, :] < self._window
                 seen = seen & near
-            mask = self._torch.from_numpy(seen)[:, None].to(device)
-            if self._additive:
-                dtype = self._embeddings.dtype
-                low = self._torch.finfo(dtype).min
-                zero = self._torch.zeros((), dtype=dtype, device=device)
-                mask = self._torch.where(mask, zero, low)
-            masks[kind] = mask
+            hidden = self._torch.from_numpy(~seen)[:, None].to(device)
+            mask = self._torch.zeros(hidden.shape, dtype=dtype, device=device)
+            masks[kind] = mask.masked_fill_(hidden, low)
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
 
