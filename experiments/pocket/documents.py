@@ -26,6 +26,8 @@ _T = TypeVar("_T")
 STEPS_ASKED = 2
 ANSWERS_ASKED = (0.35, 0.28, 0.27, 0.1)
 ADVICE_ASKED = (0.3, 0.1, 0.1, 0.05, 0.1, 0.09, 0.08, 0.08, 0.1)
+# Told what the partner does, one learns to look the best response up before one can foresee.
+ADVICE_BEST = (0.3, 0.1, 0.05, 0.25, 0.06, 0.06, 0.06, 0.06, 0.06)
 
 
 class Label(NamedTuple):
@@ -58,7 +60,9 @@ class Document:
     branches: list[Branch] = field(default_factory=list)
 
 
-def draw_documents(rng: np.random.Generator, rounds: int, own_play: str) -> list[Document]:
+def draw_documents(
+    rng: np.random.Generator, rounds: int, own_play: str, scored: int = STEPS_ASKED
+) -> list[Document]:
     """Draw one play and return its transcript with questions, and summaries with questions.
 
     Parameters
@@ -66,8 +70,10 @@ def draw_documents(rng: np.random.Generator, rounds: int, own_play: str) -> list
     rng : Generator
     rounds : int
         Steps in the transcript.
-    own_play : {"varied", "settled", "best"}
+    own_play : str
         See `plays.draw_play`.
+    scored : int
+        In how many steps a strategy with scored labels asks; the others ask in two.
     """
     play = draw_play(rng, rounds + 1, own_play)
     sees = str(rng.choice(["full", "-payoffs", "-history"], p=[0.78, 0.12, 0.1]))
@@ -77,10 +83,11 @@ def draw_documents(rng: np.random.Generator, rounds: int, own_play: str) -> list
     root = Document("", names)
     documents = [root]
     for answer in rng.choice(ANSWERS, size=2 if rounds < 30 else 3, p=ANSWERS_ASKED):
-        advice = str(rng.choice(ADVICE, p=ADVICE_ASKED))
+        advice = str(rng.choice(ADVICE, p=ADVICE_BEST if own_play == "best" else ADVICE_ASKED))
         context = "s2a" if sees == "full" and rng.random() < 0.25 else sees
         strategy = {"context": context, "advice": advice, "answer": str(answer)}
-        steps = {int(x) for x in rng.integers(0, rounds + 1, size=STEPS_ASKED)}
+        count = scored if answer == "lm" else STEPS_ASKED
+        steps = {int(x) for x in rng.integers(0, rounds + 1, size=count)}
         if rng.random() < 0.15:
             steps.add(0)
         interview = Interview(play, strategy, order, seed, rng)

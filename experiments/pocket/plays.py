@@ -25,10 +25,14 @@ CORE_GAMES = ("RPS", "IBS", "IPD")
 OTHER_GAMES = tuple(name for name in GAMES if name not in (*CORE_GAMES, HELD_OUT_GAME))
 NAMED_PARTNERS = ("tit_for_tat", "noisy_tit_for_tat", "suspicious_tit_for_tat", "best_responder")
 NAMED_IN_2X2 = ("generous_tit_for_tat", "grim_trigger", "alternator")
-VARIED = {"varied": (0.5, 0.2, 0.2, 0.1), "settled": (0.2, 0.2, 0.5, 0.1)}
+VARIED = {
+    "varied": (0.5, 0.2, 0.2, 0.1),
+    "settled": (0.2, 0.2, 0.5, 0.1),
+    "constant": (0.15, 0.15, 0.6, 0.1),
+}
 """How often own play is drawn from fixed probabilities, sticky, constant, or a cycle."""
 OWN_PLAY = (*VARIED, "best")
-CORE_SHARE = {"varied": 0.6, "settled": 0.6, "best": 0.8}
+CORE_SHARE = {"best": 0.8}  # of plays in the core games; else 0.6
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
 
@@ -61,9 +65,10 @@ class Play:
 def draw_play(rng: np.random.Generator, rounds: int, own_play: str) -> Play:
     """Draw a game, labels, a partner and own play, and play `rounds` steps.
 
-    `own_play` is ``varied``, ``settled`` (varied, mostly keeping to one action) or ``best``.
+    `own_play` is ``varied``, ``settled`` or ``constant`` (varied, more or most often keeping to one
+    action), or ``best``.
     """
-    game = draw_game(rng, CORE_SHARE[own_play])
+    game = draw_game(rng, CORE_SHARE.get(own_play, 0.6))
     labels = draw_labels(rng, game)
     # Most often the horizon of the reported experiments, so that its number is well known.
     horizon = 100 if rng.random() < 0.6 else int(rng.integers(rounds, 101))

@@ -1,15 +1,13 @@
-"""Train the pocket model, or its rational variant, from scratch; write the files that ship.
+"""Train a model of the package, and the stages that it goes on from, from scratch.
 
-    python experiments/pocket/train.py --steps 5600 --out WORK/first
-    python experiments/pocket/train.py --steps 600 --own-play settled --start-from WORK/first
-        --out tomeval/models/pocket/main
-    python experiments/pocket/train.py --steps 1200 --own-play best --start-from WORK/first
-        --out tomeval/models/pocket/rational
+    python experiments/pocket/train.py main --work work/pocket
+    python experiments/pocket/train.py rational --work work/pocket
 
-The second stage tells own moves and the partner's apart also where neither ever changes.
-Stop it and run it again: it goes on from the last checkpoint. The same seed, steps and thread count
-on the same kind of machine give the same weights. The work folder's `loss.csv` holds the validation
-loss by kind of token. docs/pocket.md says how long it takes, and what comes out.
+`WORK/main` then holds exactly the files that ship in `tomeval/models/pocket/main`. Stages in
+`WORK` are not trained again; stop a training and run it again, and it goes on from its last
+checkpoint. The same seed and thread count on the same kind of machine give the same weights.
+`WORK/NAME.work/loss.csv` holds the validation loss by kind of token. docs/pocket.md says how long
+it takes, and what comes out.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ import numpy as np
 import torch
 from documents import draw_documents
 from encoding import KINDS, OWN_TAUGHT, WEIGHTS, Row, encode, pack, thin
-from plays import OWN_PLAY
+from stages import EASY, EASY_SHARE, STAGES, Bands, Stage
 from tokenizer import train_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -34,33 +32,18 @@ CONTEXT = 8192
 PEAK_RATE, LATER_RATE = 2e-3, 1e-3  # from scratch; from a trained model
 WARM_UP, CLIP = 100, 1.0
 BATCH_TOKENS = 2048  # many small steps: copying labels is learned by steps rather than by tokens
-QUESTION_TOKENS = 500  # of questions on one transcript
-EASY, EASY_SHARE = ((3, 13, 1.0),), 0.2  # short transcripts in the first fifth of the steps
-ROUNDS = ((1, 6, 0.15), (6, 20, 0.4), (20, 50, 0.3), (50, 100, 0.15))
-# From a trained model, long ones: what was learnt on short transcripts has to hold at T = 100.
-LATER_ROUNDS = ((1, 6, 0.1), (6, 20, 0.2), (20, 50, 0.3), (50, 100, 0.4))
-
-Bands = tuple[tuple[int, int, float], ...]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What decides the weights."""
-
-    seed: int
-    steps: int
-    own_play: str
-
-
-def draw_rows(rng: np.random.Generator, tokenizer: Any, own_play: str, bands: Bands) -> list[Row]:
+def draw_rows(rng: np.random.Generator, tokenizer: Any, stage: Stage, bands: Bands) -> list[Row]:
     """Draw one batch: documents of similar length, side by side in rows."""
-    weights = WEIGHTS | (OWN_TAUGHT if own_play == "best" else {})
+    weights = WEIGHTS | (OWN_TAUGHT if stage.own_play == "best" else {})
     band = bands[int(rng.choice(len(bands), p=[share for *_, share in bands]))]
     rounds = int(rng.integers(band[0], band[1]))
     encoded, total = [], 0
     while total < BATCH_TOKENS:
-        for document in draw_documents(rng, rounds, own_play):
-            part = encode(thin(document, QUESTION_TOKENS, tokenizer, rng), tokenizer, weights)
+        for document in draw_documents(rng, rounds, stage.own_play, stage.scored):
+            kept = thin(document, stage.question_tokens, tokenizer, rng)
+            part = encode(kept, tokenizer, weights)
             encoded.append(part)
             total += len(part.ids)
     return pack(encoded, max(1024, max(len(part.ids) for part in encoded)))
@@ -115,52 +98,49 @@ def build_model(tokenizer: Any, seed: int) -> Any:
     return LlamaForCausalLM(config)
 
 
-def train(settings: Settings, work: Path, start: Path | None, every: int) -> tuple[Any, Any]:
+def train(stage: Stage, seed: int, work: Path, start: Path | None, every: int) -> tuple[Any, Any]:
     """Train, or go on from the last checkpoint in `work`; return model and tokenizer."""
     from transformers import AutoTokenizer
 
     if start is None:
-        tokenizer = train_tokenizer(settings.seed)
-        model = build_model(tokenizer, settings.seed)
+        tokenizer = train_tokenizer(seed)
+        model = build_model(tokenizer, seed)
     else:
         tokenizer = AutoTokenizer.from_pretrained(start)
         model = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
     peak = PEAK_RATE if start is None else LATER_RATE
     optimizer = torch.optim.AdamW(model.parameters(), peak, (0.9, 0.98), weight_decay=0.01)
     checkpoint, log = work / "checkpoint.pt", work / "loss.csv"
-    first = 0
+    first, settings = 0, {"seed": seed, **asdict(stage)}
     if checkpoint.exists():
         state = torch.load(checkpoint, weights_only=True)
-        if state["settings"] != vars(settings):
+        if state["settings"] != settings:
             raise SystemExit(f"{checkpoint}: is of other settings: {state['settings']}")
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         first = state["step"]
-    validation_rng = np.random.default_rng([settings.seed, 2])
-    whole = ROUNDS if start is None else LATER_ROUNDS
+    validation_rng = np.random.default_rng([seed, 2])
     validation = [
-        row
-        for _ in range(8)
-        for row in draw_rows(validation_rng, tokenizer, settings.own_play, whole)
+        row for _ in range(8) for row in draw_rows(validation_rng, tokenizer, stage, stage.rounds)
     ]
     start_time, tokens = time.time(), 0
-    for step in range(first, settings.steps):
+    for step in range(first, stage.steps):
         # A generator per step: a resumed training draws what an unbroken one would have drawn.
-        rng = np.random.default_rng([settings.seed, 3, step])
-        easy = start is None and step < EASY_SHARE * settings.steps
-        rows = draw_rows(rng, tokenizer, settings.own_play, EASY if easy else whole)
+        rng = np.random.default_rng([seed, 3, step])
+        easy = start is None and step < EASY_SHARE * stage.steps
+        rows = draw_rows(rng, tokenizer, stage, EASY if easy else stage.rounds)
         tokens += sum(row.length for row in rows)
         each, weights, _ = losses(model, rows)
         loss = (each * weights).sum() / weights.sum()
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, settings.steps, peak)
+            group["lr"] = learning_rate(step, stage.steps, peak)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
-        if (step + 1) % every == 0 or step + 1 == settings.steps:
+        if (step + 1) % every == 0 or step + 1 == stage.steps:
             _log(log, step + 1, tokens, time.time() - start_time, model, validation)
-            state = {"step": step + 1, "settings": vars(settings)}
+            state = {"step": step + 1, "settings": settings}
             state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
             torch.save(state, checkpoint.with_suffix(".new"))
             checkpoint.with_suffix(".new").replace(checkpoint)
@@ -186,35 +166,37 @@ def _log(
     print(row, flush=True)
 
 
+def make(name: str, seed: int, work: Path, every: int) -> None:
+    """Train a stage into `work`, after those that it goes on from."""
+    stage, folder = STAGES[name], work / name
+    if stage.start is not None and not (work / stage.start / "model.safetensors").exists():
+        make(stage.start, seed, work, every)
+    state = work / f"{name}.work"
+    state.mkdir(parents=True, exist_ok=True)
+    start = work / stage.start if stage.start else None
+    model, tokenizer = train(stage, seed, state, start, every)
+    model.half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    card = Path(__file__).parent / "cards" / f"{name}.md"
+    if card.exists():
+        (folder / "README.md").write_text(card.read_text())
+    print(f"{folder}: {model.num_parameters():,} parameters")
+
+
 def main() -> None:
     """Train and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--out", type=Path, required=True, help="folder for the model's files")
+    parser.add_argument("stage", choices=STAGES)
     parser.add_argument(
-        "--work", type=Path, help="folder for checkpoint and log (default: OUT.work)"
+        "--work", type=Path, required=True, help="folder for models and checkpoints"
     )
-    parser.add_argument("--own-play", choices=OWN_PLAY, default="varied", help="what is taught")
-    parser.add_argument("--start-from", type=Path, help="a trained model to start from")
-    parser.add_argument("--steps", type=int, default=5600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--every", type=int, default=200, help="steps between log and checkpoint")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    work = options.work or options.out.with_suffix(".work")
-    work.mkdir(parents=True, exist_ok=True)
-    settings = Settings(options.seed, options.steps, options.own_play)
-    model, tokenizer = train(settings, work, options.start_from, options.every)
-    model.half().save_pretrained(options.out)
-    tokenizer.save_pretrained(options.out)
-    card = (
-        Path(__file__).parent
-        / "cards"
-        / ("rational.md" if options.own_play == "best" else "main.md")
-    )
-    (options.out / "README.md").write_text(card.read_text())
-    print(f"{options.out}: {model.num_parameters():,} parameters")
+    make(options.stage, options.seed, options.work, options.every)
 
 
 if __name__ == "__main__":

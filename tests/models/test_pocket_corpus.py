@@ -12,7 +12,7 @@ import train  # noqa: E402
 from documents import draw_documents  # noqa: E402
 from encoding import encode, pack, thin  # noqa: E402
 from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play  # noqa: E402
-from train import Settings  # noqa: E402
+from stages import STAGES, Stage  # noqa: E402
 
 from tomeval.games import GAMES, NONSENSE  # noqa: E402
 from tomeval.models import open_model  # noqa: E402
@@ -39,7 +39,7 @@ def plays(own_play: str, count: int = 150):
 
 
 def test_what_is_held_out_never_appears() -> None:
-    for play in plays("varied") + plays("settled") + plays("best"):
+    for play in plays("varied") + plays("constant") + plays("best"):
         assert play.game.name != HELD_OUT_GAME
         assert not np.array_equal(play.game.payoffs, GAMES[HELD_OUT_GAME].payoffs)
         assert play.labels.name != HELD_OUT_LABELS
@@ -133,10 +133,9 @@ def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
 
 def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(train, "BATCH_TOKENS", 300)
-    monkeypatch.setattr(train, "ROUNDS", ((1, 4, 1.0),))
     monkeypatch.setattr(train, "train_tokenizer", lambda _: open_model("pocket").tokenizer)
-    settings = Settings(seed=5, steps=4, own_play="varied")
-    whole, _ = train.train(settings, _folder(tmp_path, "whole"), None, 4)
+    stage = Stage(None, 4, "varied", ((1, 4, 1.0),), 2, 300)
+    whole, _ = train.train(stage, 5, _folder(tmp_path, "whole"), None, 4)
     stopped = _folder(tmp_path, "stopped")
     calls = []
 
@@ -148,14 +147,21 @@ def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
     log = train._log
     monkeypatch.setattr(train, "_log", stop_after_two)
     with pytest.raises(KeyboardInterrupt):
-        train.train(settings, stopped, None, 2)
+        train.train(stage, 5, stopped, None, 2)
     monkeypatch.setattr(train, "_log", log)
-    resumed, _ = train.train(settings, stopped, None, 2)
+    resumed, _ = train.train(stage, 5, stopped, None, 2)
     for one, other in zip(whole.parameters(), resumed.parameters(), strict=True):
         assert torch.equal(one, other)
-    other_settings = Settings(seed=6, steps=4, own_play="varied")
     with pytest.raises(SystemExit, match="other settings"):
-        train.train(other_settings, stopped, None, 2)
+        train.train(stage, 6, stopped, None, 2)
+
+
+def test_every_stage_goes_on_from_one_that_is_trained_before() -> None:
+    before: set[str | None] = {None}
+    for name, stage in STAGES.items():
+        assert stage.start in before
+        assert np.isclose(sum(share for *_, share in stage.rounds), 1)
+        before.add(name)
 
 
 def _folder(tmp_path, name):
