@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from known import question
+from support import scripts
 
 from tomeval.experiment_files import make_experiment
 from tomeval.models.base import Reply
-from tomeval.models.scripted import SCRIPTS
 from tomeval.runner import run_experiment
 
 PLANTED = (
@@ -45,11 +45,10 @@ def says(request):
     return {"plain": answer, "unreadable": "well", "illegal": "Final answer: K"}[kind]
 
 
-def model_run(folder, **options):
+def model_run(folder, script=says, **options):
     """Play three strategies and two tabular subjects with hostile names, replies and labels."""
     game = folder.parent / "game.toml"
     game.write_text(GAME, encoding="utf-8")
-    SCRIPTS["rule"] = says
     data = {
         "name": f"a run of {NASTY}",
         "games": [str(game)],
@@ -65,5 +64,6 @@ def model_run(folder, **options):
             "rmax",
         ],
     }
-    run_experiment(make_experiment(data | options), folder)
+    with scripts(rule=script):
+        run_experiment(make_experiment(data | options), folder)
     return folder

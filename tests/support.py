@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from tomeval.errors import TomevalError
 from tomeval.games import GAMES, Labels, MatrixGame
+from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.partner_files import partner_names
 from tomeval.partners import Partner, PartnerSet
 from tomeval.records import _rows
@@ -20,6 +23,15 @@ ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
 # A spec per shipped partner; `mixture` has no default that plays.
 SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
+
+
+@contextmanager
+def scripts(**named: Script) -> Iterator[None]:
+    """Register scripts by name; afterwards the registry is what it was before."""
+    import tomeval.decrypto.scripts  # noqa: F401 (once registered, its script is there to stay)
+
+    with mock.patch.dict(SCRIPTS, named):
+        yield
 
 
 def make_game(own, partner=None, name="made") -> MatrixGame:

@@ -32,15 +32,11 @@ from tomeval.runner import run_experiment
 from tomeval.strategies import NAMED, all_strategies
 from tomeval.transcripts import transcript_lines
 
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
 NAMES = [strategy.name for strategy in NAMED]
 IPD = get_game("IPD")
 LABELS = ("J", "F")
-
-
-@pytest.fixture(autouse=True)
-def _no_scripts_left():
-    yield
-    SCRIPTS.clear()
 
 
 def experiment(script, strategies="QA", **options):

@@ -22,6 +22,8 @@ from tomeval.plots.levels import can_compare, comparisons, play_matters
 from tomeval.plots.scatter import attainable
 from tomeval.plots.style import fold
 
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
 SUBJECTS = [
     "rmax",
@@ -42,12 +44,6 @@ def opened(tmp_path_factory):
     }
     with tomeval.run(experiment, tmp_path_factory.mktemp("content") / "run") as run:
         yield run
-
-
-@pytest.fixture(autouse=True)
-def _no_scripts_left():
-    yield
-    SCRIPTS.clear()
 
 
 def rows_of(run, partners):

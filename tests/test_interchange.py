@@ -27,7 +27,6 @@ from tomeval.interchange import common
 from tomeval.interchange.card import dataset_card
 from tomeval.interchange.hub import check_repo
 from tomeval.interchange.push import _parts, stage, upload
-from tomeval.models.scripted import SCRIPTS
 from tomeval.results import Run
 
 REPO = "someone/a-run"
@@ -35,8 +34,7 @@ REPO = "someone/a-run"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    yield model_run(tmp_path_factory.mktemp("hostile") / "run")
-    SCRIPTS.clear()
+    return model_run(tmp_path_factory.mktemp("hostile") / "run")
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,8 @@ from tomeval.results import Run
 from tomeval.runner import run_experiment
 from tomeval.strategies import NAMED
 
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
 NAMES = [strategy.name for strategy in NAMED]
 T, EPISODES, SEED = 9, 4, 3
 # Payoffs of the subject by (own, partner), as the source paper prints them.
@@ -42,12 +44,6 @@ def best_total(game, partner, horizon):
     if game == "IPD":  # cooperate, and defect in the last round
         return 8 * (horizon - 1) + 10
     return BEST[game][0] * horizon  # RPS: always one ahead; IBS: stay with what pays 10
-
-
-@pytest.fixture(autouse=True)
-def _no_scripts_left():
-    yield
-    SCRIPTS.clear()
 
 
 class Rule(Known):

@@ -22,6 +22,8 @@ from tomeval.results import Run
 from tomeval.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
 FOLDER = ROOT / "experiments"
 FILES = [
     path
@@ -35,12 +37,6 @@ LABEL_SETS = {
     "IBS": {"canonical", "neutral", "long_neutral", "nonsense"},
     "IPD": {"canonical", "neutral", "long_neutral", "nonsense"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_scripts_left():
-    yield
-    SCRIPTS.clear()
 
 
 def read(name: str) -> list[dict[str, str]]:

@@ -124,10 +124,9 @@ def compare(
 ) -> None:
     """Compare strategies with a baseline, paired by game, partners, seed and episode."""
     from tomeval.sides import opened
-    from tomeval.tables import render
 
     with opened(folders) as runs:
-        rows, above, below = _TABLES[what](
+        table = _TABLES[what](
             runs,
             {
                 "by": by.value,
@@ -145,13 +144,7 @@ def compare(
                 "form": form.value,
             },
         )
-    if form is Format.text:
-        for line in above:
-            print(line)
-    print(render(rows, form))
-    if form is Format.text:
-        for line in below:
-            print(f"note: {line}")
+    _show(table, form)
 
 
 def power(
@@ -197,6 +190,20 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
 
 
 _Table = tuple[list[dict[str, Any]], list[str], list[str]]  # rows, lines above, notes below
+
+
+def _show(table: _Table, form: Format) -> None:
+    """Print a table; as text with the lines above it and the notes below."""
+    from tomeval.tables import render
+
+    rows, above, below = table
+    if form is Format.text:
+        for line in above:
+            print(line)
+    print(render(rows, form))
+    if form is Format.text:
+        for line in below:
+            print(f"note: {line}")
 
 
 def _differences(runs: Sequence[Run], options: dict[str, Any]) -> _Table:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from tomeval.experiment import Cell
 from tomeval.models.base import LocalModel, Model
@@ -46,7 +47,11 @@ def play_with_model(
     on_step : callable
         Called after each step of any episode.
     """
-    work = _play(opened, cells, jobs, store, concurrency, done, on_step)
+    run_loop(_play(opened, cells, jobs, store, concurrency, done, on_step))
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end, also where a loop is running already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

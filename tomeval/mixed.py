@@ -124,13 +124,7 @@ def mixed_model(
         if scale == "range":
             sides = [in_ranges(side, [metric]) for side in sides]
         levels, values, factors = _observations(sides)
-    names = level_names(sides)
-    baseline = names[0] if baseline is None else baseline
-    if baseline not in names:
-        raise unknown(f"{by} as the baseline", baseline, names)
-    others = tuple(name for name in names if name != baseline and name in set(levels))
-    if not others or baseline not in set(levels):
-        raise TomevalError(f"a mixed model needs complete episodes of two or more of {by}")
+    baseline, others = _compared(level_names(sides), set(levels), by, baseline)
     if not np.isfinite(values).all():
         raise TomevalError(f"not every episode has a value of {metric}: no mixed model")
     fixed = np.stack([np.ones(len(values)), *(_is(levels, name) for name in others)], axis=1)
@@ -145,6 +139,19 @@ def mixed_model(
     if len(set(combined)) < len(values):
         chosen = {**chosen, f"{by} x partner": [str(one) for one in combined]}
     return _fit(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
+
+
+def _compared(
+    names: Sequence[str], played: set[str], by: str, baseline: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the baseline and the other levels that have observations."""
+    baseline = names[0] if baseline is None else baseline
+    if baseline not in names:
+        raise unknown(f"{by} as the baseline", baseline, names)
+    others = tuple(name for name in names if name != baseline and name in played)
+    if not others or baseline not in played:
+        raise TomevalError(f"a mixed model needs complete episodes of two or more of {by}")
+    return baseline, others
 
 
 def _freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:

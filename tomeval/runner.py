@@ -7,20 +7,14 @@ import json
 import logging
 import multiprocessing
 import os
-import platform
 import signal
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from datetime import UTC, datetime
-from importlib import metadata
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
-
-import filelock
 
 from tomeval.batch import BATCH_KINDS, simulate
 from tomeval.errors import TomevalError
@@ -28,7 +22,8 @@ from tomeval.experiment import Cell, Experiment
 from tomeval.models import open_model
 from tomeval.models.limits import Budget
 from tomeval.play import play_episode
-from tomeval.records import STORE, Store, identity_sha256
+from tomeval.records import STORE, Store
+from tomeval.run_folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.steps import COMPLETE, Steps
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.answers import LOW_MASS
@@ -83,116 +78,19 @@ def run_experiment(
         raise TomevalError(f"concurrency must be at least 1, is {concurrency}")
     cells = experiment.cells()
     identity = json.loads(json.dumps(experiment.identity()))
-    _make_folder(folder)
-    lock = filelock.FileLock(folder / "run.lock", timeout=0)
-    try:
-        with lock:
-            store = _open(folder, experiment, identity)
-            try:
-                _add_session(folder)
-                filler = _Filler(store, cells, experiment.episodes, progress)
-                filler.play_in_processes(workers)
-                opening = {"base": experiment.base, "budget": budget, "prefix_reuse": prefix_reuse}
-                filler.play_with_models(concurrency, opening)
-                return filler.played
-            finally:
-                store.close()
-    except filelock.Timeout:
-        raise TomevalError(f"{folder}: another process is running in this folder") from None
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the run folder, or check that an existing one may be used."""
-    if folder.exists() and not folder.is_dir():
-        raise TomevalError(f"{folder}: is a file, not a run folder")
-    if folder.is_dir() and not (folder / STORE).exists():
-        # A run killed at its very start leaves these and nothing else.
-        others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
-        if others:
-            raise TomevalError(
-                f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
-                "choose another folder with --out"
-            )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
-
-
-def _open(folder: Path, experiment: Experiment, identity: dict[str, Any]) -> Store:
-    """Open the store, new or of the same experiment."""
-    sha256 = identity_sha256(identity)
-    store = Store(folder, write=True)
-    meta = store.meta()
-    if "sha256" not in meta:
-        store.begin(identity, sha256)
-    elif meta["sha256"] != sha256:
-        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
-        store.close()
-        raise TomevalError(
-            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
-            "changed. Choose another folder with --out"
-        )
-    most = max([0, *(len(done) for done in store.finished().values())])
-    resolved = {"episodes": max(experiment.episodes, most), **identity}
-    _write(folder / "experiment.json", json.dumps(resolved, indent=1))
-    return store
-
-
-def _difference(old: Any, new: Any, where: str = "") -> str:
-    """Say in a few words where two JSON values first differ."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(k for k in new if k not in old)]:
-            if old.get(key) != new.get(key):
-                return _difference(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
-    if isinstance(old, list) and isinstance(new, list):
-        if len(old) != len(new):
-            return f"{len(old)} {where} there, {len(new)} here"
-        for index, (a, b) in enumerate(zip(old, new, strict=True)):
-            if a != b:
-                return _difference(a, b, f"{where}[{index}]")
-    return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file in one step, so that a kill leaves the old or the new one."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-
-
-def _add_session(folder: Path) -> None:
-    """Note when, with what and from which commit the run was started or resumed."""
-    path = folder / "sessions.json"
-    try:
-        sessions = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        sessions = []
-    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
-    sessions.append(
-        {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "versions": {name: metadata.version(name) for name in packages},
-            "tomeval_commit": _commit(Path(__file__).parent),
-            "working_folder_commit": _commit(Path()),
-        }
-    )
-    _write(path, json.dumps(sessions, indent=1))
-
-
-def _commit(folder: Path) -> str | None:
-    """Return the git commit of a folder, with ``-dirty`` where files differ; None outside git."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=40", "--dirty"]
-    try:
-        done = subprocess.run(
-            [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
+    make_folder(folder, STORE, "not a run folder")
+    with locked(folder):
+        store = Store(folder, write=True)
+        begin_or_resume(store, folder, identity, "episodes", experiment.episodes)
+        try:
+            add_session(folder)
+            filler = _Filler(store, cells, experiment.episodes, progress)
+            filler.play_in_processes(workers)
+            opening = {"base": experiment.base, "budget": budget, "prefix_reuse": prefix_reuse}
+            filler.play_with_models(concurrency, opening)
+            return filler.played
+        finally:
+            store.close()
 
 
 class _Filler:

@@ -66,21 +66,8 @@ def score(
     """
     path = Path(path)
     order, episodes = _read(path, game, labels)
-    tables: Sequence[Partner] = partners.partners if partners else ()
     which = [_identify(path, name, episodes[name], partners) for name in order]
-    flat = np.array([step[:2] for name in order for step in episodes[name]], dtype=np.int64)
-    predicted = [step[2] for name in order for step in episodes[name]]
-    lengths = np.array([len(episodes[name]) for name in order], dtype=np.int64)
-    played = Played(
-        game,
-        tables,
-        np.array(which, dtype=np.int64),
-        lengths,
-        flat[:, 0],
-        flat[:, 1],
-        None if predicted[0] is None else np.array(predicted, dtype=np.int64),
-        game.own[flat[:, 0], flat[:, 1]],
-    )
+    played = _as_played([episodes[name] for name in order], game, partners, which)
     values = episode_metrics(played, reference)
     found = estimate(
         np.stack([values[name] for name in METRICS], axis=1),
@@ -95,11 +82,30 @@ def score(
         "game": game.name,
         "labels": labels.name if labels else "",
         "partners": partners.name if partners else UNKNOWN,
-        "horizon": int(lengths[0]) if len(set(lengths.tolist())) == 1 else None,
+        "horizon": int(played.lengths[0]) if len(set(played.lengths.tolist())) == 1 else None,
         "episodes": len(order),
         "invalid_rate": 0.0,
     }
     return row | estimate_columns(found, interval) | {"reference": reference}
+
+
+def _as_played(
+    episodes: Sequence[Episode], game: MatrixGame, partners: PartnerSet | None, which: Sequence[int]
+) -> Played:
+    """Lay episodes end to end; `which` partner each was played against."""
+    tables: Sequence[Partner] = partners.partners if partners else ()
+    flat = np.array([step[:2] for steps in episodes for step in steps], dtype=np.int64)
+    predicted = [step[2] for steps in episodes for step in steps]
+    return Played(
+        game,
+        tables,
+        np.array(which, dtype=np.int64),
+        np.array([len(steps) for steps in episodes], dtype=np.int64),
+        flat[:, 0],
+        flat[:, 1],
+        None if predicted[0] is None else np.array(predicted, dtype=np.int64),
+        game.own[flat[:, 0], flat[:, 1]],
+    )
 
 
 def _read(

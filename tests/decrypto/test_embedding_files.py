@@ -201,6 +201,26 @@ class TestHub:
         with pytest.raises(TomevalError, match="cannot be read: weights"):
             open_embedding(f"hf:{folder}", LISTS)
 
+    @pytest.mark.parametrize("damage", ["missing", "junk", "bfloat16", "folder", "tokenizer"])
+    def test_a_damaged_static_one_is_told_in_one_line(self, tmp_path, damage) -> None:
+        pytest.importorskip("tokenizers")
+        numpy_safetensors = pytest.importorskip("safetensors.numpy")
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
+        file = tmp_path / "model.safetensors"
+        if damage == "junk":
+            file.write_bytes(b"junk" * 50)
+        elif damage == "bfloat16":
+            header = b'{"embeddings":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}}'
+            file.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+        elif damage == "folder":
+            file.mkdir()
+        elif damage == "tokenizer":
+            numpy_safetensors.save_file({"embeddings": VECTORS}, file)
+            (tmp_path / "tokenizer.json").write_text("{}")
+        with pytest.raises(TomevalError, match="cannot be loaded as a static embedding: ") as found:
+            open_embedding(f"hf:{tmp_path}", LISTS)
+        assert len(str(found.value).splitlines()) == 1
+
     def test_file_of_a_folder(self, tmp_path) -> None:
         (tmp_path / "glove.txt").write_text(text_of())
         check(open_embedding(f"hf:{tmp_path}:glove.txt", LISTS))

@@ -13,7 +13,6 @@ from hostile import PLANTED, model_run
 
 import tomeval
 from tomeval.metrics import step_metrics
-from tomeval.models.scripted import SCRIPTS
 from tomeval.report import ReportOptions, write_report
 from tomeval.results import Run
 
@@ -35,7 +34,6 @@ def hostile(tmp_path_factory):
     """Return (run, address) of the run whose every text is hostile."""
     place = tmp_path_factory.mktemp("hostile")
     folder = model_run(place / "run")
-    SCRIPTS.clear()
     with Run(folder) as run:
         yield run, write_report(run, place / "report.html").as_uri()
 

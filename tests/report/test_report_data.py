@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.errors import TomevalError
 from tomeval.metrics import step_metrics
-from tomeval.models.scripted import SCRIPTS
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.blocks import pack, shortened, unpack
 from tomeval.report.calls import packed_calls
@@ -34,8 +33,7 @@ from tomeval.results import Run
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    yield model_run(tmp_path_factory.mktemp("hostile") / "run")
-    SCRIPTS.clear()
+    return model_run(tmp_path_factory.mktemp("hostile") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -337,13 +335,13 @@ def test_a_page_that_cannot_be_written_leaves_nothing(run, tmp_path) -> None:
 
 
 def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
-    SCRIPTS["rule"] = lambda request: "never readable"
-    try:
-        folder = model_run(tmp_path / "run", subjects=[{"strategy": "QA", "max_attempts": 1}])
-        with Run(folder) as opened:
-            text = write_report(opened, tmp_path / "r.html").read_text(encoding="utf-8")
-    finally:
-        SCRIPTS.clear()
+    folder = model_run(
+        tmp_path / "run",
+        script=lambda request: "never readable",
+        subjects=[{"strategy": "QA", "max_attempts": 1}],
+    )
+    with Run(folder) as opened:
+        text = write_report(opened, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "no complete episode" in text
     assert "nothing to compare" in text or "No comparison" in text
 
@@ -425,7 +423,6 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
         games=["IPD"],
         model="scripted:rule",
     )
-    SCRIPTS.clear()
     with Run(folder) as opened:
         texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
     assert any("replaced by random legal actions" in text for text in texts)

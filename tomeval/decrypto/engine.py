@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -66,17 +65,6 @@ def table_of(cell: Cell, index: int, lines: dict[str, Model | None]) -> Table:
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.key).episode(index),
         best=best_of(cell),
     )
-
-
-def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end, also where a loop is running already (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, work).result()
 
 
 async def play_jobs(

@@ -92,12 +92,7 @@ def _pooling(folder: Path) -> Callable[[Any, Any], Any]:
 
 def _static_vectors(folder: Path, words: Sequence[str]) -> NDArray[np.float64]:
     """Return means of token vectors, as model2vec stores them."""
-    safetensors, tokenizers = _require("safetensors.numpy"), _require("tokenizers")
-    try:
-        tables = safetensors.load_file(folder / "model.safetensors")
-        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as error:  # noqa: BLE001 (both libraries raise plain Exception)
-        raise TomevalError(f"{folder}: cannot be loaded as a static embedding: {error}") from None
+    tables, tokenizer = _static_parts(folder)
     if "embeddings" not in tables:
         raise TomevalError(f"{folder}: model.safetensors has no table 'embeddings'")
     if set(tables) - {"embeddings"}:
@@ -110,6 +105,22 @@ def _static_vectors(folder: Path, words: Sequence[str]) -> NDArray[np.float64]:
             raise TomevalError(f"{folder}: its tokenizer has no token for {words[row]!r}")
         found[row] = table[encoded.ids].mean(axis=0)
     return found
+
+
+def _static_parts(folder: Path) -> tuple[dict[str, NDArray[Any]], Any]:
+    """Return the tables and the tokenizer of a static embedding."""
+    safetensors, tokenizers = _require("safetensors"), _require("tokenizers")
+    cannot = f"{folder}: cannot be loaded as a static embedding"
+    try:
+        tables = _require("safetensors.numpy").load_file(folder / "model.safetensors")
+    # A type that numpy lacks, such as bfloat16, is a TypeError or an AttributeError.
+    except (safetensors.SafetensorError, OSError, TypeError, AttributeError) as error:
+        raise TomevalError(f"{cannot}: {error}") from None
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # noqa: BLE001 (whatever is wrong: it raises plain Exception)
+        raise TomevalError(f"{cannot}: {error}") from None
+    return tables, tokenizer
 
 
 def _parts(name: str) -> tuple[str, str | None, str | None]:

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from tomeval.decrypto.batch import Batch, simulate
-from tomeval.decrypto.engine import Job, best_of, play_jobs, run_loop
+from tomeval.decrypto.engine import Job, best_of, play_jobs
 from tomeval.decrypto.experiment import Cell, Experiment
 from tomeval.decrypto.game import OUTCOMES, EncoderView
 from tomeval.decrypto.play import Best, PlayedGame, PlayedTurn
@@ -19,13 +17,13 @@ from tomeval.decrypto.players import Player
 from tomeval.decrypto.records import STORE, GameStore
 from tomeval.decrypto.scripts import play_decrypto
 from tomeval.decrypto.seats import ROLES, VALID, seat_stream
+from tomeval.engine import run_loop
 from tomeval.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.base import LocalModel, Model
 from tomeval.models.limits import Budget
 from tomeval.models.scripted import SCRIPTS
-from tomeval.records import identity_sha256
-from tomeval.runner import _add_session, _difference, _write
+from tomeval.run_folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.steps import COMPLETE
 
 logger = logging.getLogger(__name__)
@@ -73,61 +71,19 @@ def run_experiment(
     if budget is not None and not any(_is_served(json.loads(spec)) for spec in specs):
         raise TomevalError("--max-calls and --max-tokens are for served models, here is none")
     identity = json.loads(json.dumps(experiment.identity()))
-    _make_folder(folder)
-    lock = filelock.FileLock(folder / "run.lock", timeout=0)
-    try:
-        with lock:
-            store = _open(folder, experiment, identity)
-            try:
-                _add_session(folder)
-                filler = _Filler(store, experiment, progress)
-                filler.play_in_batch()
-                opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-                filler.play_one_by_one(concurrency, budget, opening)
-                return filler.played
-            finally:
-                store.close()
-    except filelock.Timeout:
-        raise TomevalError(f"{folder}: another process is running in this folder") from None
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the run folder, or check that an existing one may be used."""
-    if folder.exists() and not folder.is_dir():
-        raise TomevalError(f"{folder}: is a file, not a run folder")
-    if folder.is_dir() and not (folder / STORE).exists():
-        others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
-        if others:
-            raise TomevalError(
-                f"{folder}: is not empty and no run folder of Decrypto (it holds "
-                f"{sorted(others)[0]!r}); choose another folder with --out"
-            )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
-
-
-def _open(folder: Path, experiment: Experiment, identity: dict[str, Any]) -> GameStore:
-    """Open the store, new or of the same experiment."""
-    sha256 = identity_sha256(identity)
-    store = GameStore(folder, write=True)
-    meta = store.meta()
-    if "sha256" not in meta:
-        store.begin(identity, sha256)
-    elif meta["sha256"] != sha256:
-        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
-        store.close()
-        raise TomevalError(
-            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
-            "changed. Choose another folder with --out"
-        )
-    most = max([0, *(len(done) for done in store.finished().values())])
-    resolved = {"games": max(experiment.games_per_cell, most), **identity}
-    _write(folder / "experiment.json", json.dumps(resolved, indent=1))
-    return store
+    make_folder(folder, STORE, "no run folder of Decrypto")
+    with locked(folder):
+        store = GameStore(folder, write=True)
+        begin_or_resume(store, folder, identity, "games", experiment.games_per_cell)
+        try:
+            add_session(folder)
+            filler = _Filler(store, experiment, progress)
+            filler.play_in_batch()
+            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
+            filler.play_one_by_one(concurrency, budget, opening)
+            return filler.played
+        finally:
+            store.close()
 
 
 class _Filler:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.decrypto.engine import run_loop, started, table_of
+from tomeval.decrypto.engine import started, table_of
 from tomeval.decrypto.experiment import Cell
 from tomeval.decrypto.experiment_files import make_experiment
 from tomeval.decrypto.game import Deal, Turn
@@ -26,6 +26,7 @@ from tomeval.decrypto.terminal import (
     Terminal,
     result_text,
 )
+from tomeval.engine import run_loop
 from tomeval.errors import TomevalError, unknown
 from tomeval.models import open_model
 from tomeval.models.base import LocalModel, Model
@@ -69,40 +70,50 @@ def play_session(
             raise unknown("seat", role, ROLES)
     before = read_games(out) if out.exists() else []
     tables = {role: others[role] for role in ROLES if role not in people}
-    data = {
-        **(settings or {}),
-        "players": {**{NAMES[r]: t for r, t in tables.items()}, HUMAN: {"kind": "random"}},
-        "pairings": [{role: HUMAN if role in people else NAMES[role] for role in ROLES}],
-    }
-    experiment = make_experiment(data, base=Path(), where="play")
-    cell = experiment.cells[0]
+    cell = _cell(people, tables, settings or {})
     deal, _, rules = cell.deal(game)
     played: list[Turn] = []
-    ending = ""
     terminal.say(
         f"You are {' and '.join(NAMES[role] for role in people)}. Type ? for help at any time."
     )
-    try:
-        found = _play(cell, people, terminal, deal, game, played)
-        ending = ENDINGS.get(found.outcome or "", "The game cannot go on.")
-        if found.outcome is None:
-            ending += f" {_why(found.turns[-1])}"
-        elif played:
-            terminal.say(f"\n{result_text(played[-1])}")
-    except (QuitGame, KeyboardInterrupt):
-        ending = "The game was broken off."
+    ending = _play_out(cell, people, terminal, deal, game, played)
     terminal.say(f"{ending} The keywords were: {', '.join(deal.keywords)}.")
     if not played:
         terminal.say("No turn was finished; nothing is recorded.")
         return None
-    names = {existing.name for existing in before}
-    number = next(n for n in range(1, len(names) + 2) if f"game {n}" not in names)
     players = {role: HUMAN if role in people else _shown(tables[role]) for role in ROLES}
     source = f"played at the terminal, seed {cell.seed}, game {game}"
-    record = RecordedGame(deal.keywords, tuple(played), rules, f"game {number}", players, source)
+    name = _free_name(before)
+    record = RecordedGame(deal.keywords, tuple(played), rules, name, players, source)
     write_games(out, [*before, record])
     terminal.say(f"Recorded as {record.name!r} in {out}.")
     return record
+
+
+def _cell(people: Sequence[str], tables: dict[str, Any], settings: dict[str, Any]) -> Cell:
+    """Return the pairing of people, whose seats are filled later, and other players."""
+    data = {
+        **settings,
+        "players": {**{NAMES[r]: t for r, t in tables.items()}, HUMAN: {"kind": "random"}},
+        "pairings": [{role: HUMAN if role in people else NAMES[role] for role in ROLES}],
+    }
+    return make_experiment(data, base=Path(), where="play").cells[0]
+
+
+def _play_out(
+    cell: Cell, people: Sequence[str], terminal: Terminal, deal: Deal, index: int, turns: list[Turn]
+) -> str:
+    """Play the game and say how it ended; finished turns go to `turns` as they come."""
+    try:
+        found = _play(cell, people, terminal, deal, index, turns)
+        ending = ENDINGS.get(found.outcome or "", "The game cannot go on.")
+        if found.outcome is None:
+            ending += f" {_why(found.turns[-1])}"
+        elif turns:
+            terminal.say(f"\n{result_text(turns[-1])}")
+    except (QuitGame, KeyboardInterrupt):
+        ending = "The game was broken off."
+    return ending
 
 
 def _play(
@@ -152,6 +163,13 @@ def _why(turn: PlayedTurn) -> str:
         if outcome not in ("valid", "not_asked"):
             return f"{NAMES[role]}'s answer was {outcome.replace('_', ' ')}."
     return ""
+
+
+def _free_name(before: Sequence[RecordedGame]) -> str:
+    """Return the first "game N" that no recorded game has."""
+    names = {existing.name for existing in before}
+    number = next(n for n in range(1, len(names) + 2) if f"game {n}" not in names)
+    return f"game {number}"
 
 
 def _shown(table: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+from typing import Any
 
 from tomeval import __version__
 from tomeval.interchange import common
@@ -19,22 +20,7 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
     """
     name = str(run.store.meta().get("name", "")) or repo.partition("/")[2]
     models = [cell.definition.get("model", "") for cell in run.cells]
-    front = [
-        "---",
-        f"pretty_name: {json.dumps(f'tomeval run: {name}')}",
-        "tags:",
-        *(f"- {tag}" for tag in ("theory-of-mind", "repeated-games", "evaluation", "tomeval")),
-        "configs:",
-        "- config_name: cells",
-        "  data_files: cells.csv",
-        "- config_name: episodes",
-        "  data_files: episodes.csv",
-        "---",
-    ]
     rows = run.rows()
-    kept = [key for key in rows[0] if not key.startswith(("delta_tom", "stepwise", "response"))]
-    kept = [key for key in kept if not key.startswith(("foresight", "self_", "reaction"))]
-    table = render([{key: row[key] for key in kept} for row in rows], "markdown")
     named = sorted({model for model in models if model})
     invalid = [row["invalid_rate"] for row in rows if not math.isnan(row["invalid_rate"])]
     models_said = html.escape(", ".join(named), quote=False) or "none, simulated subjects only"
@@ -51,7 +37,7 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         f"- played: {common.started(run).date().isoformat()}",
         f"- identity of the experiment (SHA-256): `{run.store.meta().get('sha256', '')}`",
         "",
-        html.escape(table, quote=False),
+        html.escape(_table(rows), quote=False),
         "",
         "Means over complete episodes, ± 1.96 standard errors. Regret (ΔFunctional/T) is in payoff "
         "units per step: lower is better.",
@@ -72,4 +58,27 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         "```",
         "",
     ]
-    return "\n".join([*front, *lines])
+    return "\n".join([*_front_matter(name), *lines])
+
+
+def _front_matter(name: str) -> list[str]:
+    """Return the lines that the Hub reads."""
+    return [
+        "---",
+        f"pretty_name: {json.dumps(f'tomeval run: {name}')}",
+        "tags:",
+        *(f"- {tag}" for tag in ("theory-of-mind", "repeated-games", "evaluation", "tomeval")),
+        "configs:",
+        "- config_name: cells",
+        "  data_files: cells.csv",
+        "- config_name: episodes",
+        "  data_files: episodes.csv",
+        "---",
+    ]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """Return the table of cells, without the parts of the regret."""
+    left_out = ("delta_tom", "stepwise", "response", "foresight", "self_", "reaction")
+    kept = [key for key in rows[0] if not key.startswith(left_out)]
+    return render([{key: row[key] for key in kept} for row in rows], "markdown")
