@@ -97,6 +97,7 @@ def open_model(
 
 def _open_local(name: str, rest: str, options: dict[str, Any], base: Path | None) -> LocalModel:
     """Open a transformers model: a shipped one, a folder relative to `base`, or one of the Hub."""
+    from tomeval.models.hf_load import no_loading_bar
     from tomeval.models.transformers import TransformersModel
 
     known = list(inspect.signature(TransformersModel.__init__).parameters)[3:]
@@ -106,7 +107,8 @@ def _open_local(name: str, rest: str, options: dict[str, Any], base: Path | None
     if name in POCKET:
         folder = Path(__file__).parent / "pocket" / POCKET[name]
         # Stored in half precision to be small; on a CPU that would be slow, and inexact.
-        model = TransformersModel(str(folder), **{"dtype": "float32", **options})
+        with no_loading_bar():
+            model = TransformersModel(str(folder), **{"dtype": "float32", **options})
         model.name = name
         return model
     folder = (base or Path()) / rest

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,19 @@ def require(name: str) -> Any:
         raise TomevalError(
             f"local models need {error.name}, which is not installed: pip install 'tomeval[hf]'"
         ) from None
+
+
+@contextlib.contextmanager
+def no_loading_bar() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar, for models that load in an instant."""
+    logging = require("transformers").utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def load(
