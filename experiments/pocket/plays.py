@@ -219,7 +219,7 @@ class _VariedPlay:
 class _BestPlay:
     """Own play of the rational variant: the exact best response is taught whatever is played.
 
-    Half of the plays are varied ones as in the main variant, so that what was played says nothing
+    Four plays of five are varied ones as in the main variant, so that what was played says nothing
     about what to play: the model has to find it in the rules and the rewards. In the others the
     best response is played, with slips that show how to come back.
     """
@@ -231,7 +231,7 @@ class _BestPlay:
         self.policy = best_response(game, partner, horizon).policy
         self.slip = float(rng.choice([0.0, 0.02, 0.1, 0.3]))
         self.explore = int(rng.integers(0, 4))
-        self.varied = _VariedPlay(rng, game.n, VARIED["varied"]) if rng.random() < 0.5 else None
+        self.varied = _VariedPlay(rng, game.n, VARIED["varied"]) if rng.random() < 0.8 else None
 
     def choose(self, step: int, state: int, joints: list[Joint]) -> tuple[int, int]:
         """Return the taught and the played action."""

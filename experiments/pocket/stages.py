@@ -12,6 +12,8 @@ SHORT = ((1, 6, 0.15), (6, 20, 0.4), (20, 50, 0.3), (50, 100, 0.15))
 # What was learnt on short transcripts has to hold at T = 100.
 LONG = ((1, 6, 0.1), (6, 20, 0.2), (20, 50, 0.3), (50, 100, 0.4))
 
+BRIEF = ((1, 6, 0.4), (6, 20, 0.5), (20, 50, 0.1))
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -47,5 +49,5 @@ STAGES = {
     "second": Stage("first", 3600, "settled", LONG, 2, 500),
     # The same at the end of long transcripts, and in answers as much as inside the transcript.
     "main": Stage("second", 3000, "constant", LONG, 8, 900),
-    "rational": Stage("second", 4500, "best", LONG, 8, 900),
+    "rational": Stage("main", 2400, "best", BRIEF, 8, 900),
 }

@@ -100,16 +100,13 @@ def played(tmp_path_factory):
 def test_it_predicts_a_partner_that_never_changes(played) -> None:
     assert [row["episodes"] for row in played] == [12] * 3
     assert [row["invalid_rate"] for row in played] == [0] * 3
-    assert (
-        min(row["tom_percent"] for row in played) > 60
-    )  # docs/pocket.md says what is reached, and where it fails
+    # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
+    assert min(row["tom_percent"] for row in played) > 95
 
 
 def test_it_does_not_use_what_it_predicts(played) -> None:
     functional, literal = "delta_functional_per_step", "delta_tom_best_response_per_step"
-    by_game = {row["game"]: row for row in played}
-    for game in ("RPS", "IPD"):
-        row = by_game[game]
+    for row in played:
         assert row[functional] - row[f"{functional}_ci95"] > row[literal] + row[f"{literal}_ci95"]
 
 
