@@ -1,4 +1,4 @@
-"""Run what needs no model, draw the figures of the gallery and write its index.
+"""Run what needs no network, draw the figures of the gallery and write its index.
 
 python figures/make_gallery.py [RUNS]   (RUNS: folder for the run folders, default: runs)
 """
@@ -14,12 +14,17 @@ from tomeval.plotting import Drawing, Options, draw, save
 
 GALLERY = Path(__file__).parent / "gallery"
 RUNS = {
+    "quickstart": "tomeval run quickstart --out runs/quickstart",
     "known_players": "tomeval run known_players --out runs/known_players",
     "sixteen_subjects": "tomeval run sixteen_subjects --out runs/sixteen_subjects",
     "planted_bias": "python experiments/planted_bias.py --out runs/planted_bias",
 }
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
+    ("quickstart", "scatter", "double", "single_action"),
+    ("quickstart", "forest", "double", "regret_single_action"),
+    ("quickstart", "decomposition", "double", "single_action"),
+    ("quickstart", "tom", "double", "RPS_neutral_single_action"),
     ("known_players", "regret", "double", "IPD_canonical_tit_for_tat"),
     ("known_players", "tom", "double", "RPS_canonical_tit_for_tat"),
     ("sixteen_subjects", "regret", "double", "IPD_canonical_tit_for_tat"),
@@ -55,10 +60,11 @@ def main(folder: Path) -> None:
     lines = [
         "# Gallery",
         "",
-        "Figures of runs that need no model, made by `python figures/make_gallery.py`. Every "
+        "Figures of runs that need no network, made by `python figures/make_gallery.py`. Every "
         "picture is also there as SVG. How to read them: [docs/figures.md](../../docs/figures.md).",
-        "The subjects are learners and simulated players, no language models; `simulated(p, q)` "
-        "predicts rightly with probability p and acts on it with probability q.",
+        "Language models are those inside the package ([docs/pocket.md](../../docs/pocket.md)); "
+        "of the others, `simulated(p, q)` predicts rightly with probability p and acts on it with "
+        "probability q.",
     ]
     for name, command in RUNS.items():
         words = shlex.split(command.replace("runs/", f"{folder}/"))
