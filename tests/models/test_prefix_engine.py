@@ -299,3 +299,20 @@ def test_line_wise_tokens_are_the_whole_text_s_tokens(models, text):
     model = models("llama")
     whole = model.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert model.codec.control.encode([text])[0] == whole
+
+
+@given(text=LINES, every=st.booleans())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_text_cut_at_its_last_line_keeps_its_tokens(models, text, every):
+    control = models("llama").codec.control
+    marked = control.mark(text + "</s>", every=every)
+    cut = control.last_line(marked)
+    head, tail = control.encode([marked[:cut], marked[cut:]])
+    assert head + tail == control.encode([marked])[0]
+
+
+def test_a_cut_is_found_where_lines_end_plainly(models):
+    control = models("llama").codec.control
+    assert control.last_line("one\ntwo\nthree") == len("one\ntwo\n")
+    assert control.last_line("one\n\ntwo\n") == 0
+    assert control.last_line("") == 0

@@ -54,6 +54,7 @@ class ControlTokens:
         self._heads = {text[:k] for text in found for k in range(1, len(text))}
         self._tails = {text[-k:] for text in found for k in range(1, len(text))}
         self._longest = max(map(len, found), default=1)
+        self._breaks = any("\n" in text for text in found)
         self._known: dict[str, list[int]] = {}
         self._splits = splits_at_lines(tokenizer)
 
@@ -87,18 +88,30 @@ class ControlTokens:
         flat = [piece for pieces in texts for piece in pieces]
         if not flat:
             return [[] for _ in texts]
-        encoded = self._by_line(flat) if self._splits else self._encode(flat)
-        for piece, ids in zip(flat, encoded, strict=True):
-            if not self._guarded.isdisjoint(ids):
-                self._check(piece, ids)
-        parts = iter(encoded)
+        parts = iter(self._by_line(flat) if self._splits else self._encode(flat))
         return [[token for _ in pieces for token in next(parts)] for pieces in texts]
 
+    def last_line(self, marked: str) -> int:
+        """Return where a marked text can be cut so that its parts have its tokens; 0: nowhere.
+
+        What is put behind the text does not change that.
+        """
+        end = marked.rfind("\n", 0, -1) if self._splits and not self._breaks else -1
+        while end > 0:
+            beside = marked[end - 1], marked[end + 1]
+            if not any(c.isspace() or c in (_START, _END) for c in beside):
+                return end + 1
+            end = marked.rfind("\n", 0, end)
+        return 0
+
     def _encode(self, texts: list[str]) -> list[list[int]]:
-        ids: list[list[int]] = self._tokenizer(texts, add_special_tokens=False, verbose=False)[
+        encoded: list[list[int]] = self._tokenizer(texts, add_special_tokens=False, verbose=False)[
             "input_ids"
         ]
-        return ids
+        for text, ids in zip(texts, encoded, strict=True):
+            if not self._guarded.isdisjoint(ids):
+                self._check(text, ids)
+        return encoded
 
     def _by_line(self, texts: list[str]) -> list[list[int]]:
         """Encode line by line; prompts of one play repeat all their lines but the last ones."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tomeval.errors import TomevalError
+from tomeval.prefixes import common_prefix
 
 _LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
 
@@ -66,7 +67,7 @@ def split_labels(
     """
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise TomevalError(f"labels to score must be two or more, all different: {labels!r}")
-    cut = min(min(_common(prompt, ids), len(ids) - 1) for ids in joint)
+    cut = min(min(common_prefix(prompt, ids), len(ids) - 1) for ids in joint)
     if cut < 1:
         raise TomevalError(f"the tokenizer leaves nothing of the prompt before labels {labels!r}")
     sequences = tuple(tuple(ids[cut:]) for ids in joint)
@@ -109,10 +110,3 @@ def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> 
             share = sum(math.exp(result[other] - result[index]) for other in longer[index])
             result[index] += math.log(max(1.0 - share, _LEAST))
     return result
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    for index, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return index
-    return min(len(first), len(second))

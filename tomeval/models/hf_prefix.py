@@ -38,15 +38,21 @@ class Work:
     tasks : list of (index, Task)
     block : Block
         Made anew whenever the cache has changed.
+    cached : tuple of int or None
+        The chain that it was made over.
     """
 
     group: str
     labels: list[Row] = field(default_factory=list)
     tasks: list[tuple[int, Task]] = field(default_factory=list)
     block: Block = field(init=False)
+    cached: tuple[int, ...] | None = None
 
     def make_block(self, cached: tuple[int, ...]) -> Block:
         """Return the block of all paths over a cached chain."""
+        if cached is self.cached:
+            return self.block
+        self.cached = cached
         tasks = [task.ids for _, task in self.tasks]
         paths = [*tasks, *(row.ids for row in self.labels)]
         wanted = [len(ids) - 1 for ids in tasks]

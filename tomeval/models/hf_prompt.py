@@ -159,11 +159,15 @@ class PromptCodec:
 
     def _label_query(self, request: ScoreRequest, *, hard: bool) -> LabelQuery:
         text = self.render(request.prompt, scoring=True, hard=hard).text
-        bare = self._sequences([text])[0]
+        # All lines but the last are the same for all labels.
+        cut = self.control.last_line(text)
+        head, text = self.control.encode([text[:cut]])[0], text[cut:]
+        bare = self._sequences([text], head)[0]
         plain = self.control.plain(text)
         touching = not plain or plain[-1].isspace() or bare[-1] in self.control.ids
         gap = "" if touching else " "
-        joint = self._sequences([text + gap + self.control.mark(label) for label in request.labels])
+        ends = [text + gap + self.control.mark(label) for label in request.labels]
+        joint = self._sequences(ends, head)
         if any(ids[:1] != bare[:1] or not bare for ids in joint):
             # No token before the labels is left to read: begin with one that starts a text.
             bare, joint = self._started(bare), [self._started(ids) for ids in joint]
@@ -172,10 +176,14 @@ class PromptCodec:
             unknown_id = None  # byte-level tokenizers name one; it stands for no character
         return split_labels(bare, joint, request.labels, group=request.group, unknown=unknown_id)
 
-    def _sequences(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode marked texts, each with exactly one copy of the tokens a sequence starts with."""
+    def _sequences(self, texts: Sequence[str], head: Sequence[int] = ()) -> list[list[int]]:
+        """Encode marked texts, each with exactly one copy of the tokens a sequence starts with.
+
+        `head` are the tokens of what stands before each of them.
+        """
         sequences = []
-        for ids in self.control.encode(texts):
+        for tail in self.control.encode(texts):
+            ids = [*head, *tail]
             prefix = self._prefix or [t for t in ids[:1] if t == self.tokenizer.bos_token_id]
             n = len(prefix)
             while n and ids[:n] == prefix:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from tomeval.models.base import (
@@ -44,7 +43,7 @@ class RememberingModel(Model):
             data = json.loads(self._kept[key])
             return Reply(**data | {"usage": Usage(**data["usage"])})
         reply = await self.model.generate(request)
-        self._keep(key, json.dumps(asdict(reply)))
+        self._keep(key, _as_json(reply))
         return reply
 
     async def score(self, request: ScoreRequest) -> Scores:
@@ -55,12 +54,17 @@ class RememberingModel(Model):
             usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])
             return Scores(**data | {"usage": usage, "logprobs": logprobs})
         scores = await self.model.score(request)
-        self._keep(key, json.dumps(asdict(scores)))
+        self._keep(key, _as_json(scores))
         return scores
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Ask the model."""
         return self.model.count_tokens(prompt)
+
+
+def _as_json(answer: Reply | Scores) -> str:
+    """Return an answer as JSON; `dataclasses.asdict` would copy every number first."""
+    return json.dumps({**vars(answer), "usage": vars(answer.usage)})
 
 
 def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:
