@@ -289,6 +289,8 @@ def test_audit_of_a_true_file_is_silent(tomeval, tmp_path) -> None:
 
 BAD = [
     (["run", "none.toml"], "none.toml: no such file"),
+    (["run", "quikstart"], "quikstart: no such file, and no shipped experiment (did you mean 'q"),
+    (["plan", "folder/none.toml"], "folder/none.toml: no such file"),
     (["run", "known_players", "--set", "episodes=0"], "episodes"),
     (["run", "known_players", "--set", "horizon=0"], "horizon"),
     (["run", "known_players", "--set", "gmes=3"], "did you mean 'games'"),

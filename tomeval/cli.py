@@ -377,13 +377,9 @@ register_share(app)
 def _load(experiment: str, overrides: list[str] | None, model: str | None = None) -> Experiment:
     """Load an experiment file, or a shipped experiment by name."""
     from tomeval.experiment_files import load_experiment
-    from tomeval.resources import shipped
+    from tomeval.resources import experiment_path
 
-    path = Path(experiment)
-    if not path.is_file() and path.name == experiment:
-        shipped_path = shipped("experiments") / f"{experiment.removesuffix('.toml')}.toml"
-        path = shipped_path if shipped_path.is_file() else path
-    return load_experiment(path, overrides or [], model)
+    return load_experiment(experiment_path(experiment), overrides or [], model)
 
 
 def _print_usage(folder: Path) -> int:

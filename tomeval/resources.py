@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tomeval.errors import TomevalError
+from tomeval.errors import TomevalError, did_you_mean
 
 _PACKAGE = Path(__file__).parent
 
@@ -18,6 +18,25 @@ def shipped(folder: str) -> Path:
     """
     installed = _PACKAGE / "_data" / folder
     return installed if installed.is_dir() else _PACKAGE.parent / folder
+
+
+def experiment_path(experiment: str | Path) -> Path:
+    """Return the path of an experiment file, or of a shipped experiment that is called by name.
+
+    Raises
+    ------
+    TomevalError
+        Neither; a bare name gets the nearest shipped one.
+    """
+    path = Path(experiment)
+    if path.is_file() or path.name != str(experiment):
+        return path
+    folder, name = shipped("experiments"), path.name.removesuffix(".toml")
+    found = folder / f"{name}.toml"
+    if not found.is_file():
+        near = did_you_mean(name, [file.stem for file in sorted(folder.glob("*.toml"))])
+        raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
+    return found
 
 
 def read_text(path: Path) -> str:

@@ -31,7 +31,6 @@ VARIED = {
     "constant": (0.15, 0.15, 0.6, 0.1),
 }
 """How often own play is drawn from fixed probabilities, sticky, constant, or a cycle."""
-OWN_PLAY = (*VARIED, "best")
 CORE_SHARE = {"best": 0.8}  # of plays in the core games; else 0.6
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 

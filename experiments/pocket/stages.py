@@ -49,5 +49,6 @@ STAGES = {
     "second": Stage("first", 3600, "settled", LONG, 2, 500),
     # The same at the end of long transcripts, and in answers as much as inside the transcript.
     "main": Stage("second", 3000, "constant", LONG, 8, 900),
+    # Meant as a positive control; what came of it does not ship, docs/pocket.md says why.
     "rational": Stage("main", 2400, "best", BRIEF, 8, 900),
 }

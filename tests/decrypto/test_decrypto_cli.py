@@ -201,6 +201,7 @@ def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
         (("run", "decrypto_quickstart"), "is an experiment of Decrypto: use tomeval decrypto run"),
         (("decrypto", "run", "quickstart"), "is an experiment of matrix games: use tomeval run"),
         (("decrypto", "run", "nothing.toml"), "nothing.toml: no such file"),
+        (("decrypto", "run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
         (("decrypto", "table", "."), "not a run folder (no decrypto.sqlite in it)"),
         (("decrypto", "play", "--encoder", "minlm"), "did you mean 'minilm'"),
         (("decrypto", "play", "--interceptor", "minilm"), "one of them has to go"),

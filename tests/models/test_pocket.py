@@ -19,13 +19,7 @@ from tomeval.models.hf_prefix import PrefixEngine  # noqa: E402
 from tomeval.results import Run  # noqa: E402
 from tomeval.runner import run_experiment  # noqa: E402
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.parametrize("name", POCKET)
@@ -33,7 +27,9 @@ def test_files(name) -> None:
     folder = ROOT / "tomeval" / "models" / "pocket" / POCKET[name]
     files = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert files["model.safetensors"] < 8e6
-    assert "instrument check" in (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text()
+    assert "instrument check" in card
+    assert card == (ROOT / "experiments" / "pocket" / "cards" / f"{POCKET[name]}.md").read_text()
     assert not [file for file in files if file.endswith((".bin", ".pt", ".pkl", ".py"))]
     config = json.loads((folder / "config.json").read_text())
     assert config["max_position_embeddings"] >= 8192

@@ -19,13 +19,7 @@ from tomeval.models import open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 from tomeval.planning import best_response  # noqa: E402
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -31,13 +31,7 @@ from tomeval.models.hf_tree import Block  # noqa: E402
 from tomeval.models.transformers import TransformersModel  # noqa: E402
 from tomeval.prefixes import common_prefix  # noqa: E402
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

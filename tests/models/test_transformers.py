@@ -26,12 +26,7 @@ from tomeval.models.transformers import TransformersModel  # noqa: E402
 LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

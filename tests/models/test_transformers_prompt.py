@@ -29,6 +29,7 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.hf_control import SmuggledControlToken
 from tomeval.models.hf_labels import exclusive, split_labels
 from tomeval.models.hf_prompt import PromptCodec
 from tomeval.models.transformers import TransformersModel
@@ -262,6 +263,24 @@ def test_labels_that_merge_with_the_prompt_are_scored_from_the_common_prefix():
     assert [made.tokenizer.decode(list(s)) for s in query.sequences] == [" J", " zz"]
 
 
+def test_a_smuggled_control_token_is_refused_every_time(monkeypatch):
+    """Lines are remembered; a line that gives a token which it does not spell never is."""
+    control = codec("chatml", bos=False).control
+    assert control._splits
+    honest, end = control._tokenizer, min(control.ids)
+
+    def normalising(texts, **options):
+        found = honest(texts, **options)["input_ids"]
+        added = ([end] if "evil" in text else [] for text in texts)
+        return {"input_ids": [ids + more for ids, more in zip(found, added, strict=True)]}
+
+    monkeypatch.setattr(control, "_tokenizer", normalising)
+    for _ in range(2):
+        with pytest.raises(SmuggledControlToken):
+            control.encode(["a line\nevil line\nmore"])
+        assert control.encode(["a line\nmore"]) == [honest.encode("a line\nmore")]
+
+
 def test_a_label_that_merges_with_the_whole_prompt_is_read_from_a_start_token():
     made = codec(bos=False)
     query = made.label_query(ScoreRequest(user(" "), ("J", "F")))
@@ -272,8 +291,7 @@ def test_a_label_that_merges_with_the_whole_prompt_is_read_from_a_start_token():
 
 
 @pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    torch.set_num_threads(1)
+def llama(tmp_path_factory, one_thread):
     return TransformersModel(str(make_model(tmp_path_factory.mktemp("llama"))))
 
 

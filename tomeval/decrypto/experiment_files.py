@@ -12,7 +12,7 @@ from tomeval.decrypto.experiment import Experiment, PairingTable, ProbesTable, R
 from tomeval.decrypto.game import Rules
 from tomeval.errors import TomevalError, did_you_mean
 from tomeval.experiment_files import _override
-from tomeval.resources import read_toml, shipped
+from tomeval.resources import experiment_path, read_toml
 
 
 def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
@@ -24,10 +24,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experime
     overrides : sequence of str
         ``key=value`` with a dotted key, such as ``games=10`` or ``players.a.k=64``.
     """
-    path = Path(path)
-    if not path.is_file() and path.name == str(path):
-        found = shipped("experiments") / f"{path.name.removesuffix('.toml')}.toml"
-        path = found if found.is_file() else path
+    path = experiment_path(path)
     data = read_toml(path)
     if overrides:  # tables that a file may leave out can still be reached
         data = {"rules": {}, "probes": {}, **data}
