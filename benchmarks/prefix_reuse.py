@@ -1,6 +1,7 @@
 """Encode every token once: CPU seconds at one thread beside plain encoding, for LM and QA.
 
 usage: python benchmarks/prefix_reuse.py [pocket] [35M] [--episodes 1,8,32] [--rounds 100]
+       [--prompts benchmarks/short_prompts]
 
 The pocket model and a random one of 35 M parameters play rock-paper-scissors end to end through
 tomeval. Plain encoding takes minutes to hours for the same, so it is timed on three rounds (16, 50
@@ -51,23 +52,24 @@ def setup(horizon: int, labels: str = "nonsense") -> Setup:
     )
 
 
-def load(size: str, horizon: int) -> TransformersModel:
+def load(size: str, horizon: int, folder: str) -> TransformersModel:
     """Return a model of the package, or a random one."""
     if size == "pocket":
         model = open_model("pocket")
         assert isinstance(model, TransformersModel)
         return model
-    with tempfile.TemporaryDirectory() as folder:
-        make_model(Path(folder), horizon)
-        return TransformersModel(folder)
+    with tempfile.TemporaryDirectory() as made:
+        make_model(Path(made), horizon, folder)
+        return TransformersModel(made)
 
 
-def make_model(folder: Path, horizon: int) -> None:
+def make_model(folder: Path, horizon: int, templates: str) -> None:
     """Write a random Llama and a byte-level tokenizer trained on the prompts of the game."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    seen = prompts_of_round(setup(horizon, "neutral"), "QA", "act", horizon, {})
+    shown = {"prompts": templates}
+    seen = prompts_of_round(setup(horizon, "neutral"), "QA", "act", horizon, shown)
     text = [prompt.messages[0].content for _, prompt in seen]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -98,12 +100,14 @@ def make_model(folder: Path, horizon: int) -> None:
     ).save_pretrained(folder)
 
 
-def prompts(strategy: str, number: int, horizon: int) -> list[Prompt]:
+def prompts(strategy: str, number: int, horizon: int, templates: str) -> list[Prompt]:
     """Return the prompts of act and predict in one round."""
     return [
         prompt
         for form in ("act", "predict")
-        for _, prompt in prompts_of_round(setup(horizon), strategy, form, number, {})
+        for _, prompt in prompts_of_round(
+            setup(horizon), strategy, form, number, {"prompts": templates}
+        )
     ]
 
 
@@ -155,7 +159,7 @@ class Spy:
 
 
 def ours(
-    model: TransformersModel, strategy: str, episodes: int, horizon: int
+    model: TransformersModel, strategy: str, episodes: int, horizon: int, templates: str
 ) -> tuple[float, Spy, float]:
     """Play end to end; return CPU seconds, what was asked, and the seconds inside the model."""
     engine = model.engine
@@ -186,6 +190,7 @@ def ours(
                 "strategy": strategy,
                 "max_attempts": 1,
                 "max_tokens": TOKENS,
+                "prompts": templates,
             }
         ],
     }
@@ -199,7 +204,9 @@ def ours(
     return seconds, spy, inside
 
 
-def plain(model: TransformersModel, strategy: str, horizon: int, per_label: bool) -> float:
+def plain(
+    model: TransformersModel, strategy: str, horizon: int, templates: str, per_label: bool
+) -> float:
     """Return the CPU seconds of plain encoding for one episode, scaled up from three rounds."""
     engine = model.engine
     assert isinstance(engine, PrefixEngine)
@@ -207,7 +214,7 @@ def plain(model: TransformersModel, strategy: str, horizon: int, per_label: bool
     labels = setup(horizon).labels.own
     total = 0.0
     for share in SAMPLED:
-        asked = prompts(strategy, max(1, round(share * horizon)), horizon)
+        asked = prompts(strategy, max(1, round(share * horizon)), horizon, templates)
         if strategy == "LM" and per_label:
             total += cpu(lambda asked=asked: one_by_one(model, asked, labels))  # type: ignore[misc]
         elif strategy == "LM":
@@ -250,18 +257,20 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", default=SIZES)
     parser.add_argument("--episodes", default="1,8,32")
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--prompts", default="", help="folder of other templates")
     options = parser.parse_args()
+    rounds, folder = options.rounds, options.prompts
     print(
         "size    answer  episodes  plain/label  plain batched  this engine  one prefill  "
         "times less  of prefill  processed/unique  outside model"
     )
     for size in options.sizes:
-        model = load(size, options.rounds)
+        model = load(size, rounds, folder)
         for strategy in ("LM", "QA"):
-            each = plain(model, strategy, options.rounds, per_label=True)
-            together = plain(model, strategy, options.rounds, per_label=False)
+            each = plain(model, strategy, rounds, folder, per_label=True)
+            together = plain(model, strategy, rounds, folder, per_label=False)
             for episodes in map(int, options.episodes.split(",")):
-                seconds, spy, inside = ours(model, strategy, episodes, options.rounds)
+                seconds, spy, inside = ours(model, strategy, episodes, rounds, folder)
                 single = prefill(model, spy, episodes)
                 ratio = spy.engine.processed / spy.unique()
                 print(

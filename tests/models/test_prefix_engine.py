@@ -11,6 +11,7 @@ pytest.importorskip("transformers", reason="the transformers backend needs trans
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
+from transformers import AutoModelForCausalLM  # noqa: E402
 
 from tomeval.models.base import (  # noqa: E402
     BackendError,
@@ -24,6 +25,7 @@ from tomeval.models.hf_cache import SlotCache  # noqa: E402
 from tomeval.models.hf_control import splits_at_lines  # noqa: E402
 from tomeval.models.hf_forward import PlainEngine  # noqa: E402
 from tomeval.models.hf_labels import LabelQuery  # noqa: E402
+from tomeval.models.hf_last_layer import last_layer  # noqa: E402
 from tomeval.models.hf_prefix import PrefixEngine  # noqa: E402
 from tomeval.models.hf_prefix_check import prefix_engine, trial  # noqa: E402
 from tomeval.models.hf_tasks import Task  # noqa: E402
@@ -108,6 +110,25 @@ def test_reuse_gives_what_plain_encoding_gives(models, family, seed, memory):
         tasks = [play.task(name) for name in play.some()]
         for text, expected in zip(engine.generate(tasks), plain.generate(tasks), strict=True):
             assert (text.tokens, text.ended) == (expected.tokens, expected.ended)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_last_layer_computes_what_is_wanted(models, family):
+    """Where a question is long, its last token alone goes through the last layer's network."""
+    model = models(family)
+    layers = [layer for layer in model.model.modules() if hasattr(layer, "mlp")]
+    engine, seen = PrefixEngine(model.engine.plain), []
+    hook = layers[-1].mlp.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape))
+    engine.score([LabelQuery(tuple(range(10, 30)), ((7,), (8,)), 0, "a")])
+    hook.remove()
+    assert [shape[1] for shape in seen] == [1]
+
+
+def test_a_last_layer_of_another_make_is_left_alone(models):
+    known = models("llama").model
+    eager = AutoModelForCausalLM.from_config(known.config, attn_implementation="eager")
+    assert last_layer(known) is not None
+    assert last_layer(eager) is None
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tomeval.models.hf_cache import SlotCache, window_cache
+from tomeval.models.hf_last_layer import last_layer
 from tomeval.models.hf_load import require
 from tomeval.models.hf_tasks import Decoding
 from tomeval.models.hf_tree import Block, BoolArray, IntArray
@@ -89,6 +91,7 @@ class TreeForward:
         self._known = set(inspect.signature(model.forward).parameters)
         self._embeddings = model.get_input_embeddings().weight
         self._kinds, self._window = attention_kinds(model.config)
+        self._last_layer = last_layer(model)
 
     def shapes(self) -> tuple[list[tuple[int, int, int]], Any, list[Any]]:
         """Return per layer (heads, key size, value size), the dtype, and per layer the device."""
@@ -180,13 +183,15 @@ class TreeForward:
         if "logits_to_keep" in self._known:
             options["logits_to_keep"] = keep
         places = torch.from_numpy(arrays.places)
-        output = self._model(
-            input_ids=torch.from_numpy(arrays.ids).to(device),
-            position_ids=torch.from_numpy(arrays.depths).to(device),
-            attention_mask=self._mask(arrays, device),
-            past_key_values=window_cache(cache, slots, places, arrays.mask.shape[2]),
-            **options,
-        )
+        last = self._last_layer
+        with last.only(columns, arrays.ids.shape[1]) if last else nullcontext():
+            output = self._model(
+                input_ids=torch.from_numpy(arrays.ids).to(device),
+                position_ids=torch.from_numpy(arrays.depths).to(device),
+                attention_mask=self._mask(arrays, device),
+                past_key_values=window_cache(cache, slots, places, arrays.mask.shape[2]),
+                **options,
+            )
         logits = output.logits
         return logits if "logits_to_keep" in self._known else logits[:, keep.to(logits.device)]
 
