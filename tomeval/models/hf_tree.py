@@ -57,31 +57,37 @@ class Block:
         self.depths: list[int] = []
         self.bases: list[int] = []
         self._parents: list[int] = []
-        self._index: dict[tuple[int, int, int], int] = {}
         self._starts = starts
         self._nodes: list[list[int]] = [[] for _ in paths]
+        # What stands in the tree, by where it leaves the cached chain: tokens and their nodes.
+        known: dict[int, list[tuple[tuple[int, ...], list[int]]]] = {}
         main = starts.index(self.kept)
         for number in (main, *(i for i in range(len(paths)) if i != main)):
-            self._nodes[number] = self._insert(paths[number], starts[number])
+            start = starts[number]
+            tail = paths[number][start:]
+            before = known.setdefault(start, [])
+            self._nodes[number] = nodes = self._insert(tail, start, before)
+            before.append((tail, nodes))
         self.chain = paths[main]
         self._chain_length = len(self._nodes[main])
 
-    def _insert(self, path: tuple[int, ...], start: int) -> list[int]:
-        """Add a path's nodes from `start` on and return their indices."""
-        parent, nodes = -1, []
-        for depth in range(start, len(path)):
-            key = (parent, start if parent < 0 else -1, path[depth])
-            node = self._index.get(key)
-            if node is None:
-                node = len(self.tokens)
-                self._index[key] = node
-                self.tokens.append(path[depth])
-                self.depths.append(depth)
-                self.bases.append(start)
-                self._parents.append(parent)
-            nodes.append(node)
-            parent = node
-        return nodes
+    def _insert(
+        self, tail: tuple[int, ...], start: int, before: list[tuple[tuple[int, ...], list[int]]]
+    ) -> list[int]:
+        """Add what a path has from `start` on; return its nodes, those it shares among them."""
+        shared, nodes = 0, []
+        for other, theirs in before:
+            same = common_prefix(tail, other)
+            if same > shared:
+                shared, nodes = same, theirs[:same]
+        first, new = len(self.tokens), len(tail) - shared
+        added = range(first, first + new)
+        self.tokens += tail[shared:]
+        self.depths += range(start + shared, start + len(tail))
+        self.bases += [start] * new
+        if new:
+            self._parents += [nodes[-1] if nodes else -1, *added[:-1]]
+        return [*nodes, *added]
 
     def node(self, path: int, depth: int) -> int:
         """Return the node that holds the token of a path at a depth."""
