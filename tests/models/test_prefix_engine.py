@@ -25,12 +25,12 @@ from tomeval.models.hf_cache import SlotCache  # noqa: E402
 from tomeval.models.hf_control import splits_at_lines  # noqa: E402
 from tomeval.models.hf_forward import PlainEngine  # noqa: E402
 from tomeval.models.hf_labels import LabelQuery  # noqa: E402
-from tomeval.models.hf_last_layer import last_layer  # noqa: E402
 from tomeval.models.hf_prefix import PrefixEngine  # noqa: E402
 from tomeval.models.hf_prefix_check import prefix_engine, trial  # noqa: E402
 from tomeval.models.hf_sampling import choose, uniforms  # noqa: E402
 from tomeval.models.hf_tasks import Task  # noqa: E402
 from tomeval.models.hf_tree import Block  # noqa: E402
+from tomeval.models.hf_tree_attention import tree_attention  # noqa: E402
 from tomeval.models.transformers import TransformersModel  # noqa: E402
 from tomeval.prefixes import common_prefix  # noqa: E402
 
@@ -140,11 +140,11 @@ def test_the_last_layer_computes_what_is_wanted(models, family):
     assert [shape[1] for shape in seen] == [1]
 
 
-def test_a_last_layer_of_another_make_is_left_alone(models):
+def test_attention_of_another_make_is_left_alone(models):
     known = models("llama").model
     eager = AutoModelForCausalLM.from_config(known.config, attn_implementation="eager")
-    assert last_layer(known) is not None
-    assert last_layer(eager) is None
+    assert tree_attention(known) is not None
+    assert tree_attention(eager) is None
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -137,9 +137,9 @@ class SlotCache:
 
 
 def _rounded(places: int) -> int:
-    """Round up in steps of about a quarter, so that growing copies little."""
+    """Round up by a third to a half at a time: fewer, larger steps would leave more unused."""
     step = _LEAST_PLACES
-    while step * 4 < places:
+    while step * 3 < places:
         step *= 2
     return -(-places // step) * step
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tomeval.models.hf_cache import SlotCache, window_cache
-from tomeval.models.hf_last_layer import last_layer
 from tomeval.models.hf_load import require
 from tomeval.models.hf_tasks import Decoding
 from tomeval.models.hf_tree import Block, BoolArray, IntArray
+from tomeval.models.hf_tree_attention import tree_attention
 
 
 @dataclass
@@ -91,7 +91,7 @@ class TreeForward:
         self._known = set(inspect.signature(model.forward).parameters)
         self._embeddings = model.get_input_embeddings().weight
         self._kinds, self._window = attention_kinds(model.config)
-        self._last_layer = last_layer(model)
+        self._attention = tree_attention(model)
 
     def shapes(self) -> tuple[list[tuple[int, int, int]], Any, list[Any]]:
         """Return per layer (heads, key size, value size), the dtype, and per layer the device."""
@@ -183,8 +183,8 @@ class TreeForward:
         if "logits_to_keep" in self._known:
             options["logits_to_keep"] = keep
         places = torch.from_numpy(arrays.places)
-        last = self._last_layer
-        with last.only(columns, arrays.ids.shape[1]) if last else nullcontext():
+        attention = self._attention
+        with attention.only(columns, arrays.ids.shape[1]) if attention else nullcontext():
             output = self._model(
                 input_ids=torch.from_numpy(arrays.ids).to(device),
                 position_ids=torch.from_numpy(arrays.depths).to(device),

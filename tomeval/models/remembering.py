@@ -15,6 +15,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Usage,
+    as_dict,
 )
 
 
@@ -43,7 +44,7 @@ class RememberingModel(Model):
             data = json.loads(self._kept[key])
             return Reply(**data | {"usage": Usage(**data["usage"])})
         reply = await self.model.generate(request)
-        self._keep(key, _as_json(reply))
+        self._keep(key, json.dumps(as_dict(reply)))
         return reply
 
     async def score(self, request: ScoreRequest) -> Scores:
@@ -54,17 +55,12 @@ class RememberingModel(Model):
             usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])
             return Scores(**data | {"usage": usage, "logprobs": logprobs})
         scores = await self.model.score(request)
-        self._keep(key, _as_json(scores))
+        self._keep(key, json.dumps(as_dict(scores)))
         return scores
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Ask the model."""
         return self.model.count_tokens(prompt)
-
-
-def _as_json(answer: Reply | Scores) -> str:
-    """Return an answer as JSON; `dataclasses.asdict` would copy every number first."""
-    return json.dumps({**vars(answer), "usage": vars(answer.usage)})
 
 
 def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:

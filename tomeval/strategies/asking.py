@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tomeval.models.base import (
@@ -17,6 +17,7 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
+    as_dict,
 )
 from tomeval.prefixes import common_prefix
 from tomeval.strategies.parsing import MARKER, parse_answer, visible
@@ -121,7 +122,7 @@ class Asker:
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             return Invalid("backend_error", str(error))
-        self._calls.append(record | {"scores": asdict(scores)})
+        self._calls.append(record | {"scores": as_dict(scores)})
         if any(math.isnan(value) or value > 1e-4 for value in scores.logprobs) or all(
             value == -math.inf for value in scores.logprobs
         ):
@@ -145,7 +146,7 @@ class Asker:
         seed = request_seed(self.seed, purpose, step, attempt)
         choices = tuple(f"{MARKER} {label}" for label in labels) if self.how.constrain else ()
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
-        record["sampling"] = asdict(sampling)
+        record["sampling"] = vars(sampling)
         request = GenerateRequest(
             prompt, sampling, seed, self.seed + group, choices if kind == "qa" else ()
         )
@@ -154,7 +155,7 @@ class Asker:
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             raise
-        self._calls.append(record | {"reply": asdict(reply)})
+        self._calls.append(record | {"reply": as_dict(reply)})
         return reply
 
     def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:

@@ -144,11 +144,17 @@ class Prompts:
                 data["source"],
                 data["version"],
                 hashlib.sha256(text.encode()).hexdigest(),
-                self._env.from_string(body),
-                self._env.from_string(data.get("prefill", "")),
+                self._compile(body),
+                self._compile(data.get("prefill", "")),
             )
         except jinja2.TemplateSyntaxError as error:
             raise TomevalError(f"{path}: not a valid template: {error}") from None
+
+    def _compile(self, text: str) -> jinja2.Template:
+        template = self._env.from_string(text)
+        # A chain of two tables is walked entry by entry whenever a prompt is rendered.
+        template.globals = dict(template.globals)
+        return template
 
 
 def _names(folder: Path) -> set[str]:
