@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from plays import Play, draw_play
+from plays import Play, draw_play, draw_simple_plays
 from teacher import Asked, Teacher
 
 from tomeval.observation import Observation, Past
@@ -77,7 +77,9 @@ def draw_documents(
     """
     play = draw_play(rng, rounds + 1, own_play)
     sees = str(rng.choice(["full", "-payoffs", "-history"], p=[0.78, 0.12, 0.1]))
-    order = str(rng.choice(["fixed", "shuffled"], p=[0.8, 0.2]))
+    # What to play is not to be told from an action's place in a list.
+    shuffled = 0.5 if own_play == "best" else 0.2
+    order = str(rng.choice(["fixed", "shuffled"], p=[1 - shuffled, shuffled]))
     seed = int(rng.integers(2**62))
     names = play.labels.own + play.labels.partner
     root = Document("", names)
@@ -96,6 +98,49 @@ def draw_documents(
         documents += interview.on_summaries
     if sees != "-history":
         root.labels = _find_labels(root.text, play, rounds)
+    return documents
+
+
+def draw_lookups(
+    rng: np.random.Generator, rounds: int, shuffle: bool, answers: tuple[str, ...] = ()
+) -> list[Document]:
+    """Draw what a best response is looked up in, and nothing else that has to be learnt.
+
+    The rules, and on half of the documents questions that tell which single action the partner
+    plays; on the other half a short play against each of them.
+
+    Parameters
+    ----------
+    rng : Generator
+    rounds : int
+        Steps of a play.
+    shuffle : bool
+        Whether every other document has its options in an order of its own.
+    answers : tuple of str
+        Answer parts to draw from; predictions are then asked too. Else only own actions are, with
+        scored labels.
+    """
+    told = rng.random() < 0.5
+    order, seed = "fixed", 0
+    if shuffle:
+        order, seed = ("fixed", "shuffled")[int(rng.integers(2))], int(rng.integers(2**62))
+    answer = str(rng.choice(answers)) if answers else "lm"
+    kinds = ("act", "predict") if answers and not told else ("act",)
+    plays = draw_simple_plays(rng, 0 if told else rounds)
+    strategy = {"context": "full", "advice": "oracle" if told else "none", "answer": answer}
+    documents: list[Document] = []
+    for play in plays:
+        interview = Interview(play, strategy, order, seed, rng)
+        last = len(play.joints) - 1
+        steps = {last, int(rng.integers(last + 1))} if answers else {last}
+        text = interview.run(last, steps)
+        asked = [b for b in interview.on_root if b.kind.startswith(kinds)]
+        if told and documents:
+            documents[0].branches += asked
+        else:
+            names = play.labels.own + play.labels.partner
+            labels = [] if told else _find_labels(text, play, rounds)
+            documents.append(Document(text, names, labels, asked))
     return documents
 
 

@@ -20,7 +20,8 @@ WEIGHTS = {
     "cot": 1.0,
     "written": 0.5,  # of summaries, lessons, plans
 }
-OWN_TAUGHT = {"own": 1.0}  # where own labels are no continuation but the lesson
+# Where own labels are no continuation but the lesson.
+OWN_TAUGHT = {"own": 1.0, "text": 0.02}
 KINDS = tuple(WEIGHTS)
 HEAD = "<|im_start|>user\n"
 TURN = "<|im_end|>\n<|im_start|>assistant\n"

@@ -91,6 +91,25 @@ def draw_play(rng: np.random.Generator, rounds: int, own_play: str) -> Play:
     return Play(game, labels, horizon, partner, joints, states, targets)
 
 
+def draw_simple_plays(rng: np.random.Generator, rounds: int) -> list[Play]:
+    """Draw a core game and letters as labels; play varied actions against every single action."""
+    game = GAMES[str(rng.choice(CORE_GAMES))]
+    labels = draw_letters(rng, game.n, neutral=rng.random() < 0.5)
+    plays = []
+    for action in rng.permutation(game.m):
+        partner = _single(game, int(action))
+        best = int(game.payoffs[:, action, 0].argmax())
+        own = _VariedPlay(rng, game.n, VARIED["varied"])
+        joints: list[Joint] = []
+        for step in range(rounds + 1):
+            chosen = own.choose(step, 0, joints)[1]
+            rewards = game.payoffs[chosen, action]
+            joints.append(Joint(chosen, int(action), float(rewards[0]), float(rewards[1])))
+        states, targets = [0] * len(joints), [best] * len(joints)
+        plays.append(Play(game, labels, 100, partner, joints, states, targets))
+    return plays
+
+
 def draw_game(rng: np.random.Generator, core: float) -> MatrixGame:
     """Draw one of the core games (with probability `core`), another one, or payoffs at random."""
     u = rng.random()
@@ -120,13 +139,17 @@ def draw_labels(rng: np.random.Generator, game: MatrixGame) -> Labels:
     shipped = [name for name in game.labels if name not in (HELD_OUT_LABELS, "x")]
     if shipped and u < 0.2:
         return game.labels[str(rng.choice(shipped))]
-    if u < 0.5:
-        names = [str(x) for x in rng.permutation(list(NEUTRAL[:8]))[: game.n]]
-    elif u < 0.82:
-        names = [str(x) for x in rng.permutation(list(string.ascii_uppercase))[: game.n]]
-    else:
-        names = made_up_words(rng, game.n)
-    return Labels("drawn", tuple(names), tuple(names))
+    if u < 0.82:
+        return draw_letters(rng, game.n, neutral=u < 0.5)
+    names = tuple(made_up_words(rng, game.n))
+    return Labels("drawn", names, names)
+
+
+def draw_letters(rng: np.random.Generator, n: int, neutral: bool) -> Labels:
+    """Draw letters, those of the neutral labels or any."""
+    letters = list(NEUTRAL[:8]) if neutral else list(string.ascii_uppercase)
+    names = tuple(str(x) for x in rng.permutation(letters)[:n])
+    return Labels("drawn", names, names)
 
 
 def made_up_words(rng: np.random.Generator, count: int) -> list[str]:
@@ -147,7 +170,7 @@ def draw_partner(rng: np.random.Generator, game: MatrixGame, rounds: int) -> Par
     n, m = game.n, game.m
     kind = rng.choice(7, p=[0.36, 0.22, 0.08, 0.1, 0.08, 0.06, 0.1])
     if kind == 0:
-        return _table([np.eye(m)[int(rng.integers(m))]], [[0] * n])
+        return _single(game, int(rng.integers(m)))
     if kind == 1:
         return _reactive(rng, n, m, noise=0.0)
     if kind == 2:
@@ -162,6 +185,11 @@ def draw_partner(rng: np.random.Generator, game: MatrixGame, rounds: int) -> Par
         return _table(emissions, [[(i + 1) % len(cycle)] * n for i in range(len(cycle))])
     names = NAMED_PARTNERS + (NAMED_IN_2X2 if n == 2 else ())
     return get_partner(str(rng.choice(names)), game)
+
+
+def _single(game: MatrixGame, action: int) -> Partner:
+    """Build a partner that always plays one action."""
+    return _table([np.eye(game.m)[action]], [[0] * game.n])
 
 
 def _table(emissions: list[np.ndarray], by_own: list[list[int]]) -> Partner:
@@ -218,9 +246,10 @@ class _VariedPlay:
 class _BestPlay:
     """Own play of the rational variant: the exact best response is taught whatever is played.
 
-    Four plays of five are varied ones as in the main variant, so that what was played says nothing
+    Half of the plays are varied ones as in the main variant, so that what was played says nothing
     about what to play: the model has to find it in the rules and the rewards. In the others the
-    best response is played, with slips that show how to come back.
+    best response is played after a few random steps, as the model itself will, with slips that show
+    how to come back.
     """
 
     def __init__(
@@ -229,8 +258,8 @@ class _BestPlay:
         self.rng, self.n = rng, game.n
         self.policy = best_response(game, partner, horizon).policy
         self.slip = float(rng.choice([0.0, 0.02, 0.1, 0.3]))
-        self.explore = int(rng.integers(0, 4))
-        self.varied = _VariedPlay(rng, game.n, VARIED["varied"]) if rng.random() < 0.8 else None
+        self.explore = int(rng.integers(0, 6))
+        self.varied = _VariedPlay(rng, game.n, VARIED["varied"]) if rng.random() < 0.5 else None
 
     def choose(self, step: int, state: int, joints: list[Joint]) -> tuple[int, int]:
         """Return the taught and the played action."""

@@ -12,7 +12,8 @@ SHORT = ((1, 6, 0.15), (6, 20, 0.4), (20, 50, 0.3), (50, 100, 0.15))
 # What was learnt on short transcripts has to hold at T = 100.
 LONG = ((1, 6, 0.1), (6, 20, 0.2), (20, 50, 0.3), (50, 100, 0.4))
 
-BRIEF = ((1, 6, 0.4), (6, 20, 0.5), (20, 50, 0.1))
+# Most of a best response is decided in the first rounds.
+EARLY = ((1, 6, 0.2), (6, 20, 0.4), (20, 50, 0.25), (50, 100, 0.15))
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class Stage:
         in two.
     question_tokens : int
         Of questions on one transcript.
+    lookups : float
+        Part of the batches that hold nothing but `documents.draw_lookups`.
+    lookup_answers : tuple of str
+        Answer parts of those; see there.
+    batch_tokens : int
+        Tokens of a batch, at least.
+    peak_rate : float
+        Of the learning rate.
     """
 
     start: str | None
@@ -41,14 +50,24 @@ class Stage:
     rounds: Bands
     scored: int
     question_tokens: int
+    lookups: float = 0.0
+    # Many small steps: copying labels is learned by steps rather than by tokens.
+    batch_tokens: int = 2048
+    peak_rate: float = 1e-3
+    lookup_answers: tuple[str, ...] = ()
 
 
 STAGES = {
-    "first": Stage(None, 5600, "varied", SHORT, 2, 500),
+    "first": Stage(None, 5600, "varied", SHORT, 2, 500, peak_rate=2e-3),
     # Own moves and the partner's are told apart also where neither ever changes.
     "second": Stage("first", 3600, "settled", LONG, 2, 500),
     # The same at the end of long transcripts, and in answers as much as inside the transcript.
     "main": Stage("second", 3000, "constant", LONG, 8, 900),
-    # Meant as a positive control; what came of it does not ship, docs/pocket.md says why.
-    "rational": Stage("main", 2400, "best", BRIEF, 8, 900),
+    # To look the best response up: nothing to copy, many labels in a batch, no other question.
+    "lookups": Stage("main", 1800, "best", ((2, 12, 1.0),), 1, 500, 1.0, 6000, 1.5e-3),
+    "mixed": Stage("lookups", 2000, "best", EARLY, 8, 900, 0.4, 6000, 1e-3),
+    # What scored answers look up by now, written ones do, too.
+    "rational": Stage(
+        "mixed", 1300, "best", EARLY, 8, 900, 0.5, 6000, 1e-3, ("lm", "qa", "qa", "cot")
+    ),
 }

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from documents import draw_documents
+from documents import draw_documents, draw_lookups
 from encoding import KINDS, OWN_TAUGHT, WEIGHTS, Row, encode, pack, thin
 from stages import EASY, EASY_SHARE, STAGES, Bands, Stage
 from tokenizer import train_tokenizer
@@ -29,9 +29,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 HIDDEN, LAYERS, HEADS, INNER = 128, 4, 4, 384
 CONTEXT = 8192
-PEAK_RATE, LATER_RATE = 2e-3, 1e-3  # from scratch; from a trained model
 WARM_UP, CLIP = 100, 1.0
-BATCH_TOKENS = 2048  # many small steps: copying labels is learned by steps rather than by tokens
 
 
 def draw_rows(rng: np.random.Generator, tokenizer: Any, stage: Stage, bands: Bands) -> list[Row]:
@@ -40,8 +38,13 @@ def draw_rows(rng: np.random.Generator, tokenizer: Any, stage: Stage, bands: Ban
     band = bands[int(rng.choice(len(bands), p=[share for *_, share in bands]))]
     rounds = int(rng.integers(band[0], band[1]))
     encoded, total = [], 0
-    while total < BATCH_TOKENS:
-        for document in draw_documents(rng, rounds, stage.own_play, stage.scored):
+    only_lookups = stage.lookups > 0 and rng.random() < stage.lookups
+    while total < stage.batch_tokens:
+        if only_lookups:
+            documents = draw_lookups(rng, rounds, stage.lookups < 1, stage.lookup_answers)
+        else:
+            documents = draw_documents(rng, rounds, stage.own_play, stage.scored)
+        for document in documents:
             kept = thin(document, stage.question_tokens, tokenizer, rng)
             part = encode(kept, tokenizer, weights)
             encoded.append(part)
@@ -108,8 +111,9 @@ def train(stage: Stage, seed: int, work: Path, start: Path | None, every: int) -
     else:
         tokenizer = AutoTokenizer.from_pretrained(start)
         model = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
-    peak = PEAK_RATE if start is None else LATER_RATE
-    optimizer = torch.optim.AdamW(model.parameters(), peak, (0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), stage.peak_rate, (0.9, 0.98), weight_decay=0.01
+    )
     checkpoint, log = work / "checkpoint.pt", work / "loss.csv"
     first, settings = 0, {"seed": seed, **asdict(stage)}
     if checkpoint.exists():
@@ -133,7 +137,7 @@ def train(stage: Stage, seed: int, work: Path, start: Path | None, every: int) -
         each, weights, _ = losses(model, rows)
         loss = (each * weights).sum() / weights.sum()
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, stage.steps, peak)
+            group["lr"] = learning_rate(step, stage.steps, stage.peak_rate)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import train  # noqa: E402
-from documents import draw_documents  # noqa: E402
+from documents import draw_documents, draw_lookups  # noqa: E402
 from encoding import encode, pack, thin  # noqa: E402
-from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play  # noqa: E402
+from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
 from stages import STAGES, Stage  # noqa: E402
 
 from tomeval.games import GAMES, NONSENSE  # noqa: E402
@@ -73,6 +75,46 @@ def test_the_rational_variant_is_taught_the_exact_best_response() -> None:
             assert plan.optimal[step, state, target]
 
 
+def test_lookups_are_of_the_exact_best_response() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        plays = draw_simple_plays(rng, 5)
+        assert {play.joints[0].partner for play in plays} == set(range(plays[0].game.m))
+        for play in plays:
+            plan = best_response(play.game, play.partner, play.horizon)
+            assert all(plan.optimal[step, 0, target] for step, target in enumerate(play.targets))
+
+
+def test_lookups_ask_for_the_reply_to_what_they_tell() -> None:
+    rng = np.random.default_rng(4)
+    told = [d for _ in range(20) for d in draw_lookups(rng, 3, shuffle=True) if not d.labels]
+    assert told
+    for document in told:
+        answers = set()
+        for branch in document.branches:
+            partner = branch.question.split("the other player chooses ")[1].split(" ")[0]
+            own = branch.answer.strip()
+            pays = rf"If you choose (\S+) and the other player chooses {partner}, you receive \D*?"
+            lines = re.findall(pays + r"([-+]?\d+)", document.text)
+            receive = {label: int(amount) for label, amount in lines}
+            assert receive[own] == max(receive.values())
+            assert set(receive) == set(document.names)
+            answers.add(partner)
+        assert answers == set(document.names)
+
+
+def test_lookups_may_ask_for_written_answers_and_predictions() -> None:
+    rng = np.random.default_rng(4)
+    found = [d for _ in range(10) for d in draw_lookups(rng, 3, True, ("qa", "cot"))]
+    kinds = {branch.kind for document in found if document.labels for branch in document.branches}
+    assert kinds == {"act qa", "act cot", "predict qa", "predict cot"}
+    # What the partner plays is told of the own question only.
+    told = {
+        branch.kind for document in found if not document.labels for branch in document.branches
+    }
+    assert told == {"act qa", "act cot"}
+
+
 def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
     """Root tokens and branch tokens in a row are the backend's tokens of the prompt."""
     rng = np.random.default_rng(0)
@@ -126,9 +168,8 @@ def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
 
 
 def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(train, "BATCH_TOKENS", 300)
     monkeypatch.setattr(train, "train_tokenizer", lambda _: open_model("pocket").tokenizer)
-    stage = Stage(None, 4, "varied", ((1, 4, 1.0),), 2, 300)
+    stage = Stage(None, 4, "varied", ((1, 4, 1.0),), 2, 300, batch_tokens=300)
     whole, _ = train.train(stage, 5, _folder(tmp_path, "whole"), None, 4)
     stopped = _folder(tmp_path, "stopped")
     calls = []
