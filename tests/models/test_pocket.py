@@ -75,35 +75,62 @@ def test_pocket_is_the_default() -> None:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    """LM answers against every single-action partner, 30 rounds."""
+def groups(tmp_path_factory):
+    """LM answers of both models against every single-action partner, 30 rounds, beside RMax."""
     experiment = Experiment(
-        name="played",
+        name="groups",
         games=["RPS", "IBS", "IPD"],
         partners="single_action",
         labels="neutral",
         horizon=30,
         episodes=12,
         seed=3,
-        subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}],
+        model=list(POCKET),
+        subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
     )
-    folder = tmp_path_factory.mktemp("played") / "run"
+    folder = tmp_path_factory.mktemp("groups") / "run"
     run_experiment(experiment, folder)
     with Run(folder) as run:
-        return run.rows()
+        return {(row["model"], row["game"]): row for row in run.rows()}
 
 
-def test_it_predicts_a_partner_that_never_changes(played) -> None:
-    assert [row["episodes"] for row in played] == [12] * 3
-    assert [row["invalid_rate"] for row in played] == [0] * 3
+GAMES = ("RPS", "IBS", "IPD")
+FUNCTIONAL, LITERAL = "delta_functional_per_step", "delta_tom_best_response_per_step"
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("model", POCKET)
+def test_they_predict_a_partner_that_never_changes(groups, model, game) -> None:
+    row = groups[model, game]
+    assert row["episodes"] == 12
+    assert row["invalid_rate"] == 0
     # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
-    assert min(row["tom_percent"] for row in played) > 95
+    assert row["tom_percent"] > 95
 
 
-def test_it_does_not_use_what_it_predicts(played) -> None:
-    functional, literal = "delta_functional_per_step", "delta_tom_best_response_per_step"
-    for row in played:
-        assert row[functional] - row[f"{functional}_ci95"] > row[literal] + row[f"{literal}_ci95"]
+@pytest.mark.parametrize("game", GAMES)
+def test_pocket_does_not_use_what_it_predicts(groups, game) -> None:
+    row = groups["pocket", game]
+    assert low(row, FUNCTIONAL) > high(row, LITERAL)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_known_groups_are_ordered(groups, game) -> None:
+    """One that does not use what it predicts, one that does, and the tabular learner."""
+    rational = groups["pocket-rational", game]
+    assert low(groups["pocket", game], FUNCTIONAL) > high(rational, FUNCTIONAL)
+    assert low(rational, FUNCTIONAL) < high(groups["", game], FUNCTIONAL)
+    # Of the largest loss that the game allows in one step.
+    span = {"RPS": 2, "IBS": 10, "IPD": 5}[game]
+    assert rational[FUNCTIONAL] - rational[LITERAL] < 0.05 * span
+
+
+def low(row, name):
+    return row[name] - row[f"{name}_ci95"]
+
+
+def high(row, name):
+    return row[name] + row[f"{name}_ci95"]
 
 
 WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")

@@ -11,7 +11,7 @@ from tomeval.models.base import LocalModel, Model
 from tomeval.models.limits import Budget
 
 KINDS = ("hf", "openai", "scripted")
-POCKET = {"pocket": "main"}
+POCKET = {"pocket": "main", "pocket-rational": "rational"}
 """The models inside the package, and the folders of `tomeval/models/pocket` that hold them."""
 DEFAULT_MODEL = "pocket"
 
@@ -22,8 +22,9 @@ def model_name(spec: str | dict[str, Any]) -> str:
     Parameters
     ----------
     spec : str or dict
-        ``pocket``, ``hf:REPO_OR_PATH[@revision]``, ``openai:MODEL@BASE_URL``
-        or ``scripted:NAME``; or a table with ``name`` and the backend's options.
+        ``pocket``, ``pocket-rational``, ``hf:REPO_OR_PATH[@revision]``,
+        ``openai:MODEL@BASE_URL`` or ``scripted:NAME``; or a table with ``name`` and the
+        backend's options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:
@@ -34,7 +35,7 @@ def model_name(spec: str | dict[str, Any]) -> str:
     if not colon or not rest or kind not in KINDS:
         raise TomevalError(
             f"model {name!r} cannot be read{did_you_mean(kind, (*POCKET, *KINDS))}; write pocket, "
-            "hf:REPO_OR_PATH[@revision], openai:MODEL@BASE_URL or scripted:NAME"
+            "pocket-rational, hf:REPO_OR_PATH[@revision], openai:MODEL@BASE_URL or scripted:NAME"
         )
     return name
 
@@ -52,8 +53,8 @@ def open_model(
     Parameters
     ----------
     spec : str or dict
-        See `model_name`. Options of a table go to the backend: for ``hf`` and ``pocket`` those of
-        `tomeval.models.transformers.TransformersModel`, for ``openai`` those of
+        See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
+        those of `tomeval.models.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.openai_options.OpenAIOptions`.
     base : Path, optional
         Folder that relative paths start from.
