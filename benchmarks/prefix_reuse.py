@@ -35,11 +35,13 @@ from tomeval.prompt_preview import prompts_of_round
 
 SIZES = ("pocket", "35M")
 TOKENS = 15  # of a QA answer; the pocket model ends its own after three
+# Labels to score are of several tokens; those to write are such as the pocket model can spell.
+LABELS = {"LM": "nonsense", "QA": "neutral"}
 SAMPLED = (0.16, 0.50, 0.83)
 
 
-def setup(horizon: int, labels: str = "nonsense") -> Setup:
-    """Return the task; the tokenizer has not seen these labels, so that they are several tokens."""
+def setup(horizon: int, labels: str) -> Setup:
+    """Return the task."""
     game = get_game("RPS")
     return Setup(
         "llm",
@@ -106,7 +108,7 @@ def prompts(strategy: str, number: int, horizon: int, templates: str) -> list[Pr
         prompt
         for form in ("act", "predict")
         for _, prompt in prompts_of_round(
-            setup(horizon), strategy, form, number, {"prompts": templates}
+            setup(horizon, LABELS[strategy]), strategy, form, number, {"prompts": templates}
         )
     ]
 
@@ -179,7 +181,7 @@ def ours(
 
     experiment = {
         "games": "RPS",
-        "labels": "nonsense",
+        "labels": LABELS[strategy],
         "partners": "tit_for_tat",
         "horizon": horizon,
         "episodes": episodes,
@@ -211,7 +213,7 @@ def plain(
     engine = model.engine
     assert isinstance(engine, PrefixEngine)
     model.engine = engine.plain
-    labels = setup(horizon).labels.own
+    labels = setup(horizon, LABELS[strategy]).labels.own
     total = 0.0
     for share in SAMPLED:
         asked = prompts(strategy, max(1, round(share * horizon)), horizon, templates)
