@@ -141,6 +141,10 @@ class Spy:
             self.paths.setdefault(task.group, []).append(task.ids + tuple(result.tokens[:-1]))
         return results
 
+    def slots(self) -> int:
+        """Pass on."""
+        return self.engine.slots()
+
     def unique(self) -> int:
         """Return how many different tokens were asked: the nodes of each group's prefix tree."""
         total = 0

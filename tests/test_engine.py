@@ -21,7 +21,16 @@ from support import ROOT, dump
 from tomeval.errors import TomevalError
 from tomeval.experiment_files import load_experiment, make_experiment
 from tomeval.games import get_game
-from tomeval.models.base import BackendError, LocalModel, Reply, Sampling, Scores
+from tomeval.models.base import (
+    BackendError,
+    GenerateRequest,
+    LocalModel,
+    Message,
+    Prompt,
+    Reply,
+    Sampling,
+    Scores,
+)
 from tomeval.models.batching import Batcher
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.planner import plan_rows
@@ -96,6 +105,9 @@ def noisy(request):
         return f"note {rng.integers(100)}"
     options = ["Final answer: J", "Final answer: F", "J", "Final answer: K", "<think>"]
     return str(rng.choice(options, p=[0.4, 0.3, 0.1, 0.1, 0.1]))
+
+
+REQUEST = GenerateRequest(Prompt((Message("user", "x"),)), Sampling(), 1)
 
 
 class Local(LocalModel):
@@ -682,7 +694,7 @@ def test_a_cancelled_episode_leaves_the_batch():
         async def episode(count):
             with batcher.episode() as line:
                 for _ in range(count):
-                    await line.generate(None)
+                    await line.generate(REQUEST)
 
         tasks = [asyncio.create_task(episode(count)) for count in (1, 3, 5)]
         await asyncio.sleep(0)
@@ -692,6 +704,31 @@ def test_a_cancelled_episode_leaves_the_batch():
         return model.batches
 
     assert asyncio.run(go()) == [2, 1, 1]
+
+
+def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
+    """Two slots: the first two episodes are played to their ends before others begin."""
+
+    async def go():
+        model = Local(lambda request: "x")
+        model.slots = lambda: 2
+        batcher, ends = Batcher(model), []
+
+        async def episode(number, count):
+            with batcher.episode() as line:
+                for _ in range(count):
+                    await line.generate(REQUEST)
+                ends.append(number)
+
+        counts = (1, 3, 2, 1, 1)
+        tasks = [asyncio.create_task(episode(*one)) for one in enumerate(counts)]
+        await asyncio.wait(tasks, timeout=5)
+        assert all(task.done() and not task.exception() for task in tasks)
+        return ends, model.batches
+
+    ends, batches = asyncio.run(go())
+    assert [sorted(ends[:1]), sorted(ends[1:3]), sorted(ends[3:])] == [[0], [1, 2], [3, 4]]
+    assert batches == [2, 2, 2, 2]  # 0 1 | 1 2 | 1 2 | 3 4
 
 
 # --- plan, override, transcript -------------------------------------------------------------------

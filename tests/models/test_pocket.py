@@ -133,6 +133,29 @@ def high(row, name):
     return row[name] + row[f"{name}_ci95"]
 
 
+def test_little_memory_costs_few_tokens(tmp_path) -> None:
+    """Caches for two or three of eight episodes: those that have none wait, and none is lost."""
+    encoded = {}
+    for memory in (100_000_000, 6_000_000):
+        model = {"name": "pocket", "cache_memory": memory}
+        experiment = Experiment(
+            name="memory",
+            games="RPS",
+            partners="tit_for_tat",
+            horizon=8,
+            episodes=8,
+            seed=1,
+            subjects=[{"strategy": "LM", "model": model}],
+        )
+        folder = tmp_path / str(memory)
+        run_experiment(experiment, folder, concurrency=8)
+        with Run(folder) as run:
+            status = run.status()[0]
+            assert status["complete"] == 8
+            encoded[memory] = status["prompt_tokens"] - status["cached_tokens"]
+    assert encoded[6_000_000] < 1.3 * encoded[100_000_000]
+
+
 WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
 
 

@@ -260,3 +260,10 @@ class LocalModel(ABC):
     @abstractmethod
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens."""
+
+    def slots(self) -> int | None:
+        """Return for how many growing prompts the backend keeps what it has read; None: no limit.
+
+        More than that, played in turn, would have to be read again and again.
+        """
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -38,16 +39,19 @@ class _Waiting(Generic[_Request, _Result]):
     def who(self) -> set[LockstepModel]:
         return {who for who, _, future in self._items if not future.done()}
 
-    def take(self) -> list[tuple[_Request, asyncio.Future[_Result]]]:
-        items, self._items = self._items, []
-        return [(request, future) for _, request, future in items if not future.done()]
+    def take(self, playing: set[LockstepModel]) -> list[tuple[_Request, asyncio.Future[_Result]]]:
+        taken = [item for item in self._items if item[0] in playing]
+        rest = [item for item in self._items if item[0] not in playing]
+        self._items = [item for item in rest if not item[2].done()]
+        return [(request, future) for _, request, future in taken if not future.done()]
 
 
 class Batcher:
     """Makes one asynchronous model per episode out of a local model.
 
     A batch runs as soon as every live episode has a request waiting: nothing polls, nothing sleeps,
-    and the batch is as large as it can be.
+    and the batch is as large as it can be. Where the backend keeps less than all episodes have
+    read, the first ones are played, and the others wait until those are done.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ class Batcher:
 
     def __init__(self, model: LocalModel) -> None:
         self.model = model
-        self._live: set[LockstepModel] = set()
+        self._live: dict[LockstepModel, set[str]] = {}  # the groups of each; the oldest first
         self._checking = False
         self._generate: _Waiting[GenerateRequest, Reply] = _Waiting()
         self._score: _Waiting[ScoreRequest, Scores] = _Waiting()
@@ -65,21 +69,23 @@ class Batcher:
     def episode(self) -> Iterator[LockstepModel]:
         """Return a model for one episode; batches wait for it until the block ends."""
         model = LockstepModel(self)
-        self._live.add(model)
+        self._live[model] = set()
         try:
             yield model
         finally:
-            self._live.discard(model)
+            del self._live[model]
             self._check()
 
     async def generate(self, who: LockstepModel, request: GenerateRequest) -> Reply:
         """Wait for the batch that holds this request."""
+        self._live[who].add(request.group)
         future = self._generate.put(who, request)
         self._check()
         return await future
 
     async def score(self, who: LockstepModel, request: ScoreRequest) -> Scores:
         """Wait for the batch that holds this request."""
+        self._live[who].add(request.group)
         future = self._score.put(who, request)
         self._check()
         return await future
@@ -101,9 +107,18 @@ class Batcher:
             return
         self._checking = False
         waiting = self._generate.who() | self._score.who()
-        if waiting and waiting >= self._live:
-            _run(self._score.take(), self.model.score_batch)
-            _run(self._generate.take(), self.model.generate_batch)
+        playing = self._playing()
+        if waiting and waiting >= playing:
+            _run(self._score.take(playing), self.model.score_batch)
+            _run(self._generate.take(playing), self.model.generate_batch)
+
+    def _playing(self) -> set[LockstepModel]:
+        """Return the episodes whose requests are run now: as many as the backend keeps apart."""
+        slots = self.model.slots()
+        if slots is None:
+            return set(self._live)
+        groups = max(map(len, self._live.values()), default=1)
+        return set(itertools.islice(self._live, max(1, slots // max(1, groups))))
 
 
 class LockstepModel(Model):

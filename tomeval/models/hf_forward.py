@@ -88,6 +88,9 @@ class PlainEngine:
             results.update(zip((index for index, _ in batch), done, strict=True))
         return [results[index] for index in range(len(tasks))]
 
+    def slots(self) -> None:
+        """Return None: nothing is kept."""
+
     def check(self, lengths: Sequence[int]) -> None:
         """Raise where a sequence is longer than the model's context."""
         longest = max(lengths, default=0)

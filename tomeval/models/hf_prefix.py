@@ -130,6 +130,10 @@ class PrefixEngine:
             results.update(self._halving(batch, self._generate))
         return [results[index] for index in range(len(tasks))]
 
+    def slots(self) -> int:
+        """Return how many groups have room in the caches, at the length that they have now."""
+        return self.cache.room(1)
+
     def _batches(self, work: list[Work]) -> Iterator[list[Work]]:
         """Yield groups with blocks of similar size, within the budgets of tokens and memory."""
         sized = []

@@ -79,6 +79,9 @@ class Engine(Protocol):
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
         """Generate texts."""
 
+    def slots(self) -> int | None:
+        """Return for how many groups it keeps what it has read; None: it keeps nothing."""
+
 
 @dataclass(frozen=True)
 class Row:

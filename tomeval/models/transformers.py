@@ -161,6 +161,10 @@ class TransformersModel(LocalModel):
         """Return the prompt's length in tokens, as for generation."""
         return len(self.codec.encode(prompt)[0])
 
+    def slots(self) -> int | None:
+        """Return for how many groups the engine keeps what it has read; None: it keeps nothing."""
+        return self.engine.slots()
+
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels by forward passes.
 
