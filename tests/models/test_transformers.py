@@ -370,3 +370,23 @@ def test_options_reach_the_model(models):
     assert model.engine.plain.batch_tokens == 77
     result = model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])[0]
     assert all(math.isfinite(value) for value in result.logprobs)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "needs"),
+    [
+        ("cache_memory", "lots", "whole number from 0"),
+        ("cache_memory", -5, "whole number from 0"),
+        ("batch_tokens", 0, "whole number from 1"),
+        ("batch_tokens", True, "whole number from 1"),
+        ("prefix_reuse", "no", "one of false, true"),
+        ("trust_remote_code", "no", "one of false, true"),
+        ("local_files_only", 1, "one of false, true"),
+        ("thinking", "off", "one of not given, false, true"),
+        ("chat", "no", "one of auto, false, true"),
+        ("quantization", 4, "a table"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
+    with pytest.raises(TomevalError, match=f"{option} must be .*{needs}"):
+        TransformersModel("no/such/folder", **{option: value})

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from tomeval.errors import TomevalError
 from tomeval.models.base import (
     Capabilities,
     GenerateRequest,
@@ -111,6 +112,17 @@ class TransformersModel(LocalModel):
         local_files_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
+        _check_switches(
+            prefix_reuse=prefix_reuse,
+            local_files_only=local_files_only,
+            trust_remote_code=trust_remote_code,
+        )
+        _check_switches((None, False, True), thinking=thinking)
+        _check_switches(("auto", False, True), chat=chat)
+        _check_count("batch_tokens", batch_tokens, least=1)
+        _check_count("cache_memory", cache_memory, least=0)
+        if quantization is not None and not isinstance(quantization, dict):
+            raise TomevalError(f"quantization must be a table, is {quantization!r}")
         loaded = load(
             str(path_or_repo),
             revision,
@@ -258,6 +270,19 @@ class TransformersModel(LocalModel):
                 if text not in self.warnings:
                     self.warnings.append(text)
                     logger.warning(text)
+
+
+def _check_switches(allowed: tuple[Any, ...] = (False, True), **options: Any) -> None:
+    """Refuse what is none of the allowed values: a text such as "no" would count as true."""
+    for name, value in options.items():
+        if not any(value is one or (one == "auto" and value == one) for one in allowed):
+            shown = ", ".join("not given" if one is None else str(one).lower() for one in allowed)
+            raise TomevalError(f"{name} must be one of {shown}; is {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if value is not None and (type(value) is not int or value < least):
+        raise TomevalError(f"{name} must be a whole number from {least}, is {value!r}")
 
 
 def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
