@@ -23,7 +23,7 @@ def sizes(run: Run, episodes: Episodes) -> list[tuple[str, str]]:
     """Return the figures at the top of the page: (number, of what)."""
     cells = run.cells
     games = len({cell.game.name for cell in cells})
-    subjects = len({cell.definition["subject"] for cell in cells})
+    subjects = len({cell.title for cell in cells})  # one asked of two models is two
     rows = [
         (subjects, "subject", "subjects"),
         (games, "game", "games"),

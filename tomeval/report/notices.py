@@ -175,7 +175,7 @@ def _told(run: Run) -> list[Notice]:
         Notice(
             "note",
             "Told what the observation does not show, such as the partner's next action: "
-            f"{', '.join(names)}. Their predictions do not measure literal theory of mind.",
+            f"{'; '.join(names)}. Their predictions do not measure literal theory of mind.",
         )
     ]
 
