@@ -63,5 +63,5 @@ clean:
 
 .PHONY: golden
 golden: $(VENV)/.installed-dev
-	$(BIN)/python tests/strategies/test_golden.py --write
-	$(BIN)/python tests/decrypto/test_decrypto_golden.py --write
+	$(BIN)/python tests/domains/matrix/test_golden.py --write
+	$(BIN)/python tests/domains/decrypto/test_golden.py --write

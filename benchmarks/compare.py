@@ -21,7 +21,7 @@ from typing import Any
 from one_thread import use_one_thread
 
 import tomeval
-from tomeval.tables import render
+from tomeval.report.tables import render
 
 HORIZON = 100
 SUBJECTS = [

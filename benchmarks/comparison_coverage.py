@@ -19,19 +19,24 @@ from coverage import HORIZON, play
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.calibration import expected
-from tomeval.comparing import Comparison, compare_pairs
-from tomeval.games import get_game
-from tomeval.metrics import METRICS
-from tomeval.mixed import _fit, _freedom
-from tomeval.paired import holm, standard_error, t_test
-from tomeval.pairing import Meeting, Pairing
-from tomeval.partner_specs import get_partner_set
-from tomeval.play import Setup
-from tomeval.power import pairs_needed
-from tomeval.profiles import Scores, interquartile_mean, interquartile_means, performance_profiles
-from tomeval.shares import _covariance, correlation, fieller
-from tomeval.tables import render
+from tomeval.comparing.comparison import Comparison, compare_pairs
+from tomeval.comparing.decomposition import _covariance, correlation, fieller
+from tomeval.comparing.mixed import _fit, _freedom
+from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.comparing.power import pairs_needed
+from tomeval.comparing.profiles import (
+    Scores,
+    interquartile_mean,
+    interquartile_means,
+    performance_profiles,
+)
+from tomeval.domains.matrix.calibration import expected
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.measures import METRICS
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.play import Setup
+from tomeval.report.tables import render
+from tomeval.statistics.paired import holm, standard_error, t_test
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]

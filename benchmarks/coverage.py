@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.batch import simulate
-from tomeval.calibration import expected
-from tomeval.games import get_game
-from tomeval.metrics import METRICS, Played, episode_metrics
-from tomeval.partner_specs import get_partner_set
-from tomeval.play import Setup
-from tomeval.statistics import estimate
-from tomeval.tables import render
+from tomeval.domains.matrix.batch import simulate
+from tomeval.domains.matrix.calibration import expected
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.measures import METRICS, Played, episode_metrics
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.play import Setup
+from tomeval.report.tables import render
+from tomeval.statistics.estimates import estimate
 
 HORIZON = 100
 GAMES = ("RPS", "IBS", "IPD")

@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 
-from tomeval.decrypto.shares import clustered_share, wilson
+from tomeval.statistics.shares import clustered_share, wilson
 
 REPEATS = 3000
 

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.decrypto.batch import simulate
-from tomeval.decrypto.best_turn import BestTurnSearch
-from tomeval.decrypto.embedding_players import ENCODER_DRAWS, EncoderSpec, ListenerSpec
-from tomeval.decrypto.embedding_seats import (
+from tomeval.domains.decrypto.batch import simulate
+from tomeval.domains.decrypto.best_turn import BestTurnSearch
+from tomeval.domains.decrypto.embedding_players import ENCODER_DRAWS, EncoderSpec, ListenerSpec
+from tomeval.domains.decrypto.embedding_seats import (
     EmbeddingDecoder,
     EmbeddingEncoder,
     EmbeddingInterceptor,
 )
-from tomeval.decrypto.embeddings import Embedding, shipped_embedding
-from tomeval.decrypto.game import (
+from tomeval.domains.decrypto.embeddings import Embedding, shipped_embedding
+from tomeval.domains.decrypto.game import (
     CODES,
     Code,
     EncoderView,
@@ -41,9 +41,9 @@ from tomeval.decrypto.game import (
     hint_history,
     is_form,
 )
-from tomeval.decrypto.seats import Chair, seat_stream
-from tomeval.decrypto.words import shipped_lists
-from tomeval.tables import render
+from tomeval.domains.decrypto.lexicon import shipped_lists
+from tomeval.domains.decrypto.seats import Chair, seat_stream
+from tomeval.report.tables import render
 
 SEED = 1
 SECONDS = 0.5

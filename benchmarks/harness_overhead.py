@@ -19,11 +19,11 @@ from typing import Any
 
 from one_thread import use_one_thread
 
-from tomeval.experiment_files import make_experiment
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
-from tomeval.runner import run_experiment
-from tomeval.tables import render
+from tomeval.report.tables import render
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
 
 HORIZON = 100
 EPISODES = 64

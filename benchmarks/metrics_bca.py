@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 import tomeval
-from tomeval.metrics import METRICS, episode_metrics
-from tomeval.statistics import estimate
-from tomeval.tables import render
+from tomeval.domains.matrix.measures import METRICS, episode_metrics
+from tomeval.report.tables import render
+from tomeval.statistics.estimates import estimate
 
 TIMES = 3
 SUBJECTS = [{"kind": "simulated", "p": 0.9, "q": 0.5}]

@@ -21,17 +21,17 @@ import torch
 from one_thread import use_one_thread
 
 import tomeval
-import tomeval.runner
-from tomeval.games import get_game
+import tomeval.runs.runner
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.preview import prompts_of_round
 from tomeval.models import open_model
 from tomeval.models.base import GenerateRequest, Prompt, Sampling, ScoreRequest
-from tomeval.models.hf_labels import LabelQuery
-from tomeval.models.hf_prefix import PrefixEngine
-from tomeval.models.hf_tasks import Task
-from tomeval.models.transformers import TransformersModel
-from tomeval.partner_specs import get_partner_set
-from tomeval.play import Setup
-from tomeval.prompt_preview import prompts_of_round
+from tomeval.models.local.labels import LabelQuery
+from tomeval.models.local.prefix import PrefixEngine
+from tomeval.models.local.tasks import Task
+from tomeval.models.local.transformers import TransformersModel
 
 SIZES = ("pocket", "35M")
 TOKENS = 15  # of a QA answer; the pocket model ends its own after three
@@ -201,7 +201,7 @@ def ours(
         ],
     }
     model.engine = spy
-    tomeval.runner.open_model = lambda *_, **__: model  # type: ignore[attr-defined]
+    tomeval.runs.runner.open_model = lambda *_, **__: model  # type: ignore[attr-defined]
     engine._forward._model.forward = timed
     with tempfile.TemporaryDirectory() as folder:
         seconds = cpu(lambda: tomeval.run(experiment, folder, concurrency=episodes))

@@ -17,11 +17,11 @@ from pathlib import Path
 from compare import DEEP, WIDE, make, timed
 from one_thread import use_one_thread
 
-from tomeval.experiment_files import make_experiment
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS
-from tomeval.runner import run_experiment
-from tomeval.tables import render
+from tomeval.report.tables import render
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
 
 
 def says(request: GenerateRequest | ScoreRequest) -> str:

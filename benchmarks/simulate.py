@@ -14,12 +14,12 @@ from typing import Any
 
 from one_thread import use_one_thread
 
-from tomeval.batch import simulate
-from tomeval.games import get_game
-from tomeval.partner_specs import get_partner_set
-from tomeval.play import Setup, play_episode
-from tomeval.runner import STEPS_PER_CHUNK
-from tomeval.tables import render
+from tomeval.domains.matrix.batch import simulate
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.play import Setup, play_episode
+from tomeval.report.tables import render
+from tomeval.runs.runner import STEPS_PER_CHUNK
 
 HORIZON = 100
 EPISODES = STEPS_PER_CHUNK // HORIZON  # what a run plays at a time

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from tomeval.tables import render
+from tomeval.report.tables import render
 
 TIMES = 9
 HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy", "pydantic")

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tomeval
+from tomeval.report.tables import FORMATS, render
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
-from tomeval.tables import FORMATS, render
 
 SHOWN = (
     "strategy",

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.decrypto.batch import simulate
-from tomeval.decrypto.embedding_players import MATCHINGS, EncoderSpec, ListenerSpec
-from tomeval.decrypto.embeddings import SHIPPED, shipped_embedding
-from tomeval.decrypto.seats import seat_stream
-from tomeval.decrypto.shares import wilson
-from tomeval.decrypto.words import shipped_lists
-from tomeval.tables import render
+from tomeval.domains.decrypto.batch import simulate
+from tomeval.domains.decrypto.embedding_players import MATCHINGS, EncoderSpec, ListenerSpec
+from tomeval.domains.decrypto.embeddings import SHIPPED, shipped_embedding
+from tomeval.domains.decrypto.lexicon import shipped_lists
+from tomeval.domains.decrypto.seats import seat_stream
+from tomeval.report.tables import render
+from tomeval.statistics.shares import wilson
 
 SEED = 1
 

@@ -26,7 +26,7 @@ def make_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    from tomeval.prompt_preview import preview
+    from tomeval.domains.matrix.preview import preview
 
     texts = [
         preview(strategy, game, "neutral", form, 3, 10, "always(0)", {})

@@ -21,7 +21,7 @@ import numpy as np
 import tomeval
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.strategies.parsing import MARKER
+from tomeval.strategies.readers import MARKER
 
 BIAS = 0.6
 

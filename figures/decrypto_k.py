@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.decrypto.batch import Batch, simulate
-from tomeval.decrypto.embedding_players import EncoderSpec, ListenerSpec
-from tomeval.decrypto.embeddings import SHIPPED, shipped_embedding
-from tomeval.decrypto.seats import seat_stream
-from tomeval.decrypto.shares import wilson
-from tomeval.decrypto.words import shipped_lists
+from tomeval.domains.decrypto.batch import Batch, simulate
+from tomeval.domains.decrypto.embedding_players import EncoderSpec, ListenerSpec
+from tomeval.domains.decrypto.embeddings import SHIPPED, shipped_embedding
+from tomeval.domains.decrypto.lexicon import shipped_lists
+from tomeval.domains.decrypto.seats import seat_stream
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
+from tomeval.statistics.shares import wilson
 
 KS = (4, 8, 16, 32, 64, 128, 256)
 SEED = 1

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from tomeval.decrypto.plotting import plot_run
-from tomeval.decrypto.results import Run
+from tomeval.domains.decrypto.figures import plot_run
+from tomeval.domains.decrypto.results import Run
 
 with Run(sys.argv[1]) as run:
     for path in plot_run(run, Path(sys.argv[2]), only=["probes"]):

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from tomeval import Run
+from tomeval.plots.files import Drawing, Options, draw, save
 from tomeval.plots.output import safe_stems
-from tomeval.plotting import Drawing, Options, draw, save
 
 GALLERY = Path(__file__).parent / "gallery"
 RUNS = {

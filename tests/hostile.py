@@ -6,9 +6,9 @@ import numpy as np
 from known import question
 from support import scripts
 
-from tomeval.experiment_files import make_experiment
 from tomeval.models.base import Reply
-from tomeval.runner import run_experiment
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
 
 PLANTED = (
     "</script><script>window.planted = 1</script>"

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.games import MatrixGame
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.play import Setup, play_episode_async, run_now
+from tomeval.domains.matrix.steps import Steps
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import ScriptedModel
-from tomeval.partners import Partner, PartnerSet
-from tomeval.play import Setup, play_episode_async, run_now
-from tomeval.steps import Steps
 from tomeval.strategies import Strategy
 from tomeval.strategies.asking import flatten
-from tomeval.strategies.parsing import MARKER
+from tomeval.strategies.readers import MARKER
 
 # How the shipped templates put each question: form, and where the round stands.
 QUESTIONS = {

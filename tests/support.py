@@ -12,12 +12,12 @@ from unittest import mock
 
 import numpy as np
 
-from tomeval.errors import TomevalError
-from tomeval.games import GAMES, Labels, MatrixGame
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.domains.matrix.partner_files import partner_names
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.partner_files import partner_names
-from tomeval.partners import Partner, PartnerSet
-from tomeval.records import _rows
+from tomeval.runs.store import _rows
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -28,7 +28,7 @@ SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
 @contextmanager
 def scripts(**named: Script) -> Iterator[None]:
     """Register scripts by name; afterwards the registry is what it was before."""
-    import tomeval.decrypto.scripts  # noqa: F401 (once registered, its script is there to stay)
+    import tomeval.domains.decrypto.scripts  # noqa: F401 (once registered, its script is there to stay)
 
     with mock.patch.dict(SCRIPTS, named):
         yield
@@ -60,7 +60,7 @@ ALL_GAMES = (*GAMES.values(), *ODD_GAMES)
 
 def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: str) -> Partner:
     """Return a random table of at most `size` states: ``deterministic``, ``stochastic``, mixed."""
-    from tomeval.partners import reachable
+    from tomeval.domains.matrix.partners import reachable
 
     emissions = np.zeros((size, game.m))
     for s in range(size):
@@ -78,7 +78,7 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
 
 def single_action(game: MatrixGame) -> PartnerSet:
     """Return the set of all always(k)."""
-    from tomeval.partner_specs import get_partner_set
+    from tomeval.domains.matrix.partner_specs import get_partner_set
 
     return get_partner_set("single_action", game)
 

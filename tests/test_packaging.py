@@ -7,8 +7,8 @@ import zipfile
 import pytest
 from support import ROOT
 
-from tomeval.partner_files import partner_names
-from tomeval.resources import shipped
+from tomeval.core.resources import shipped
+from tomeval.domains.matrix.partner_files import partner_names
 
 
 def test_the_wheel_carries_its_data(tmp_path) -> None:
@@ -38,7 +38,7 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import tomeval\n"
-        "from tomeval.resources import shipped\n"
+        "from tomeval.core.resources import shipped\n"
         "assert tomeval.__file__.startswith(sys.argv[1]), tomeval.__file__\n"
         "assert str(shipped('partners')).startswith(sys.argv[1])\n"
         "print(tomeval.get_partner('grim_trigger', tomeval.get_game('IPD')).title)\n"

@@ -13,13 +13,13 @@ import pytest
 from known import Known, question
 from support import ROOT
 
-from tomeval.errors import TomevalError
-from tomeval.experiment_files import load_experiment
-from tomeval.games import get_game
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
-from tomeval.planner import plan_rows, plan_totals
-from tomeval.results import Run
-from tomeval.runner import run_experiment
+from tomeval.runs.experiment import load_experiment
+from tomeval.runs.plan import plan_rows, plan_totals
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
 pytestmark = pytest.mark.usefixtures("own_scripts")

@@ -11,53 +11,53 @@ if TYPE_CHECKING:
     from tomeval.api import bounds as bounds
     from tomeval.api import run as run
     from tomeval.api import score as score
-    from tomeval.auditing import audit as audit
-    from tomeval.calibration import expected as expected
-    from tomeval.comparing import compare as compare
-    from tomeval.errors import TomevalError as TomevalError
-    from tomeval.experiment import Experiment as Experiment
-    from tomeval.experiment_files import load_experiment as load_experiment
-    from tomeval.experiment_files import make_experiment as make_experiment
-    from tomeval.games import MatrixGame as MatrixGame
-    from tomeval.games import get_game as get_game
-    from tomeval.partner_specs import get_partner as get_partner
-    from tomeval.partner_specs import get_partner_set as get_partner_set
-    from tomeval.partners import Partner as Partner
-    from tomeval.partners import PartnerSet as PartnerSet
-    from tomeval.planning import best_response as best_response
-    from tomeval.planning import relevance as relevance
-    from tomeval.planning import worst_response as worst_response
-    from tomeval.results import Run as Run
-    from tomeval.subjects import SUBJECTS as SUBJECTS
-    from tomeval.subjects import Decision as Decision
-    from tomeval.subjects import Invalid as Invalid
-    from tomeval.subjects import Subject as Subject
+    from tomeval.comparing.comparison import compare as compare
+    from tomeval.core.errors import TomevalError as TomevalError
+    from tomeval.core.outcomes import Decision as Decision
+    from tomeval.core.outcomes import Invalid as Invalid
+    from tomeval.domains.matrix.auditing import audit as audit
+    from tomeval.domains.matrix.calibration import expected as expected
+    from tomeval.domains.matrix.experiment import Experiment as Experiment
+    from tomeval.domains.matrix.games import MatrixGame as MatrixGame
+    from tomeval.domains.matrix.games import get_game as get_game
+    from tomeval.domains.matrix.optima import best_response as best_response
+    from tomeval.domains.matrix.optima import relevance as relevance
+    from tomeval.domains.matrix.optima import worst_response as worst_response
+    from tomeval.domains.matrix.partner_specs import get_partner as get_partner
+    from tomeval.domains.matrix.partner_specs import get_partner_set as get_partner_set
+    from tomeval.domains.matrix.partners import Partner as Partner
+    from tomeval.domains.matrix.partners import PartnerSet as PartnerSet
+    from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
+    from tomeval.domains.matrix.subjects import Subject as Subject
+    from tomeval.runs.experiment import load_experiment as load_experiment
+    from tomeval.runs.experiment import make_experiment as make_experiment
+    from tomeval.runs.results import Run as Run
 
 _HOME = {
     "bounds": "api",
     "run": "api",
     "score": "api",
-    "audit": "auditing",
-    "expected": "calibration",
-    "compare": "comparing",
-    "TomevalError": "errors",
-    "Experiment": "experiment",
-    "load_experiment": "experiment_files",
-    "make_experiment": "experiment_files",
-    "MatrixGame": "games",
-    "get_game": "games",
-    "get_partner": "partner_specs",
-    "get_partner_set": "partner_specs",
-    "Partner": "partners",
-    "PartnerSet": "partners",
-    "best_response": "planning",
-    "relevance": "planning",
-    "worst_response": "planning",
-    "Run": "results",
-    "SUBJECTS": "subjects",
-    "Decision": "subjects",
-    "Invalid": "subjects",
-    "Subject": "subjects",
+    "audit": "domains.matrix.auditing",
+    "expected": "domains.matrix.calibration",
+    "compare": "comparing.comparison",
+    "TomevalError": "core.errors",
+    "Experiment": "domains.matrix.experiment",
+    "load_experiment": "runs.experiment",
+    "make_experiment": "runs.experiment",
+    "MatrixGame": "domains.matrix.games",
+    "get_game": "domains.matrix.games",
+    "get_partner": "domains.matrix.partner_specs",
+    "get_partner_set": "domains.matrix.partner_specs",
+    "Partner": "domains.matrix.partners",
+    "PartnerSet": "domains.matrix.partners",
+    "best_response": "domains.matrix.optima",
+    "relevance": "domains.matrix.optima",
+    "worst_response": "domains.matrix.optima",
+    "Run": "runs.results",
+    "SUBJECTS": "domains.matrix.subjects",
+    "Decision": "core.outcomes",
+    "Invalid": "core.outcomes",
+    "Subject": "domains.matrix.subjects",
 }
 __all__ = [*_HOME, "__version__"]
 

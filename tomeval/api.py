@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tomeval.experiment import Experiment
-from tomeval.experiment_files import load_experiment, make_experiment
-from tomeval.games import MatrixGame, get_game
-from tomeval.models.limits import Budget
-from tomeval.partner_specs import get_partner_set
-from tomeval.partners import PartnerSet
-from tomeval.planning import Bounds
-from tomeval.planning import bounds as _bounds
-from tomeval.results import Run
-from tomeval.runner import run_experiment
-from tomeval.scoring import UNKNOWN
-from tomeval.scoring import score as _score
+from tomeval.domains.matrix.experiment import Experiment
+from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.optima import Bounds
+from tomeval.domains.matrix.optima import bounds as _bounds
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.scoring import UNKNOWN
+from tomeval.domains.matrix.scoring import score as _score
+from tomeval.models.served.limits import Budget
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     concurrency : int
         Episodes of a language model that are played at a time.
     budget : Budget, optional
-        `tomeval.models.limits.Budget`: caps on the calls and tokens of served models.
+        `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     progress : callable, optional
         Called with (steps done, steps in all).
 
@@ -84,7 +84,7 @@ def score(
     reference: str = "horizon",
     interval: str = "normal",
 ) -> dict[str, Any]:
-    """Score a recorded game from a CSV of steps; see `tomeval.scoring.score`.
+    """Score a recorded game from a CSV of steps; see `tomeval.domains.matrix.scoring.score`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def bounds(
     horizon: int = 100,
     reference: str = "horizon",
 ) -> list[Bounds]:
-    """Return what is attainable against each partner of a set; see `tomeval.planning.bounds`.
+    """Return what is attainable against each partner of a set; see `optima.bounds`.
 
     Examples
     --------

@@ -16,10 +16,10 @@ import numpy as np
 from plays import Play, draw_play, draw_simple_plays
 from teacher import Asked, Teacher
 
-from tomeval.observation import Observation, Past
+from tomeval.domains.matrix.observation import Observation, Past
+from tomeval.domains.matrix.subjects.base import Door, Seat
+from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.strategies.compose import ADVICE, ANSWERS
-from tomeval.subjects.base import Door, Seat
-from tomeval.subjects.llm import LLMSubject
 
 _T = TypeVar("_T")
 

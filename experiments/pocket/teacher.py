@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from plays import Play
 
+from tomeval.domains.matrix.observation import Joint
 from tomeval.models.base import (
     Capabilities,
     GenerateRequest,
@@ -21,7 +22,6 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
 )
-from tomeval.observation import Joint
 
 MARKER = "Final answer:"
 LAST = 4

@@ -12,9 +12,9 @@ import pytest
 from hostile import PLANTED, model_run
 
 import tomeval
-from tomeval.metrics import step_metrics
+from tomeval.domains.matrix.measures import step_metrics
 from tomeval.report import ReportOptions, write_report
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tomeval
-from tomeval.errors import TomevalError
-from tomeval.metrics import step_metrics
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.measures import step_metrics
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.blocks import pack, shortened, unpack
 from tomeval.report.calls import packed_calls
 from tomeval.report.episodes import Episodes, coded
 from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.page import _asset
+from tomeval.report.sentences import compared_by, sentence, summary
 from tomeval.report.svg import Canvas
 from tomeval.report.table import main_table
-from tomeval.report.words import compared_by, sentence, summary
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 
 @pytest.fixture(scope="module")
@@ -491,7 +491,7 @@ def test_sentences_follow_from_the_numbers(change, expected) -> None:
 
 
 def test_summaries_count_the_verdicts(small) -> None:
-    from tomeval.comparing import compare
+    from tomeval.comparing.comparison import compare
 
     by = compared_by(small)
     assert by == "subject"

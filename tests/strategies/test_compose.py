@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
 from tomeval.strategies import NAMED, Strategy, all_strategies, parse_strategy
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 

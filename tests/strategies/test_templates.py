@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
 
-from tomeval.errors import TomevalError
-from tomeval.games import Labels, MatrixGame, get_game
-from tomeval.resources import shipped
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
+from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.strategies import all_strategies
 from tomeval.strategies.templates import Prompts, load_prompts
 
@@ -15,14 +15,14 @@ GAME = get_game("IPD")
 
 
 def write(folder, body="Hello", name="answer/qa_act", head=HEAD):
-    path = folder / f"{name}.j2"
+    path = folder / "matrix" / f"{name}.j2"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{head}+++\n{body}\n", encoding="utf-8")
     return folder
 
 
 def test_every_shipped_template_is_whole():
-    prompts = Prompts()
+    prompts = Prompts("matrix")
     assert len(prompts.names()) == 24
     for name in prompts.names():
         template = prompts.get(name)
@@ -42,7 +42,7 @@ def test_every_shipped_template_is_used(monkeypatch):
             setup = make_setup(GAME, fixed(GAME, [0, 1]), strategy, 2, literal_order=order)
             setup.options["conditional"] = True
             play(setup, Known(GAME, GAME.label_set()))
-    assert used == set(Prompts().names())
+    assert used == set(Prompts("matrix").names())
 
 
 @pytest.mark.parametrize(
@@ -61,31 +61,32 @@ def test_every_shipped_template_is_used(monkeypatch):
     ],
 )
 def test_malformed(tmp_path, text, message):
-    path = tmp_path / "answer" / "qa_act.j2"
-    path.parent.mkdir()
+    path = tmp_path / "matrix" / "answer" / "qa_act.j2"
+    path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(TomevalError, match=message) as caught:
-        Prompts(tmp_path).get("answer/qa_act")
+        Prompts("matrix", tmp_path).get("answer/qa_act")
     assert str(path) in str(caught.value)
 
 
 def test_not_text(tmp_path):
     write(tmp_path)
-    (tmp_path / "answer" / "qa_act.j2").write_bytes(b"+++\n\xff")
+    (tmp_path / "matrix" / "answer" / "qa_act.j2").write_bytes(b"+++\n\xff")
     with pytest.raises(TomevalError, match="not UTF-8"):
-        Prompts(tmp_path).get("answer/qa_act")
+        Prompts("matrix", tmp_path).get("answer/qa_act")
 
 
 def test_folders(tmp_path):
     with pytest.raises(TomevalError, match="no such folder"):
-        Prompts(tmp_path / "none")
+        Prompts("matrix", tmp_path / "none")
+    (tmp_path / "empty" / "matrix").mkdir(parents=True)
     with pytest.raises(TomevalError, match="holds no prompt template"):
-        Prompts(tmp_path)
-    own = Prompts(write(tmp_path, "Mine {{ round }}"))
+        Prompts("matrix", tmp_path / "empty")
+    own = Prompts("matrix", write(tmp_path, "Mine {{ round }}"))
     assert own.render("answer/qa_act", round=3) == "Mine 3"
-    assert own.get("answer/qa_predict").sha256 == Prompts().get("answer/qa_predict").sha256
-    assert own.names() == Prompts().names()
-    assert own.sha256() != Prompts().sha256()
+    assert own.get("answer/qa_predict").sha256 == Prompts("matrix").get("answer/qa_predict").sha256
+    assert own.names() == Prompts("matrix").names()
+    assert own.sha256() != Prompts("matrix").sha256()
     with pytest.raises(TomevalError, match="unknown prompt template 'answer/qa'"):
         own.get("answer/qa")
 
@@ -93,7 +94,7 @@ def test_folders(tmp_path):
 def test_a_file_that_replaces_nothing_is_an_error(tmp_path):
     write(write(tmp_path), name="answer/qa_atc")
     with pytest.raises(TomevalError, match=r"qa_atc' \(did you mean 'answer/qa_act'\?\)"):
-        Prompts(tmp_path)
+        Prompts("matrix", tmp_path)
 
 
 def test_own_folder_in_an_experiment(tmp_path):

@@ -9,8 +9,8 @@ from typing import Any
 
 from tomeval import __version__
 from tomeval.interchange import common
-from tomeval.results import Run
-from tomeval.tables import render
+from tomeval.report.tables import render
+from tomeval.runs.results import Run
 
 
 def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:

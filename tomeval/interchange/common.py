@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tomeval.errors import TomevalError
-from tomeval.results import Run, RunCell
+from tomeval.core.errors import TomevalError
+from tomeval.runs.results import Run, RunCell
 
 _UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 

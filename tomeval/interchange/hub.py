@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
 
 _REPO = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9_][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
 
@@ -17,7 +17,7 @@ def check_repo(repo: str) -> None:
     >>> check_repo("someone/my-run")
     >>> check_repo("my run")
     Traceback (most recent call last):
-    tomeval.errors.TomevalError: 'my run' names no repository: give OWNER/NAME, of letters, ...
+    tomeval.core.errors.TomevalError: 'my run' names no repository: give OWNER/NAME, of letters, ...
     """
     if not _REPO.fullmatch(repo) or repo.endswith((".", "-", ".git")):
         raise TomevalError(

@@ -6,11 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
 from tomeval.interchange import common
 from tomeval.interchange.hub import check_repo, needs_hub
-from tomeval.results import Run, RunCell
-from tomeval.tables import HEADINGS
+from tomeval.report.tables import HEADINGS
+from tomeval.runs.results import Run, RunCell
 
 REPORTED = ("tom_percent", "delta_functional_per_step")
 """The metrics that a model page shows."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from tomeval import __version__
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import COMPLETE
 from tomeval.interchange import common
 from tomeval.interchange.common import Episode, Step
-from tomeval.results import Run, RunCell
-from tomeval.statistics import estimate
-from tomeval.steps import COMPLETE
+from tomeval.runs.results import Run, RunCell
+from tomeval.statistics.estimates import estimate
 
 _SCHEMA = 2  # of inspect_ai's logs
 _SCORER = "tomeval"
@@ -159,7 +159,7 @@ def _usage(run: Run, cell: RunCell, model: str) -> dict[str, Any]:
 
 def _scores(cell: RunCell, metrics: Sequence[str]) -> list[dict[str, Any]]:
     """Return mean and standard error of every metric that has a value."""
-    from tomeval.directions import DIRECTIONS
+    from tomeval.runs.directions import DIRECTIONS
 
     values = cell.metrics()
     found = estimate(np.stack([values[name] for name in metrics], axis=1))

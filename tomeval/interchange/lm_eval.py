@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tomeval import __version__
-from tomeval.directions import DIRECTIONS
+from tomeval.core.outcomes import COMPLETE
 from tomeval.interchange import common
-from tomeval.results import Run, RunCell
-from tomeval.statistics import estimate
-from tomeval.steps import COMPLETE
+from tomeval.runs.directions import DIRECTIONS
+from tomeval.runs.results import Run, RunCell
+from tomeval.statistics.estimates import estimate
 
 _FILTER = "none"
 _BETTER = {1: True, -1: False, 0: None}

@@ -12,13 +12,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from tomeval.errors import TomevalError
-from tomeval.exporting import export_run
+from tomeval.core.errors import TomevalError
 from tomeval.interchange.card import dataset_card
+from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub import check_repo, needs_hub
-from tomeval.records import STORE
 from tomeval.report import ReportOptions, write_report
-from tomeval.results import Run
+from tomeval.runs.results import Run
+from tomeval.runs.store import STORE
 
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22

@@ -6,9 +6,9 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from tomeval.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.models.base import LocalModel, Model
-from tomeval.models.limits import Budget
+from tomeval.models.served.limits import Budget
 
 KINDS = ("hf", "openai", "scripted")
 POCKET = {"pocket": "main", "pocket-rational": "rational"}
@@ -54,8 +54,8 @@ def open_model(
     ----------
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
-        those of `tomeval.models.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.openai_options.OpenAIOptions`.
+        those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
+        `tomeval.models.served.openai_options.OpenAIOptions`.
     base : Path, optional
         Folder that relative paths start from.
     budget : Budget, optional
@@ -81,7 +81,7 @@ def open_model(
             raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
         return open_script(rest, base)
     if kind == "openai":
-        from tomeval.models.openai_api import OpenAIModel
+        from tomeval.models.served.openai_api import OpenAIModel
 
         options.setdefault("scoring", "required" if scores else "off")
         for key in ("prices", "tokenizer"):
@@ -98,8 +98,8 @@ def open_model(
 
 def _open_local(name: str, rest: str, options: dict[str, Any], base: Path | None) -> LocalModel:
     """Open a transformers model: a shipped one, a folder relative to `base`, or one of the Hub."""
-    from tomeval.models.hf_load import no_loading_bar
-    from tomeval.models.transformers import TransformersModel
+    from tomeval.models.local.load import no_loading_bar
+    from tomeval.models.local.transformers import TransformersModel
 
     known = list(inspect.signature(TransformersModel.__init__).parameters)[3:]
     for key in options:

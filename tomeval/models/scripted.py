@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tomeval.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.resources import read_text
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -18,7 +19,6 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
 )
-from tomeval.resources import read_text
 
 Said = str | Reply | Scores | Sequence[float]
 Script = Callable[[GenerateRequest | ScoreRequest], Said]

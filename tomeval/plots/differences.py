@@ -11,12 +11,12 @@ from tomeval.plots.drawing import DEFAULT, Drawing, Options, number, pages
 from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.style import add_legend, in_style
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tomeval.comparing import Comparison
+    from tomeval.comparing.comparison import Comparison
 
 METRIC = "delta_functional_per_step"
 
@@ -26,7 +26,7 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
     Empty where there is nothing to compare.
     """
-    from tomeval.comparing import compare
+    from tomeval.comparing.comparison import compare
 
     drawings = []
     for by in comparisons(run):

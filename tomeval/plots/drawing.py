@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tomeval.errors import unknown
-from tomeval.metrics import METRICS, FloatArray
+from tomeval.core.errors import unknown
+from tomeval.domains.matrix.measures import METRICS, FloatArray
 from tomeval.plots.style import WIDTHS
-from tomeval.results import RunCell
-from tomeval.statistics import INTERVALS, Estimate, estimate
+from tomeval.runs.results import RunCell
+from tomeval.statistics.estimates import INTERVALS, Estimate, estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

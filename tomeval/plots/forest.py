@@ -20,7 +20,7 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import BASELINE, add_legend, in_style
-from tomeval.results import Run, RunCell
+from tomeval.runs.results import Run, RunCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

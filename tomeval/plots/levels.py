@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.planning import best_response, worst_response
-from tomeval.results import Run, RunCell
+from tomeval.domains.matrix.optima import best_response, worst_response
+from tomeval.runs.results import Run, RunCell
 
 
 def comparisons(run: Run) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.metrics import FloatArray
+from tomeval.domains.matrix.measures import FloatArray
 from tomeval.plots.drawing import Options
 from tomeval.plots.style import (
     BASELINE,

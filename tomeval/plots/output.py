@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from tomeval.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.style import in_style
 

@@ -7,7 +7,7 @@ import numpy as np
 from tomeval.plots.drawing import DEFAULT, TABULAR, Drawing, Options, number
 from tomeval.plots.levels import comparisons, play_matters
 from tomeval.plots.lines import Frame, Line, lines_figure
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 SCORES = {
     "attained": ("reward attained, from 0, the worst response, to 1, the best", "reward attained"),
@@ -17,8 +17,8 @@ SCORES = {
 
 def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw, for every score, the share of episodes that reach more, over all tasks of the run."""
-    from tomeval.profiles import collect_scores
-    from tomeval.profiles import performance_profiles as profile
+    from tomeval.comparing.profiles import collect_scores
+    from tomeval.comparing.profiles import performance_profiles as profile
 
     cells = [cell for cell in run.cells if cell.played.episodes]
     shown = {score: SCORES[score] for score in SCORES if score == "tom" or play_matters(cells)}

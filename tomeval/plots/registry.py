@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tomeval.errors import TomevalError, unknown
-from tomeval.plots.curves import regret_curves, tom_curves
-from tomeval.plots.decomposition import decomposition
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.figures.curves import regret_curves, tom_curves
+from tomeval.domains.matrix.figures.decomposition import decomposition
+from tomeval.domains.matrix.figures.label_bias import label_bias
+from tomeval.domains.matrix.figures.scatter import scatter
 from tomeval.plots.differences import differences
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.forest import forest
-from tomeval.plots.label_bias import label_bias
 from tomeval.plots.output import safe_stems
 from tomeval.plots.profiles import performance_profiles
-from tomeval.plots.scatter import scatter
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 FIGURES: dict[str, Callable[[Run, Options], list[Drawing]]] = {
     "regret": regret_curves,

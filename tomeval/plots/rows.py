@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tomeval.plots.drawing import Family, Options, pages
 from tomeval.plots.style import fold, lines_of, new_figure
-from tomeval.results import RunCell
+from tomeval.runs.results import RunCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

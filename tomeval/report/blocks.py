@@ -8,7 +8,7 @@ import math
 import zlib
 from typing import Any, NamedTuple
 
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
 
 
 class Block(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tomeval.errors import TomevalError
-from tomeval.prefixes import common_prefix
+from tomeval.core.errors import TomevalError
+from tomeval.core.prefixes import common_prefix
 from tomeval.report.blocks import shortened
 
 Bases = dict[tuple[int, str], str]

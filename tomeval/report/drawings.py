@@ -11,7 +11,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from tomeval.report.svg import Canvas
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 MANY_CELLS = 48
 """From here on drawing takes longer than starting processes does."""

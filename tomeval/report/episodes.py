@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from tomeval.planning import reference_rewards
+from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.domains.matrix.optima import reference_rewards
+from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.domains.matrix.steps import NONE
 from tomeval.report.blocks import Block, as_json, pack, pack_text, shortened
 from tomeval.report.calls import Bases, packed_calls
-from tomeval.responses import best_responses, misjudgement_cost, stepwise_regret
-from tomeval.results import Run, RunCell
-from tomeval.steps import COMPLETE, NONE
-from tomeval.subjects.base import VALID
+from tomeval.runs.results import Run, RunCell
 
 CALLS_BY_DEFAULT = 100_000
 """How many model calls a report holds where the user does not say otherwise."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tomeval.report.episodes import Episodes
-from tomeval.results import Run
+from tomeval.runs.results import Run
 
 _OWN_TABLE = ("model", "strategy")  # options that have columns of their own
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tomeval.tables import HEADINGS
+from tomeval.report.tables import HEADINGS
 
 _MEANINGS = {
     "invalid_rate": "Share of all answers, void episodes included, that could not be used: "

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
-from tomeval.results import Run
-from tomeval.steps import COMPLETE, FAILED, VOID
-from tomeval.subjects.base import INVALID_REASONS
+from tomeval.runs.results import Run
 
 SMALL = 30
 """Below this many episodes the published form of the interval, ± 1.96 sd/√n, is too narrow."""

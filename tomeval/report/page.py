@@ -15,17 +15,17 @@ import jinja2
 from markupsafe import Markup
 
 from tomeval import __version__
-from tomeval.errors import TomevalError
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.meanings import meanings
+from tomeval.report.sentences import COMPARED, compared_by, statements, summary
+from tomeval.report.sentences_table import comparison_table
 from tomeval.report.table import main_table
-from tomeval.report.words import COMPARED, compared_by, statements, summary
-from tomeval.report.words_table import comparison_table
-from tomeval.results import Run
-from tomeval.subjects.base import INVALID_REASONS
+from tomeval.runs.results import Run
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("theme", "dom", "tables", "calling", "transcript", "browser")
@@ -186,7 +186,7 @@ def _marked(blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
     """Return the comparison for the template, or why there is none."""
-    from tomeval.comparing import compare
+    from tomeval.comparing.comparison import compare
 
     by = options.by or compared_by(run)
     if by is None:

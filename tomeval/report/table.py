@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.tables import HEADINGS
+from tomeval.report.tables import HEADINGS
 
 _FILTERS = ("game", "labels", "partners", "horizon", "model", "strategy", "reference", "on_invalid")
 _MOST_CHOICES = 40

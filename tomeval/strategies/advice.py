@@ -6,11 +6,12 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from tomeval.core.outcomes import Invalid
+from tomeval.domains.matrix.subjects.base import Answer
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.contexts import Context, user_prompt
-from tomeval.strategies.parsing import visible
+from tomeval.strategies.readers import visible
 from tomeval.strategies.templates import Prompts
-from tomeval.subjects.base import Answer, Invalid
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.subjects.base import Answer
+from tomeval.domains.matrix.wording import Words
 from tomeval.models.base import Prompt, Scores
-from tomeval.responses import best_responses
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.contexts import user_prompt
-from tomeval.strategies.parsing import MARKER
+from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import Prompts
-from tomeval.strategies.words import Words
-from tomeval.subjects.base import Answer, Decision, Invalid
 
 LOW_MASS = 0.01
 """Labels that share less than this are hardly what the model would say."""

@@ -8,6 +8,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.core.prefixes import common_prefix
+from tomeval.domains.matrix.subjects.base import Answer
 from tomeval.models.base import (
     BackendError,
     GenerateRequest,
@@ -19,9 +22,7 @@ from tomeval.models.base import (
     Scores,
     as_dict,
 )
-from tomeval.prefixes import common_prefix
-from tomeval.strategies.parsing import MARKER, parse_answer, visible
-from tomeval.subjects.base import Answer, Decision, Invalid
+from tomeval.strategies.readers import MARKER, parse_answer, visible
 
 MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
 """Longest replies by kind of call, where the experiment sets none."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tomeval.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 
 CONTEXTS = ("full", "-history", "-payoffs", "s2a")
 ADVICE = (

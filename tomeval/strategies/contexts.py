@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tomeval.core.outcomes import Invalid
+from tomeval.domains.matrix.observation import Joint
+from tomeval.domains.matrix.wording import Words
 from tomeval.models.base import Message, Prompt
-from tomeval.observation import Joint
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.templates import Prompts
-from tomeval.strategies.words import Words
-from tomeval.subjects.base import Invalid
 
 
 class Context:

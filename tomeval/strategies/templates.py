@@ -12,13 +12,11 @@ from typing import Any
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tomeval.errors import TomevalError, did_you_mean, unknown
-from tomeval.resources import read_text, shipped
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.resources import read_text, shipped
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill")
-SECTIONS = ("decrypto",)
-"""Folders of templates that another kind of game has for itself."""
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
@@ -49,21 +47,21 @@ class Template:
 
 
 class Prompts:
-    """The prompt templates of a folder, over the shipped ones.
+    """The prompt templates of one domain.
 
     Parameters
     ----------
+    domain : str
+        The templates below ``prompts/DOMAIN`` are read, and no others.
     folder : Path, optional
-        Own templates; those it lacks are taken from the shipped folder.
-    section : str
-        One of `SECTIONS`: the templates of that folder, and no others.
+        Own templates, in its subfolder DOMAIN; those it lacks are taken from the shipped ones.
     """
 
-    def __init__(self, folder: Path | None = None, section: str = "") -> None:
-        folder = folder and folder / section
+    def __init__(self, domain: str, folder: Path | None = None) -> None:
+        folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
             raise TomevalError(f"{folder}: no such folder of prompts")
-        self._shipped = shipped("prompts") / section
+        self._shipped = shipped("prompts") / domain
         self._folders = [self._shipped, *([folder] if folder else [])][::-1]
         self._env = ImmutableSandboxedEnvironment(
             undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -158,12 +156,11 @@ class Prompts:
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the names of the templates in a folder; its sections are apart."""
-    names = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*.j2"))
-    return {name.as_posix() for name in names if name.parts[0] not in SECTIONS}
+    """Return the names of the templates in a folder."""
+    return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")}
 
 
 @lru_cache(maxsize=32)
-def load_prompts(folder: str = "", section: str = "") -> Prompts:
-    """Return the templates of a folder over the shipped ones; read once."""
-    return Prompts(Path(folder) if folder else None, section)
+def load_prompts(domain: str, folder: str = "") -> Prompts:
+    """Return the templates of a folder over the shipped ones of a domain; read once."""
+    return Prompts(domain, Path(folder) if folder else None)

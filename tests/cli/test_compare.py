@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import tomeval
+from tomeval.cli.main import app
+from tomeval.comparing.comparison import compare
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
+
+KINDS = ("differences", "mixed", "iqm", "profiles", "shares", "correlation")
+FORMATS = ("text", "csv", "json", "markdown", "latex")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "run"
+    tomeval.run(
+        {
+            "games": ["RPS", "IPD"],
+            "partners": ["single_action", "tit_for_tat"],
+            "subjects": ["rmax", "random", {"kind": "simulated", "p": 0.9, "q": 0.5}],
+            "horizon": 12,
+            "episodes": 10,
+        },
+        folder,
+    ).close()
+    return folder
+
+
+def call(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [(kind, form) for kind in KINDS for form in FORMATS if kind != "mixed" or form == "text"],
+)
+def test_every_table_in_every_format(folder, kind, form) -> None:
+    options = ["--metric", "tom_percent"] if kind == "mixed" else []
+    shown = call("compare", folder, "--what", kind, "--format", form, "--resamples", 99, *options)
+    if form == "json":
+        assert json.loads(shown)
+        assert "NaN" not in shown
+    elif form == "csv":
+        assert len(list(csv.DictReader(io.StringIO(shown)))) > 1
+    elif form == "latex":
+        assert shown.startswith("% needs:")
+        assert "nan" not in shown
+    else:
+        assert "nan" not in shown
+        if form == "text" and kind in ("differences", "shares"):
+            longer = call("compare", folder, "--what", kind, "--by-task", "--resamples", 99)
+            assert len(longer) > len(shown)
+
+
+def test_csv_holds_the_librarys_numbers(folder) -> None:
+    shown = call("compare", folder, "--baseline", "random", "--format", "csv", "--by-task")
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    expected = compare(folder, "strategy", "random").rows()
+    assert len(rows) == len(expected)
+    for mine, row in zip(rows, expected, strict=True):
+        assert mine["strategy"] == row["strategy"]
+        assert float(mine["difference"]) == row["difference"]
+        assert float(mine["p_holm"]) == row["p_holm"]
+
+
+def test_text_says_what_was_done(folder) -> None:
+    shown = call("compare", folder, "--baseline", "random", "--margin", "tom_percent=2")
+    assert "strategy against 'random'" in shown
+    assert "Holm's correction covers the comparisons of one metric in one scope" in shown
+    assert "9999 resamples, seed 0" in shown
+    assert "note: the games' payoffs have different ranges" in shown
+    assert "p (equivalent)" in shown
+    line = next(line for line in shown.splitlines() if "rmax" in line and "ToM %" in line)
+    assert re.search(r"\d+\.\d\d ± \d+\.\d\d", line)
+    boot = call("compare", folder, "--baseline", "random", "--interval", "bca")
+    assert re.search(r"\d+\.\d\d \[-?\d+\.\d\d, -?\d+\.\d\d\]", boot)
+
+
+def test_power(folder) -> None:
+    shown = call(
+        "power", folder, "--metric", "tom_percent", "--difference", 5, "--baseline", "random",
+        "--format", "json",
+    )  # fmt: skip
+    rows = json.loads(shown)
+    assert len(rows) == 8
+    assert all(row["episodes"] >= 2 for row in rows)
+
+
+def test_table_against_published_results(folder) -> None:
+    shown = call("table", folder, "--against", shipped("experiments") / "reported_results.csv")
+    assert "Tabular RMax" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--margin", "tom_percent"], "write METRIC=VALUE"),
+        (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
+        (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
+        (["--what", "mixed"], "give --metric"),
+    ],
+)
+def test_bad_options_are_one_message(folder, options, message) -> None:
+    done = CliRunner().invoke(app, ["compare", str(folder), *options])
+    assert isinstance(done.exception, TomevalError)
+    assert message in str(done.exception)
+
+
+def test_importing_the_commands_is_light() -> None:
+    script = (
+        "import tomeval.cli.compare, sys\n"
+        "print([m for m in ('numpy', 'scipy', 'statsmodels', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,432 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support import ROOT
+
+from tomeval import cli
+from tomeval.domains.matrix.measures import METRICS
+
+FORMATS = ["text", "csv", "json", "markdown", "latex"]
+TABLE_COLUMNS = [
+    "subject", "model", "strategy", "game", "labels", "partners", "horizon", "episodes",
+    "invalid_rate",
+    *(column for name in (
+        "tom_percent", "delta_functional_per_step", "delta_tom_best_response_per_step",
+        "delta_tom_misprediction_per_step", "stepwise_regret_per_step", "response_gap_per_step",
+        "foresight_gap_per_step", "self_consistency_percent", "reward_per_step",
+    ) for column in (name, f"{name}_ci95")),
+]  # fmt: skip
+REPORTED = str(ROOT / "experiments" / "reported_results.csv")
+
+
+@pytest.fixture
+def tomeval(monkeypatch, capsys):
+    """Return a function that runs the command line: exit code, output, errors."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, errors = capsys.readouterr()
+        assert "Traceback" not in errors
+        return code, out, errors
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    import tomeval as package
+
+    experiment = {
+        "games": ["RPS", "IPD"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": ["rmax", "random"],
+        "horizon": 8,
+        "episodes": 5,
+    }
+    path = tmp_path_factory.mktemp("cli") / "run"
+    package.run(experiment, path).close()
+    return path
+
+
+def parsed(form: str, text: str) -> list[dict]:
+    return json.loads(text) if form == "json" else list(csv.DictReader(io.StringIO(text)))
+
+
+# --- every command and format ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("command", ["table", "status"])
+def test_run_tables_in_every_format(tomeval, folder, command, form) -> None:
+    code, out, errors = tomeval(command, folder, "--format", form)
+    assert (code, errors) == (0, "")
+    assert out.strip()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list", "games"],
+        ["list", "partners"],
+        ["list", "subjects"],
+        ["list", "labels"],
+        ["bounds", "IPD", "tit_for_tat"],
+        ["bounds", "RPS", "single_action", "--horizon", "7", "--reference", "stationary"],
+        ["plan", "known_players"],
+        ["audit", REPORTED],
+    ],
+    ids=" ".join,
+)
+def test_other_tables_in_every_format(tomeval, command, form) -> None:
+    code, out, errors = tomeval(*command, "--format", form)
+    assert (code, errors) == (1 if command[0] == "audit" else 0, "")
+    if form in ("csv", "json"):
+        rows = parsed(form, out)
+        assert rows
+        assert len({tuple(row) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_table_has_the_columns_it_promises(tomeval, folder, form) -> None:
+    rows = parsed(form, tomeval("table", folder, "--format", form)[1])
+    assert len(rows) == 8
+    for row in rows:
+        columns = [name for name in row if name not in ("reference", "seed", "on_invalid")]
+        assert columns == TABLE_COLUMNS
+    assert [name for name in TABLE_COLUMNS if name in METRICS] == list(METRICS)
+
+
+def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
+    import tomeval as package
+
+    with package.Run(folder) as run:
+        truth = run.rows()
+    as_json = parsed("json", tomeval("table", folder, "--format", "json")[1])
+    as_csv = parsed("csv", tomeval("table", folder, "--format", "csv")[1])
+    for row, left, right in zip(truth, as_json, as_csv, strict=True):
+        assert left == row
+        for name in METRICS:
+            assert float(right[name]) == row[name]
+
+
+def test_table_options(tomeval, folder) -> None:
+    base, t, bca = (
+        parsed("json", tomeval("table", folder, "--interval", i, "--format", "json")[1])
+        for i in ("normal", "t", "bca")
+    )
+    for one, other in zip(base, t, strict=True):
+        # t of four degrees of freedom: 2.7764 / 1.96
+        ratio = other["reward_per_step_ci95"] / one["reward_per_step_ci95"]
+        assert ratio == pytest.approx(2.7764 / 1.96, rel=1e-4)
+    assert {"tom_percent_ci95_low", "tom_percent_ci95_high"} <= set(bca[0])
+    again = parsed("json", tomeval("table", folder, "--interval", "bca", "--format", "json")[1])
+    assert bca == again  # its own fixed seed
+    rows = parsed(
+        "json", tomeval("table", folder, "--reference", "stationary", "--format", "json")[1]
+    )
+    assert {row["reference"] for row in rows} == {"stationary"}
+
+
+def test_text_hides_nothing_that_differs(tomeval, folder) -> None:
+    lines = tomeval("table", folder)[1].splitlines()
+    assert "T 8" in lines[0]
+    assert "invalid % 0.0" in lines[0]
+    assert len(lines) == 2 + 8
+
+
+def test_run_table_and_resume(tomeval, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.toml").write_text(
+        'name = "mine"\ngames = "IBS"\nsubjects = "rmax"\nhorizon = 5\nepisodes = 3\n'
+    )
+    code, out, errors = tomeval("run", "e.toml")
+    assert (code, out) == (0, "")
+    assert "runs/mine: 3 episodes played" in errors
+    assert "tomeval table runs/mine" in errors
+    assert "0 episodes played" in tomeval("run", "e.toml")[2]
+    assert "2 episodes played" in tomeval("run", "e.toml", "--set", "episodes=5")[2]
+    code, _, errors = tomeval("run", "e.toml", "--set", "horizon=6")
+    assert code == 2
+    assert "holds another experiment" in errors
+    assert tomeval("run", "e.toml", "--out", "x", "--workers", 2, "--set", "episodes=40")[0] == 0
+
+
+def test_plan_counts(tomeval) -> None:
+    out = tomeval("plan", "known_players")[1]
+    assert "36 cells, 3,600 episodes, 360,000 steps" in out
+    rows = parsed("json", tomeval("plan", "tabular_baseline", "--format", "json")[1])
+    assert len(rows) == 6
+    assert {row["steps"] for row in rows} == {10_000}
+
+
+def test_bounds_of_the_reference(tomeval) -> None:
+    row = parsed("json", tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
+    assert row["regret_max"] == pytest.approx(3.02)
+    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
+    assert row["best"] == pytest.approx(8.02)
+    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")
+
+
+def test_plot_and_export(tomeval, folder, tmp_path) -> None:
+    import tomeval as package
+
+    package.run({"games": "RPS", "subjects": "random", "episodes": 2}, tmp_path / "run").close()
+    plot = ("plot", tmp_path / "run", "--out", tmp_path / "plots")
+    code, out, _ = tomeval(*plot, "--only", "forest", "--only", "scatter", "--format", "pdf")
+    assert code == 0
+    assert len(out.split()) == len(list((tmp_path / "plots").iterdir())) == 3
+    for what in ("steps", "episodes", "cells"):
+        code, out, _ = tomeval("export", folder, "--what", what, "--format", "csv")
+        assert code == 0
+        assert len(out.splitlines()) == 1 + {"steps": 320, "episodes": 40, "cells": 8}[what]
+    path = tmp_path / "x.parquet"
+    assert tomeval("export", folder, "--format", "parquet", "--out", path)[0] == 0
+    assert path.read_bytes()[:4] == b"PAR1"
+
+
+def test_score(tomeval, tmp_path) -> None:
+    path = tmp_path / "match.csv"
+    path.write_text("episode,step,own_action,partner_action\n1,1,1,0\n1,2,1,1\n1,3,1,1\n")
+    code, out, _ = tomeval(
+        "score", path, "--game", "IPD", "--partner", "tit_for_tat", "--format", "json"
+    )
+    (row,) = json.loads(out)
+    assert code == 0
+    assert list(row)[: len(TABLE_COLUMNS)] == TABLE_COLUMNS
+    assert row["delta_functional_per_step"] == 2.0
+    assert row["tom_percent"] is None
+    for form in FORMATS:
+        arguments = ("score", path, "--game", "IPD", "--partner", "unknown", "--format", form)
+        assert tomeval(*arguments)[0] == 0
+
+
+# --- audit ----------------------------------------------------------------------------------------
+
+
+def test_audit_flags_the_one_row_on_both_grounds(tomeval) -> None:
+    code, out, _ = tomeval("audit", REPORTED, "--format", "json")
+    assert code == 1
+    rows = json.loads(out)
+    columns = ["table", "model", "prompting", "game", "partner", "metric", "mean", "ci95"]
+    assert [list(row) for row in rows] == [[*columns, "reason"]] * 2
+    assert {row["metric"] for row in rows} == {"delta_functional_per_step", "delta_tom_per_step"}
+    for row in rows:
+        assert (row["table"], row["game"], row["partner"]) == ("4", "IPD", "tit_for_tat")
+        assert row["model"] == "DeepSeek-R1 Distilled 32B"
+    reasons = {row["metric"]: row["reason"] for row in rows}
+    assert "3.02" in reasons["delta_functional_per_step"]  # the range it would have to lie in
+    assert "8.51" in reasons["delta_tom_per_step"]
+    assert "2.0000 to 5.0000" in reasons["delta_tom_per_step"]
+
+
+def audited(tomeval, tmp_path, *rows: str) -> tuple[int, list[dict]]:
+    path = tmp_path / "r.csv"
+    path.write_text(
+        "table,model,prompting,game,partner,metric,mean,ci95\n" + "\n".join(rows) + "\n"
+    )
+    code, out, errors = tomeval("audit", path, "--format", "json")
+    return code, json.loads(out) if code < 2 else [{"reason": errors}]
+
+
+def test_audit_allows_for_rounding_and_no_more(tomeval, tmp_path) -> None:
+    # IPD tit for tat: at most 3.02, so 3.0 and 3.02 and (rounded up from 3.02) 3 pass, 3.03 not.
+    def row(mean: str) -> str:
+        return f"1,m,p,IPD,tit_for_tat,delta_functional_per_step,{mean},0.1"
+
+    for mean, code in (("3.02", 0), ("3", 0), ("3.0", 0), ("3.03", 1), ("-0.02", 0), ("-3", 1)):
+        assert audited(tomeval, tmp_path, row(mean))[0] == code, mean
+    # ToM 98.6 +- 0.05: 1.35 to 1.45 % errors; in IBS each costs 7 to 10: 0.0945 to 0.145
+    tom = "1,m,p,IBS,single_action,tom_percent,98.6,0.3"
+    for mean, code in (("0.094", 0), ("0.093", 1), ("0.145", 0), ("0.146", 1), ("0.1", 0)):
+        delta = f"1,m,p,IBS,single_action,delta_tom_per_step,{mean},0.1"
+        assert audited(tomeval, tmp_path, tom, delta)[0] == code, mean
+    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100.2,0")[0] == 1
+    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100,")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("1,m,p,IPX,tit_for_tat,delta_functional_per_step,1,1", "line 2: unknown game 'IPX'"),
+        ("1,m,p,IPD,tit_for,delta_functional_per_step,1,1", "line 2: unknown partner 'tit_for'"),
+        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,x,1", "line 2: mean 'x' is no number"),
+        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,nan,1", "mean 'nan' is no number"),
+        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,,1", "mean '' is no number"),
+        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,1", "another number of fields"),
+        ("1,m,p,IPD,tit_for_tat,tom_percent,1,1\n1,m,p,IPD,tit_for_tat,tom_percent,2,1", "line 3"),
+    ],
+)
+def test_bad_results_files(tomeval, tmp_path, row, message) -> None:
+    code, found = audited(tomeval, tmp_path, row)
+    assert code == 2
+    assert message in found[0]["reason"]
+
+
+def test_audit_of_a_true_file_is_silent(tomeval, tmp_path) -> None:
+    code, rows = audited(
+        tomeval, tmp_path, "1,m,p,RPS,single_action,delta_functional_per_step,0.5,0.1"
+    )
+    assert (code, rows) == (0, [])
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+BAD = [
+    (["run", "none.toml"], "none.toml: no such file"),
+    (["run", "quikstart"], "quikstart: no such file, and no shipped experiment (did you mean 'q"),
+    (["plan", "folder/none.toml"], "folder/none.toml: no such file"),
+    (["run", "known_players", "--set", "episodes=0"], "episodes"),
+    (["run", "known_players", "--set", "horizon=0"], "horizon"),
+    (["run", "known_players", "--set", "gmes=3"], "did you mean 'games'"),
+    (["run", "known_players", "--workers", "0"], "workers must be at least 1"),
+    (["plan", "quickstrt"], "quickstrt"),
+    (["table", "none"], "not a run folder"),
+    (["status", "none"], "not a run folder"),
+    (["export", "none"], "not a run folder"),
+    (["plot", "none", "--out", "x"], "not a run folder"),
+    (["list", "gams"], "did you mean 'games'"),
+    (["bounds", "IPX", "tit_for_tat"], "unknown game 'IPX'"),
+    (["bounds", "IPD", "tit_for_tit"], "did you mean 'tit_for_tat'"),
+    (["bounds", "IPD", "tit_for_tat", "--horizon", "0"], "horizon"),
+    (["score", "none.csv", "--game", "IPD", "--partner", "unknown"], "no such file"),
+    (["audit", "none.csv"], "no such file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda x: " ".join(x)[:40])
+def test_bad_input_is_one_message_and_code_two(tomeval, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, errors = tomeval(*arguments)
+    assert code == 2
+    assert out == ""
+    assert message in errors
+    assert errors.startswith("tomeval: ")
+    assert len(errors.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []  # nothing is made before the input is checked
+
+
+@pytest.mark.parametrize(
+    "arguments", [["table"], ["table", "x", "--format", "yaml"], ["nothing"], ["--nothing"]]
+)
+def test_usage_errors_are_code_two(tomeval, arguments) -> None:
+    code, _, errors = tomeval(*arguments)
+    assert code == 2
+    assert errors.strip()
+
+
+# --- as a process ---------------------------------------------------------------------------------
+
+
+def process(*arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "tomeval.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, timeout=60, cwd=ROOT, check=False, **options
+    )
+
+
+def test_a_process_gives_the_same(folder) -> None:
+    done = process("table", str(folder), "--format", "csv")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(done.stdout.decode().splitlines()) == 9
+    done = process("bounds", "IPX", "tit_for_tat")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("tomeval: unknown game 'IPX'")
+
+
+def test_output_that_cannot_show_greek_is_no_crash(folder) -> None:
+    done = process("table", str(folder), env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_reader_that_stops_early_is_no_error(folder) -> None:
+    command = [sys.executable, "-m", "tomeval.cli", "export", str(folder), "--what", "steps"]
+    writer = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+    )
+    with writer:
+        assert writer.stdout.readline().startswith("subject,")
+        writer.stdout.close()
+        assert "Traceback" not in writer.stderr.read()
+
+
+def test_interrupting_a_run_says_how_to_go_on(tmp_path) -> None:
+    arguments = ["run", "known_players", "--set", "episodes=200000", "--out", str(tmp_path / "run")]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tomeval.cli", *arguments],
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
+    )
+    with running:
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "run" / "sessions.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        errors = running.stderr.read()
+    assert running.returncode == 130
+    assert errors.strip().endswith("stopped; run the same command again to go on")
+    assert "Traceback" not in errors
+
+
+HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy", "pyarrow")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tomeval",
+        "import tomeval.cli.main",
+        "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score; tomeval.audit",
+    ],
+)
+def test_importing_is_light(code) -> None:
+    script = f"{code}\nimport sys\nprint([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_help_is_fast() -> None:
+    # CPU seconds of the fastest of five, so that a busy machine does not count; half a second is
+    # what the project promises, the interpreter itself included.
+    script = (
+        "import os, subprocess, sys\n"
+        "best = 9.0\n"
+        "for _ in range(5):\n"
+        "    a = os.times()\n"
+        "    command = [sys.executable, '-m', 'tomeval.cli', '--help']\n"
+        "    subprocess.run(command, stdout=-3, check=True)\n"
+        "    b = os.times()\n"
+        "    best = min(best, b[2] + b[3] - a[2] - a[3])\n"
+        "print(best)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert float(done.stdout) < 0.5
+
+
+def test_every_command_has_help(tomeval) -> None:
+    code, out, _ = tomeval("--help")
+    assert code == 0
+    for name in ("run", "plan", "status", "table", "plot", "list", "bounds", "score", "audit"):
+        assert re.search(rf"\b{name}\b", out)
+        assert tomeval(name, "--help")[0] == 0

@@ -1,0 +1,495 @@
+"""Comparisons of real run folders, held against numbers computed from exported episodes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import tomeval
+from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.comparing.power import episodes_needed, pairs_needed
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.measures import METRICS
+from tomeval.models.scripted import SCRIPTS
+from tomeval.report.tables import render
+from tomeval.runs.results import iterate_export
+from tomeval.statistics.paired import holm, sign_flip_exact
+
+SUBJECTS = [
+    {"kind": "simulated", "name": "low", "p": 0.6, "q": 0.8},
+    {"kind": "simulated", "name": "high", "p": 0.9, "q": 0.8},
+    {"kind": "random"},
+]
+SWEEP = {
+    "games": ["RPS", "IPD"],
+    "partners": ["single_action", "tit_for_tat"],
+    "subjects": SUBJECTS,
+    "horizon": 15,
+    "episodes": 12,
+    "seed": [1, 2],
+}
+SMALL = {**SWEEP, "games": "IPD", "partners": "tit_for_tat", "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep") / "run"
+    tomeval.run(SWEEP, folder).close()
+    return folder
+
+
+def small(folder, **changes):
+    tomeval.run({**SMALL, **changes}, folder).close()
+    return folder
+
+
+def edit(folder, *statements):
+    db = sqlite3.connect(folder / "run.sqlite")
+    with db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+
+
+def episodes(folder):
+    """Return metrics by (subject, game, partners), in order of seed and episode."""
+    with tomeval.Run(folder) as run:
+        columns, rows = iterate_export(run, "episodes")
+        found: dict[tuple[str, ...], list[list[float]]] = {}
+        at = {name: i for i, name in enumerate(columns)}
+        for row in rows:
+            key = tuple(row[at[name]] for name in ("subject", "game", "partners"))
+            found.setdefault(key, []).append([row[at[name]] for name in METRICS])
+    return {key: np.array(values) for key, values in found.items()}
+
+
+def test_every_number_of_a_task_is_scipys(sweep) -> None:
+    found = compare(sweep, "subject", "low", resamples=999)
+    data = episodes(sweep)
+    scope = found.scopes.index("IPD, tit_for_tat")
+    x, y = data["high", "IPD", "tit_for_tat"], data["low", "IPD", "tit_for_tat"]
+    level, names = found.levels.index("high"), list(METRICS)
+    at = (scope, level)
+    assert found.pairs[at] == 24
+    assert found.difference[at] == pytest.approx((x - y).mean(axis=0))
+    assert found.level_mean[at] == pytest.approx(x.mean(axis=0))
+    assert found.baseline_mean[at] == pytest.approx(y.mean(axis=0))
+    for m in (names.index("tom_percent"), names.index("delta_functional_per_step")):
+        theirs = scipy.stats.ttest_rel(x[:, m], y[:, m])
+        assert found.p_t[(*at, m)] == pytest.approx(theirs.pvalue)
+        ends = theirs.confidence_interval(0.95)
+        assert found.t_low[(*at, m)] == pytest.approx(ends.low)
+        assert found.t_high[(*at, m)] == pytest.approx(ends.high)
+        side = 1 if m == 0 else -1
+        u = scipy.stats.mannwhitneyu(side * np.round(x[:, m], 9), side * np.round(y[:, m], 9))
+        assert found.improvement[(*at, m)] == pytest.approx(u.statistic / 24**2)
+        boot = scipy.stats.bootstrap((x[:, m] - y[:, m],), np.mean, n_resamples=4_000, rng=1)
+        width = boot.confidence_interval.high - boot.confidence_interval.low
+        assert found.bca_low[(*at, m)] == pytest.approx(
+            boot.confidence_interval.low, abs=0.1 * width
+        )
+
+
+def test_over_all_tasks_tasks_count_the_same(sweep) -> None:
+    found = compare(sweep, "subject", "low", resamples=999)
+    assert found.scopes[0] == "all tasks"
+    assert found.difference[0] == pytest.approx(found.difference[1:].mean(axis=0))
+    assert found.improvement[0] == pytest.approx(found.improvement[1:].mean(axis=0), nan_ok=True)
+    assert (found.pairs[0] == 96).all()
+    # four independent strata: variances of the tasks' means add
+    data = episodes(sweep)
+    tasks = [(game, p) for game in ("RPS", "IPD") for p in ("single_action", "tit_for_tat")]
+    parts = [
+        (data["high", *task][:, 0] - data["low", *task][:, 0]).var(ddof=1) / 24 for task in tasks
+    ]
+    error = np.sqrt(sum(parts)) / 4
+    freedom = sum(parts) ** 2 / sum(part**2 / 23 for part in parts)
+    half = scipy.stats.t.ppf(0.975, freedom) * error
+    at = (0, found.levels.index("high"), 0)
+    assert (found.t_high[at] - found.t_low[at]) / 2 == pytest.approx(half)
+    assert found.family_size[at] == 2
+    assert found.p_holm[0, :, 0] == pytest.approx(holm(found.p_permutation[0, :, 0]))
+    assert any("different ranges (IPD 10, RPS 2)" in note for note in found.notes)
+
+
+def test_swapping_level_and_baseline_turns_every_sign(sweep) -> None:
+    one = compare(sweep, "subject", "low", resamples=499)
+    two = compare(sweep, "subject", "high", resamples=499)
+    a, b = one.levels.index("high"), two.levels.index("low")
+    assert one.difference[:, a] == pytest.approx(-two.difference[:, b])
+    assert one.t_low[:, a] == pytest.approx(-two.t_high[:, b])
+    assert one.effect_size[:, a] == pytest.approx(-two.effect_size[:, b], nan_ok=True)
+    assert one.improvement[:, a] == pytest.approx(1 - two.improvement[:, b], nan_ok=True)
+    assert one.p_permutation[:, a] == pytest.approx(two.p_permutation[:, b])
+
+
+def test_a_level_does_not_depend_on_the_others(sweep, tmp_path) -> None:
+    alone = tmp_path / "alone"
+    tomeval.run({**SWEEP, "subjects": SUBJECTS[:2]}, alone).close()
+    one, two = compare(sweep, "subject", "low"), compare(alone, "subject", "low")
+    level = one.levels.index("high")
+    for name in ("difference", "t_low", "bca_low", "bca_high", "p_permutation", "improvement_low"):
+        expected = getattr(two, name)[:, 0]
+        assert getattr(one, name)[:, level] == pytest.approx(expected, nan_ok=True), name
+
+
+def test_same_seed_same_numbers(sweep) -> None:
+    one, two = (compare(sweep, "subject", "low", resamples=199).rows() for _ in range(2))
+    assert render(one, "json") == render(two, "json")
+    other = compare(sweep, "subject", "low", resamples=199, seed=1).rows()
+    assert render(one, "json") != render(other, "json")
+
+
+def test_runs_are_joined(sweep, tmp_path) -> None:
+    parts = []
+    for number, subject in enumerate(SUBJECTS):
+        parts.append(tmp_path / str(number))
+        tomeval.run({**SWEEP, "subjects": [subject]}, parts[-1]).close()
+    whole, joined = compare(sweep, "subject", "low"), compare(parts, "subject", "low")
+    assert render(whole.rows(), "json") == render(joined.rows(), "json")
+
+
+def test_few_pairs_are_enumerated(tmp_path) -> None:
+    folder = small(tmp_path / "run", episodes=6)
+    found = compare(folder, "subject", "low")
+    data = episodes(folder)
+    x, y = (data[name, "IPD", "tit_for_tat"] for name in ("high", "low"))
+    at = (0, found.levels.index("high"))
+    assert found.p_permutation[at] == pytest.approx(sign_flip_exact((x - y) / 6))
+    assert any("fewer than 20 pairs" in note for note in found.notes)
+
+
+def test_pooled_few_pairs_are_enumerated_too(tmp_path) -> None:
+    folder = small(tmp_path / "run", episodes=3, games=["IPD", "RPS"])
+    found = compare(folder, "subject", "low")
+    data = episodes(folder)
+    parts = [
+        (data["high", game, "tit_for_tat"] - data["low", game, "tit_for_tat"]) / 6
+        for game in ("IPD", "RPS")
+    ]
+    at = (0, found.levels.index("high"))
+    assert found.p_permutation[at] == pytest.approx(sign_flip_exact(np.concatenate(parts)))
+
+
+def test_one_pair_has_a_difference_and_nothing_else(tmp_path) -> None:
+    found = compare(small(tmp_path / "run", episodes=1), "subject", "low")
+    assert np.isfinite(found.difference).all()
+    for name in ("t_low", "bca_low", "p_t", "p_permutation", "p_holm", "effect_size"):
+        assert np.isnan(getattr(found, name)).all(), name
+    assert found.verdict("high", "tom_percent") == "untested"
+    assert any("one pair only" in note for note in found.notes)
+
+
+def test_equal_subjects_are_identical(tmp_path) -> None:
+    subjects = [
+        {"kind": "best_response", "name": "one"},
+        {"kind": "best_response", "name": "two"},
+        {"kind": "random"},
+    ]
+    found = compare(small(tmp_path / "run", subjects=subjects), "subject", "one")
+    at = (0, found.levels.index("two"))
+    assert (found.difference[at] == 0).all()
+    assert (found.t_low[at] == 0).all()
+    assert (found.bca_high[at] == 0).all()
+    assert (found.p_permutation[at] == 1).all()
+    assert (found.p_t[at] == 1).all()
+    assert (found.effect_size[at] == 0).all()
+    assert found.improvement[at][METRICS.index("tom_percent")] == 0.5
+    assert found.verdict("two", "tom_percent") == "identical"
+
+
+def test_differences_that_never_vary(tmp_path) -> None:
+    """Always wrong against always right: 100 points in every pair."""
+    subjects = [
+        {"kind": "simulated", "name": "right", "p": 1.0, "q": 1.0},
+        {"kind": "simulated", "name": "wrong", "p": 0.0, "q": 1.0},
+    ]
+    folder = small(tmp_path / "run", subjects=subjects, episodes=30)
+    found = compare(folder, "subject", "right", margins={"tom_percent": 1.0})
+    at = (0, 0, METRICS.index("tom_percent"))
+    assert found.difference[at] == found.t_low[at] == found.bca_high[at] == -100
+    assert np.isnan([found.p_t[at], found.effect_size[at], found.p_equivalence[at]]).all()
+    assert found.p_permutation[at] == pytest.approx(1 / 10_000)
+    assert found.verdict("wrong", "tom_percent") == "lower"
+    assert found.improvement[at] == 0
+    assert found.improvement_high[at] == pytest.approx(1 - 0.025 ** (1 / 15))
+
+
+def test_voided_episodes_leave_their_pair(tmp_path) -> None:
+    folder = small(tmp_path / "run")
+    whole = episodes(folder)
+    edit(
+        folder,
+        "UPDATE episodes SET status = 'void' WHERE cell = 0 AND episode = 3",
+        "UPDATE episodes SET status = 'failed' WHERE cell = 1 AND episode IN (3, 5)",
+    )
+    found = compare(folder, "subject", "low")
+    at = (0, found.levels.index("high"))
+    kept = [i for i in range(12) if i not in (3, 5)]
+    x, y = (whole[name, "IPD", "tit_for_tat"][kept] for name in ("high", "low"))
+    assert found.pairs[at] == 10
+    assert found.unpaired[at] == 1  # the baseline's episode 5
+    assert found.difference[at] == pytest.approx((x - y).mean(axis=0))
+    assert any("high: 1 complete episodes have no partner" in note for note in found.notes)
+
+
+def test_missing_cells_and_seeds_are_told(sweep, tmp_path) -> None:
+    less = tmp_path / "less"
+    tomeval.run({**SWEEP, "games": "IPD", "seed": 2, "subjects": [SUBJECTS[0]]}, less).close()
+    more = tmp_path / "more"
+    tomeval.run({**SWEEP, "subjects": SUBJECTS[1:]}, more).close()
+    found = compare([more, less], "subject", "high")
+    low = found.levels.index("low")
+    assert found.covered[0].tolist() == [4, 2]
+    assert found.pairs[0, low] == 24
+    assert found.unpaired[0, low] == 24  # seed 1 of the two tasks, on the baseline's side
+    note = next(note for note in found.notes if note.startswith("low: paired in 2 of 4 tasks"))
+    assert "RPS, single_action" in note
+    data, chosen = episodes(sweep), slice(12, 24)
+    expected = np.mean(
+        [
+            data["low", "IPD", p][chosen] - data["high", "IPD", p][chosen]
+            for p in ("single_action", "tit_for_tat")
+        ],
+        axis=(0, 1),
+    )
+    assert found.difference[0, low] == pytest.approx(expected)
+
+
+def test_label_sets_share_their_episodes(tmp_path) -> None:
+    """Two label sets of one game met the same partners: they are one sampling unit."""
+    labels = list(tomeval.get_game("RPS").labels)[:2]
+    folder = small(tmp_path / "run", games="RPS", labels=labels, partners="single_action")
+    found = compare(folder, "subject", "low")
+    assert found.pairs[:, 0].tolist() == [12, 12, 12]
+    with tomeval.Run(folder) as run:
+        cells = {
+            (cell.definition["subject"], cell.labels.name): cell.metrics() for cell in run.cells
+        }
+    unit = np.mean(
+        [cells["high", name]["tom_percent"] - cells["low", name]["tom_percent"] for name in labels],
+        axis=0,
+    )
+    expected = scipy.stats.ttest_1samp(unit, 0)
+    at = (0, found.levels.index("high"), METRICS.index("tom_percent"))
+    assert found.p_t[at] == pytest.approx(expected.pvalue)
+    across = compare(folder, "labels", labels[0], metrics=["tom_percent"])
+    assert across.levels == (labels[1],)
+    assert len(across.scopes) == 4  # all tasks, and three subjects
+
+
+def test_margins_and_verdicts(tmp_path) -> None:
+    subjects = [
+        {"kind": "simulated", "name": "one", "p": 0.9, "q": 0.5},
+        {"kind": "simulated", "name": "same", "p": 0.9, "q": 0.4},
+        {"kind": "simulated", "name": "other", "p": 0.6, "q": 0.5},
+    ]
+    folder = small(tmp_path / "run", subjects=subjects, episodes=150, horizon=30)
+    found = compare(folder, "subject", "one", margins={"tom_percent": 3.0})
+    assert found.verdict("same", "tom_percent") == "equivalent"
+    assert found.verdict("other", "tom_percent") == "lower"
+    assert found.at("other", "tom_percent")["verdict"] == "lower"
+    without = compare(folder, "subject", "one")
+    assert without.verdict("same", "tom_percent") == "undecided"
+    assert np.isnan(without.p_equivalence).all()
+
+
+def test_ranges_take_the_unit_away(tmp_path) -> None:
+    folder = small(tmp_path / "run")
+    plain, scaled = compare(folder, "subject"), compare(folder, "subject", scale="range")
+    factor = [10.0 if name.endswith("per_step") else 1.0 for name in METRICS]
+    assert plain.difference == pytest.approx(scaled.difference * factor)
+    assert plain.p_permutation == pytest.approx(scaled.p_permutation)
+
+
+def test_families(sweep) -> None:
+    by_metric = compare(sweep, "subject", "low", resamples=199)
+    scope = compare(sweep, "subject", "low", resamples=199, family="scope")
+    everything = compare(sweep, "subject", "low", resamples=199, family="all")
+    assert by_metric.family_size.max() == 2
+    assert scope.family_size.max() == 2 * len(METRICS)
+    assert everything.family_size.max() == 2 * len(METRICS) * 5
+    assert (by_metric.p_holm <= scope.p_holm).all()
+    assert (scope.p_holm <= everything.p_holm + 1e-12).all()
+    assert any("cannot give a corrected p below" in note for note in everything.notes)
+    assert "all comparisons of all metrics" in everything.family
+
+
+def test_refusals(sweep, tmp_path) -> None:
+    def refused(message, *args, **options):
+        with pytest.raises(TomevalError, match=message):
+            compare(*args, **options)
+
+    refused("did you mean 'low'", sweep, "subject", "lo")
+    refused("unknown --by 'partner'", sweep, "partner")
+    refused("did you mean 'tom_percent'", sweep, "subject", metrics=["tom_procent"])
+    refused("margin of tom_percent must be above 0", sweep, margins={"tom_percent": 0.0})
+    refused("unknown metric of a margin 'tom'", sweep, margins={"tom": 1.0})
+    refused("resamples must be at least 99", sweep, resamples=10)
+    refused("unknown scale", sweep, scale="log")
+    refused("unknown family", sweep, family="none")
+    refused("no language model was played", sweep, "model")
+    refused("no run was given", [])
+    refused("not a run folder", tmp_path)
+    refused("same run folder was given twice", [sweep, sweep])
+    copy = tmp_path / "copy"
+    shutil.copytree(sweep, copy)
+    refused("two cells have subject 'low' in the same task with seed 1", [sweep, copy], "subject")
+    one = small(tmp_path / "one", subjects=SUBJECTS[:1])
+    refused("only one subject was played", one, "subject")
+    other = small(tmp_path / "other", subjects=SUBJECTS[1:2], seed=9)
+    refused("nothing can be paired", [one, other], "subject")
+
+
+def test_copies_of_a_run_are_compared_by_run(sweep, tmp_path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(sweep, copy)
+    found = compare([sweep, copy], "run")
+    assert found.levels == ("copy",)
+    assert (found.difference == 0).all()
+    assert len(found.scopes) == 1 + 3 * 4  # each subject in each task
+
+
+def test_one_name_for_two_games_is_refused(tmp_path) -> None:
+    game = tomeval.get_game("IPD")
+    payoffs = game.payoffs.copy()
+    payoffs[0, 0] = 7.0
+    changed = tomeval.MatrixGame("IPD", payoffs, dict(game.labels))
+    one = small(tmp_path / "one", subjects=SUBJECTS[:1])
+    two = small(tmp_path / "two", subjects=SUBJECTS[1:2], games=[changed])
+    with pytest.raises(TomevalError, match="game 'IPD' is not the same"):
+        compare([one, two], "subject")
+    three = small(
+        tmp_path / "three",
+        subjects=SUBJECTS[1:2],
+        partners=[{"name": "tit_for_tat", "partners": ["grim_trigger"]}],
+    )
+    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' is not the same"):
+        compare([one, three], "subject")
+
+
+def test_other_draws_of_partners_are_refused(tmp_path) -> None:
+    folder = small(tmp_path / "run", partners="single_action")
+    edit(folder, "UPDATE episodes SET partner = 1 - partner WHERE cell = 1 AND episode = 4")
+    with pytest.raises(TomevalError, match="met different partners"):
+        compare(folder, "subject")
+
+
+def test_rows_are_complete(sweep) -> None:
+    found = compare(sweep, "subject", "low", resamples=99, metrics=["tom_percent"])
+    rows = found.rows()
+    assert len(rows) == 5 * 2
+    assert [row["scope"] for row in found.rows([0])] == ["all tasks"] * 2
+    row = found.at("high", "tom_percent", 2)
+    assert render([row], "json") == render([rows[4 + found.levels.index("high")]], "json")
+    text = list(csv.DictReader(io.StringIO(render(rows, "csv"))))
+    assert float(text[0]["difference"]) == rows[0]["difference"]
+    assert text[0]["margin"] == ""
+
+
+def test_power_from_a_pilot(sweep) -> None:
+    rows = episodes_needed(sweep, "tom_percent", 5.0, "subject", "low")
+    assert len(rows) == 4 * 2
+    data = episodes(sweep)
+    row = next(r for r in rows if r["scope"] == "IPD, tit_for_tat" and r["subject"] == "high")
+    x, y = (data[name, "IPD", "tit_for_tat"][:, 0] for name in ("high", "low"))
+    sd = (x - y).std(ddof=1)
+    assert row["sd"] == pytest.approx(sd)
+    assert row["episodes"] == pairs_needed(5 / sd)
+    upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
+    assert row["episodes_safe"] == pairs_needed(5 / upper) > row["episodes"]
+    assert episodes_needed(sweep, "tom_percent", -5.0, "subject", "low") == rows
+
+
+def test_power_refuses_or_says_why(tmp_path) -> None:
+    one = small(tmp_path / "one", episodes=1)
+    assert (
+        episodes_needed(one, "tom_percent", 1.0, "subject")[0]["reason"] == "fewer than two pairs"
+    )
+    equal = small(tmp_path / "two", subjects=[{"kind": "best_response", "name": n} for n in "ab"])
+    row = episodes_needed(equal, "tom_percent", 1.0, "subject")[0]
+    assert row["reason"] == "the pilot's differences do not vary"
+    assert row["episodes"] is None
+    for options in ({"difference": 0.0}, {"difference": 1.0, "power": 0.01}):
+        with pytest.raises(TomevalError):
+            episodes_needed(one, "tom_percent", by="subject", **options)
+
+
+def synthetic(*tasks):
+    """Pair one level with a baseline; each task is (level, baseline), shape (n, M)."""
+    meetings = []
+    for number, (x, y) in enumerate(tasks):
+        units = [(0, i) for i in range(len(x))]
+        paired = np.ones((len(x), 1, 1), dtype=bool)
+        meetings.append(
+            Meeting((str(number), ""), units, [number], x[:, None, None], y[:, None, None], paired)
+        )
+    none = np.zeros((len(tasks), 1), dtype=np.int64)
+    names = tuple(str(i) for i in range(len(tasks)))
+    words = tuple({"game": name} for name in names)
+    return Pairing("subject", "base", ("one",), METRICS[:2], names, words, meetings, none)
+
+
+def test_a_metric_without_a_value_in_some_episode() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 25, 2))
+    x[3, 1] = np.nan
+    found = compare_pairs(synthetic((x, y)), margin=np.full(2, 0.1), resamples=99)
+    assert np.isfinite(found.p_holm[0, 0, 0])
+    for name in ("difference", "t_low", "bca_low", "p_t", "p_permutation", "improvement"):
+        assert np.isnan(getattr(found, name)[0, 0, 1]), name
+    assert found.family_size.tolist() == [[[1, 0]]]
+    assert "not every episode has a value of delta_functional_per_step" in found.notes[0]
+
+
+def test_one_pair_in_one_of_several_tasks() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 25, 2))
+    found = compare_pairs(
+        synthetic((x, y), (x[:1], y[:1])), margin=np.full(2, np.nan), resamples=99
+    )
+    assert np.isfinite(found.difference[0]).all()
+    assert np.isnan(found.t_low[0]).all()
+    assert np.isnan(found.bca_low[0]).all()
+    assert np.isfinite(found.t_low[1]).all()
+    assert any("a single pair with one of the partner sets" in note for note in found.notes)
+
+
+def test_a_subject_without_a_model_is_paired_with_every_model(tmp_path, monkeypatch) -> None:
+    for name in ("one", "two"):
+        monkeypatch.setitem(SCRIPTS, name, lambda request: "no answer")
+    folder = small(
+        tmp_path / "run",
+        subjects=["rmax", {"strategy": ["QA", "CoT"]}],
+        model=["scripted:one", "scripted:two"],
+        horizon=2,
+        episodes=4,
+        on_invalid="random",
+    )
+    found = compare(folder, "strategy", "rmax", metrics=["tom_percent"])
+    assert found.levels == ("QA", "CoT")
+    assert [task.get("model") for task in found.tasks] == [None, "scripted:one", "scripted:two"]
+    assert (found.pairs == 4).all()  # two models, the same four episodes
+    models = compare(folder, "model", "scripted:one", metrics=["tom_percent"])
+    assert models.levels == ("rmax", "scripted:two")
+    assert [task.get("subject") for task in models.tasks] == [None, "QA", "CoT"]
+    tabular = models.levels.index("rmax")
+    assert models.difference[0, tabular, 0] == pytest.approx(
+        np.mean([-found.difference[1, k, 0] for k in range(2)])
+    )
+
+
+def test_tasks_without_a_common_episode(tmp_path) -> None:
+    folder = small(tmp_path / "run", subjects=SUBJECTS[:2], games=["IPD", "RPS"], episodes=4)
+    edit(folder, "UPDATE episodes SET status = 'void' WHERE cell = 1")  # IPD, high
+    found = compare(folder, "subject", "low")
+    assert found.scopes == ("RPS, tit_for_tat",)
+    assert found.notes[0] == "IPD, tit_for_tat: no episode was completed by both sides"
+    edit(folder, "UPDATE episodes SET status = 'void' WHERE cell = 2")
+    with pytest.raises(TomevalError, match="no episode was completed by both"):
+        compare(folder, "subject", "low")

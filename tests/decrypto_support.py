@@ -1,0 +1,102 @@
+"""Tables, seats and scripted models that the Decrypto tests share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.decrypto.experiment_files import make_experiment
+from tomeval.domains.decrypto.game import Deal, Rules
+from tomeval.domains.decrypto.llm_seats import LLM_SEATS, LLMOptions
+from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
+from tomeval.domains.decrypto.probes import Probes
+from tomeval.domains.decrypto.seats import ROLES, Chair
+from tomeval.models.base import GenerateRequest
+from tomeval.models.scripted import ScriptedModel
+from tomeval.strategies.asking import flatten
+
+KEYS = ("river", "violin", "bread", "winter")
+CODES_DRAWN = (
+    (2, 4, 1),
+    (1, 3, 2),
+    (4, 3, 1),
+    (3, 2, 4),
+    (1, 2, 3),
+    (2, 1, 4),
+    (3, 1, 2),
+    (4, 1, 3),
+)
+DEAL = Deal(KEYS, CODES_DRAWN)
+ALL_PROBES = Probes(eve=True, eve_reminded=True, bob=True, beliefs=True)
+
+
+def said(key: str, value: Any) -> str:
+    return f"Hm.\nFinal answer: {json.dumps({key: value})}"
+
+
+class Logged:
+    """A script that keeps every request, and answers by purpose of the question."""
+
+    def __init__(self, answer: Callable[[str], Any]) -> None:
+        self.answer = answer
+        self.requests: list[GenerateRequest] = []
+
+    def __call__(self, request):
+        self.requests.append(request)
+        return self.answer(request.prompt.messages[-1].content)
+
+    def texts(self) -> list[str]:
+        return [flatten(request.prompt) for request in self.requests]
+
+    def asked(self, *parts: str) -> list[str]:
+        return [text for text in self.texts() if all(part in text for part in parts)]
+
+
+def everything(question: str) -> str:
+    """Answer every question legally, the same each time."""
+    if '{"hints"' in question:
+        return said("hints", ["cat", "dog", "owl"])
+    if '{"code"' in question:
+        return said("code", [1, 2, 3])
+    if '{"keywords"' in question:
+        return said("keywords", ["one", "two", "three", "four"])
+    return "A text."
+
+
+def seat(role: str, script, **options):
+    chair = Chair(role, np.random.default_rng(0), ScriptedModel(script), f"test/{role}")
+    return LLM_SEATS[role](chair, LLMOptions(**options))
+
+
+def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **options) -> Table:
+    """Seat language models; `options` by role, or for all."""
+    seats = {
+        role: seat(role, scripts[role], **(options.get(role) or options.get("every") or {}))
+        for role in ROLES
+    }
+    return Table(
+        seats["encoder"],
+        seats["decoder"],
+        seats["interceptor"],
+        rules=rules or Rules(turns=3, miscommunications=9, interceptions=9),
+        probes=probes or Probes(),
+        hint_words=("cat", "dog", "owl", "fox", "hen", "cow"),
+    )
+
+
+def play(where: Table, deal: Deal = DEAL, record=None) -> PlayedGame:
+    return asyncio.run(play_game(where, 0, deal, record))
+
+
+def experiment(**more: Any):
+    data = {
+        "players": {"s": {"model": "scripted:decrypto"}, "minilm": {"embedding": "minilm"}},
+        "games": 2,
+        "seed": 5,
+        **more,
+    }
+    return make_experiment(data)

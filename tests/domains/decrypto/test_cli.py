@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tomeval import cli
+from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.figures import FIGURES, plot_run
+from tomeval.domains.decrypto.replays import read_games
+from tomeval.domains.decrypto.results import Run
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.tables import TABLES
+
+TOML = """
+name = "small"
+games = 3
+seed = [1, 2]
+model = "scripted:decrypto"
+[rules]
+turns = 3
+[probes]
+eve = true
+eve_reminded = true
+bob = true
+beliefs = true
+[players.script]
+[players.minilm]
+embedding = "minilm"
+"""
+
+
+def call(monkeypatch, capsys, *args, stdin=""):
+    """Run a command in this process; return exit code, output, error output."""
+    monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, args)])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+    code = 0
+    try:
+        cli.main()
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A run with language-model seats and probes."""
+    from tomeval.domains.decrypto.experiment_files import load_experiment
+    from tomeval.domains.decrypto.runner import run_experiment
+
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "small.toml").write_text(TOML)
+    run_experiment(load_experiment(folder / "small.toml"), folder / "run")
+    return folder / "run"
+
+
+def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "e.toml").write_text(TOML)
+    run = ("decrypto", "run", tmp_path / "e.toml", "--out", tmp_path / "run")
+    code, out, err = call(monkeypatch, capsys, *run, "--set", "games=1", "--concurrency", "2")
+    assert (code, out) == (0, "")
+    assert "16 games played" in err
+    assert "model calls" in err
+    assert f"next: tomeval decrypto table {tmp_path / 'run'}" in err
+    assert "0 games played" in call(monkeypatch, capsys, *run, "--set", "games=1")[2]
+    assert "32 games played" in call(monkeypatch, capsys, *run)[2]
+    code, out, _ = call(monkeypatch, capsys, "decrypto", "table", tmp_path / "run")
+    assert code == 0
+    assert "miscomm. %" in out
+    assert len(out.splitlines()) == 2 + 8
+
+
+@pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])
+@pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
+def test_tables(small, monkeypatch, capsys, what, by) -> None:
+    args = ["decrypto", "table", small, "--what", what, "--format", "csv"]
+    for role in by:
+        args += ["--by", role]
+    code, out, _ = call(monkeypatch, capsys, *args)
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    named = {tuple(row[role] for role in by or ROLES) for row in rows}
+    if what == "turns":  # none where all games are void: this Bob cannot read that Alice
+        assert len(rows) <= 3 * len(named)
+    else:
+        assert len(rows) == len(named) == 2 ** (len(by) or 3)
+    assert "–" not in out
+    assert call(monkeypatch, capsys, *args, "--format", "text")[0] == 0
+
+
+def test_a_table_for_replays_alone(small, monkeypatch, capsys) -> None:
+    code, _, err = call(monkeypatch, capsys, "decrypto", "table", small, "--what", "replay")
+    assert code == 2
+    assert "replays no record" in err
+
+
+def test_show(small, monkeypatch, capsys) -> None:
+    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small)
+    assert "cell 0: Alice script, Bob script, Eve script; seed 1: 3 games" in out
+    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "0", "--game", "1")
+    assert "== turn 2: code" in out
+    assert "probe keywords: one-two-three-four" in out
+    assert "You play a word game" not in out
+    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "0", "--calls")
+    assert out.count("> You play a word game") == 3 + 6  # each seat's first, and each probe's
+    assert "-- Alice: encode" in out
+    code, _, err = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "99")
+    assert (code, "no cell 99" in err) == (2, True)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_export(small, tmp_path, monkeypatch, capsys, form) -> None:
+    args = ("decrypto", "export", small, "--format", form)
+    _, out, _ = call(monkeypatch, capsys, *args)
+    call(monkeypatch, capsys, *args, "--out", tmp_path / "turns")
+    assert (tmp_path / "turns").read_text() == out
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(out)))
+    else:
+        rows = [json.loads(line) for line in out.splitlines()]
+    first = rows[0]
+    assert (first["encoder"], first["encoder_model"]) == ("script", "scripted:decrypto")
+    assert int(first["interception"]) == (first["eve"] == first["code"])
+    assert json.loads(first["predicted_eve"]) == [int(digit) for digit in str(first["code"])]
+    with Run(small) as run:
+        assert len(rows) == run.store.query("SELECT COUNT(*) FROM turns")[0][0]
+
+
+def test_caps_are_for_served_models(tmp_path, monkeypatch, capsys) -> None:
+    args = ("decrypto", "run", "decrypto_quickstart", "--out", tmp_path / "r", "--max-calls", "1")
+    code, _, err = call(monkeypatch, capsys, *args)
+    assert (code, "are for served models" in err) == (2, True)
+
+
+def test_plots(small, tmp_path, monkeypatch, capsys) -> None:
+    code, out, _ = call(monkeypatch, capsys, "decrypto", "plot", small, "--out", tmp_path / "p")
+    assert code == 0
+    names = {line.rsplit("/", 1)[1] for line in out.split()}
+    stems = ("pairings_miscommunication", "pairings_interception", "pairings_turns")
+    stems += ("perspective_by_turn", "probes_beliefs", "probes_predictions")
+    assert names == {f"{stem}.{form}" for stem in stems for form in ("png", "svg")}
+    assert all((tmp_path / "p" / name).stat().st_size > 3000 for name in names)
+    with Run(small) as run, pytest.raises(TomevalError, match="did you mean 'pairings'"):
+        plot_run(run, tmp_path, only=["pairing"])
+
+
+def test_figures_say_what_they_show(small) -> None:
+    with Run(small) as run:
+        drawings = {d.stem: d for draw in FIGURES.values() for d in draw(run)}
+    told = drawings["pairings_turns"].description
+    assert "Alice script, Bob script, Eve minilm: 3.0 (3.0 to 3.0)" in told
+    assert "predicted 100, 100, 100" in drawings["perspective_by_turn"].description
+    assert "script, B = C: 100 % of " in drawings["probes_beliefs"].description
+    axis = drawings["probes_beliefs"].figure.axes[0]
+    assert axis.get_ylabel() == "share of turns (%)"
+
+
+def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
+    games = tmp_path / "games.json"
+    play = ("decrypto", "play", "--seed", "4", "--out", games, "--set", "rules.turns=2")
+    code, out, _ = call(monkeypatch, capsys, *play, stdin="9\n123\n134\n")
+    assert code == 0
+    assert "Alice and Bob win" in out
+    assert len(read_games(games)) == 1
+    code, out, _ = call(monkeypatch, capsys, "decrypto", "show", games)
+    assert "game 1: Alice minilm, Bob minilm, Eve human" in out
+    replay = ("decrypto", "replay", games, "--out", tmp_path / "r")
+    assert call(monkeypatch, capsys, *replay)[0] == 2
+    code, _, err = call(
+        monkeypatch, capsys, *replay, "--interceptor", "scripted:decrypto", "--probes"
+    )
+    assert code == 0
+    assert "1 games played" in err
+    _, out, _ = call(
+        monkeypatch, capsys, "decrypto", "table", tmp_path / "r", "--what", "replay",
+        "--format", "json",
+    )  # fmt: skip
+    (row,) = json.loads(out)
+    assert (row["turns"], row["bob_agrees_percent"]) == (2, 100.0)
+    turns = tmp_path / "turns.json"
+    turns.write_text(
+        json.dumps([{"keywords": ["a", "b", "c", "d"], "code": "123", "hints": ["x", "y", "z"],
+                     "bob": "123", "eve": "124"}])
+    )  # fmt: skip
+    made = tmp_path / "made.json"
+    code, _, err = call(monkeypatch, capsys, "decrypto", "import", turns, "--out", made)
+    assert (code, len(read_games(made))) == (0, 1)
+    assert "1 games, 1 turns" in err
+    code, _, err = call(monkeypatch, capsys, "decrypto", "import", turns, "--out", made)
+    assert (code, "exists already" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "decrypto_quickstart"), "is an experiment of Decrypto: use tomeval decrypto run"),
+        (("decrypto", "run", "quickstart"), "is an experiment of matrix games: use tomeval run"),
+        (("decrypto", "run", "nothing.toml"), "nothing.toml: no such file"),
+        (("decrypto", "run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
+        (("decrypto", "table", "."), "not a run folder (no decrypto.sqlite in it)"),
+        (("decrypto", "play", "--encoder", "minlm"), "did you mean 'minilm'"),
+        (("decrypto", "play", "--interceptor", "minilm"), "one of them has to go"),
+    ],
+)
+def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(monkeypatch, capsys, *args)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "torch", "scipy", "matplotlib", "pandas", "pydantic", "jinja2")
+    script = (
+        f"import sys, tomeval.cli\nprint([name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import pytest
+from decrypto_support import experiment
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
+from tomeval.domains.decrypto.experiment_files import load_experiment, make_experiment
+
+SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
+
+
+def names(made):
+    return [
+        tuple(cell.name(r) for r in ("encoder", "decoder", "interceptor")) for cell in made.cells
+    ]
+
+
+def test_default_is_everybody_in_every_seat() -> None:
+    assert len(experiment().cells) == 2**3
+    assert len(experiment(seed=[1, 2, 3]).cells) == 3 * 2**3
+
+
+def test_slices() -> None:
+    made = experiment(pairings=[{"encoder": "all", "decoder": "matched", "interceptor": "s"}])
+    assert names(made) == [("s", "s", "s"), ("minilm", "minilm", "s")]
+    twice = [{"encoder": "s", "decoder": "s", "interceptor": ["s", "minilm"]}] * 2
+    assert names(experiment(pairings=twice)) == [("s", "s", "s"), ("s", "s", "minilm")]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gmes": 3}, "unknown key 'gmes' (did you mean 'games'?)"),
+        ({"games": 0}, "games: input should be greater than or equal to 1, is 0"),
+        ({"games": "3"}, "games: input should be a valid integer, is '3'"),
+        ({"seed": [1, 1]}, "seed: holds a seed twice"),
+        ({"seed": []}, "seed: must not be empty"),
+        ({"on_invalid": "viod"}, "did you mean 'void'"),
+        ({"rules": {"turn": 8}}, "unknown key 'rules.turn' (did you mean 'turns'?)"),
+        ({"rules": {"turns": 0}}, "rules: turns must be from 1 to 24, is 0"),
+        ({"probes": {"evee": True}}, "unknown key 'probes.evee' (did you mean 'eve'?)"),
+        ({"probes": {"eve": 1}}, "probes.eve: input should be a valid boolean, is 1"),
+        ({"pairings": [{"encoder": "s", "decoder": "s"}]}, "missing key 'pairings.0.interceptor'"),
+        (
+            {"pairings": [{"encoder": "t", "decoder": "s", "interceptor": "s"}]},
+            "pairings[0].encoder: unknown player 't'",
+        ),
+        (
+            {"pairings": [{"encoder": "matched", "decoder": "s", "interceptor": "s"}]},
+            "pairings[0].encoder: unknown player 'matched'",
+        ),
+        (
+            {"pairings": [{"encoder": "record", "decoder": "s", "interceptor": "s"}]},
+            "there is no record: set 'records'",
+        ),
+        ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
+        ({"players": {}}, "there are no players"),
+        ({"players": {"all": {"kind": "random"}}}, "players.all: this name is taken"),
+        ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),
+        ({"players": {"x": {}}}, "players.x: needs a model"),
+        ({"players": {"x": {"model": "gpt"}}}, "players.x: model 'gpt' cannot be read"),
+        ({"players": {"x": {"model": "scripted:decrypto", "k": 3}}}, "has no option 'k'"),
+        ({"players": {"x": {"embedding": "minilm", "k": 0}}}, "k must be a whole number"),
+        ({"players": {"x": {"embedding": "minilm", "matching": "grdy"}}}, "mean 'greedy'"),
+        ({"players": {"x": {"embedding": "nothing"}}}, "no such file"),
+        ({"players": {"x": {"kind": "random", "k": 3}}}, "has no option 'k'"),
+        (
+            {"players": {"x": {"model": "scripted:decrypto", "strategy": "Social QA"}}},
+            "for the encoder alone",
+        ),
+        ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
+        ({"keywords": "nothing.txt"}, "no such file"),
+        ({"partners": "x"}, "is an experiment of matrix games: use tomeval run"),
+    ],
+)
+def test_bad_experiments_name_the_place(change, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        experiment(**change)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("experiment: ")
+
+
+def test_records_refuse_a_conversation(tmp_path) -> None:
+    from tomeval.domains.decrypto.game import Turn
+    from tomeval.domains.decrypto.replays import RecordedGame, write_games
+
+    turn = Turn((1, 2, 3), ("x", "y", "z"), (1, 2, 3), (1, 2, 4))
+    write_games(tmp_path / "games.json", [RecordedGame(("a", "b", "c", "d"), (turn,))])
+    data = {
+        "players": {"s": {"model": "scripted:decrypto", "memory": "conversation"}},
+        "records": "games.json",
+    }
+    with pytest.raises(TomevalError, match='use memory = "restated"'):
+        make_experiment(data, base=tmp_path)
+    everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
+    data = {"players": {}, "records": "games.json", "pairings": everybody}
+    with pytest.raises(TomevalError, match="somebody must sit at the table"):
+        make_experiment(data, base=tmp_path)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_experiments_load(name) -> None:
+    made = load_experiment(f"decrypto_{name}")
+    assert made.name == f"decrypto_{name}"
+    text = (shipped("experiments") / f"decrypto_{name}.toml").read_text()
+    assert text.startswith("# Decrypto")
+    if name != "quickstart":
+        assert (made.games_per_cell, made.seed) == (32, [1, 2, 3])
+        assert (made.temperature, made.probe_temperature) == (0.6, 0.0)
+
+
+def test_overrides_reach_tables_that_the_file_leaves_out() -> None:
+    made = load_experiment("decrypto_quickstart", ["rules.turns=3", "players.minilm.k=2"])
+    assert made.cells[0].rules.turns == 3
+    assert made.by_name["minilm"].options["k"] == 2
+
+
+def test_own_word_lists(tmp_path) -> None:
+    (tmp_path / "keywords.txt").write_text("ocean\nwinter\nbread\nviolin\nforest\n")
+    made = make_experiment(
+        {"players": {"c": {"kind": "random"}}, "keywords": "keywords.txt"}, base=tmp_path
+    )
+    deal, _, _ = made.cells[0].deal(0)
+    assert set(deal.keywords) <= {"ocean", "winter", "bread", "violin", "forest"}
+    other = make_experiment({"players": {"c": {"kind": "random"}}})
+    assert made.identity() != other.identity()

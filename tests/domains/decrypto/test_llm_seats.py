@@ -1,0 +1,406 @@
+from __future__ import annotations
+
+import pytest
+from decrypto_support import (
+    ALL_PROBES,
+    CODES_DRAWN,
+    DEAL,
+    KEYS,
+    Logged,
+    everything,
+    play,
+    said,
+    seat,
+    table,
+)
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.game import Rules
+from tomeval.domains.decrypto.llm_seats import LLMOptions
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.models.base import BackendError, Reply
+from tomeval.strategies.templates import Prompts
+
+STRATEGIES = [
+    {},
+    {"strategy": "CoT"},
+    {"strategy": "S2A + CoT"},
+    {"strategy": "Reflexion 2"},
+    {"strategy": {"encoder": "Social QA", "decoder": "S2A", "interceptor": "Reflexion 1 + CoT"}},
+    {"strategy": {"encoder": "Oracle + CoT"}},
+    {"memory": "conversation"},
+    {"memory": "conversation", "strategy": {"encoder": "Oracle", "interceptor": "Reflexion 3"}},
+    {"memory": "conversation", "strategy": {"encoder": "Social QA + CoT"}},
+]
+
+
+def logs(answer=everything):
+    return {role: Logged(answer) for role in ROLES}
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_probes_never_enter_the_players_transcript(options) -> None:
+    # Probe answers that no other question could get: none may ever be read again.
+    def marked(question):
+        if "Remember that Eve" in question:
+            return said("code", [4, 3, 2]) + "<think>SECRET</think>"
+        if "you gave these hints" in question and "You have thought" not in question:
+            return "SECRET " + said("code", [4, 3, 2])
+        if '{"keywords"' in question:
+            return "SECRET " + said("keywords", ["secretword"] * 3 + ["x"])
+        return everything(question)
+
+    with_probes, without = logs(marked), logs(marked)
+    played = play(table(with_probes, probes=ALL_PROBES, every=options))
+    plain = play(table(without, every=options))
+    assert [(t.hints, t.bob, t.eve) for t in played.turns] == [
+        (t.hints, t.bob, t.eve) for t in plain.turns
+    ]
+    for role in ROLES:
+        asked = with_probes[role].requests
+        plays = [r for r in asked if r.sampling.temperature > 0]
+        probes = [r for r in asked if r.sampling.temperature == 0]
+        assert plays == without[role].requests
+        assert bool(probes) == (role != "decoder")
+        # In a conversation nothing of a probe is left; Social's own predictions are no probes.
+        for text in with_probes[role].texts():
+            assert "SECRET" not in text
+            assert "secretword" not in text
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_eve_never_reads_keywords_or_the_code_before_its_time(options) -> None:
+    found = logs()
+    play(table(found, probes=ALL_PROBES, every=options))
+    for text in found["interceptor"].texts():
+        if "Now you are shown the four keywords" not in text:
+            assert not any(word in text for word in KEYS)
+    # Revealed keywords appear in prompts B and C alone, also turns later.
+    shown = [t for t in found["interceptor"].texts() if any(word in t for word in KEYS)]
+    assert shown
+    assert all("Before you were shown" in t or "second interceptor" in t for t in shown)
+    first = found["interceptor"].texts()[0]
+    assert "2-4-1" not in first
+
+
+def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
+    found = logs()
+    play(table(found, rules=Rules(turns=1, miscommunications=9, interceptions=9)))
+    for role in ("decoder", "interceptor"):
+        (text,) = found[role].texts()
+        assert "2-4-1" not in text
+        assert "first: cat\nsecond: dog\nthird: owl" in text
+
+
+def test_restated_memory_tells_all_past_turns() -> None:
+    found = logs()
+    play(table(found))
+    last = found["decoder"].texts()[-1]
+    assert last.count("[user]") == 1
+    for number in (1, 2):
+        assert f"Turn {number}: hints cat; dog; owl. Code " in last
+    assert "1: owl; cat\n2: cat; owl\n3: dog\n4: dog" in last
+
+
+def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
+    found = logs()
+    play(table(found, every={"memory": "conversation"}))
+    request = found["encoder"].requests[-1]
+    roles = [message.role for message in request.prompt.messages]
+    assert roles == ["user", "assistant"] * 2 + ["user"]
+    texts = [message.content for message in request.prompt.messages]
+    assert "The keywords:" in texts[0]
+    assert all("The keywords:" not in text for text in texts[1:])
+    assert texts[1].endswith('Final answer: {"hints": ["cat", "dog", "owl"]}')
+    assert texts[2].startswith("Turn 1 is over.")
+    assert texts[4].startswith("Turn 2 is over.")
+    assert "Turn 1 is over" not in texts[4]
+
+
+def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() -> None:
+    count = 0
+
+    def answer(question):
+        nonlocal count
+        if "You are Bob" in question or "Alice gives" in question:
+            count += 1
+            return "what?" if count == 2 else everything(question)
+        return everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    where = table(found, every={"memory": "conversation", "max_attempts": 1})
+    where.on_invalid = "random"
+    played = play(where)
+    assert [turn.outcomes["decoder"] for turn in played.turns] == ["valid", "unparsable", "valid"]
+    messages = found["decoder"].requests[-1].prompt.messages
+    assert [message.role for message in messages] == ["user", "assistant", "user"]
+    assert "Turn 1 is over" in messages[-1].content
+    assert "Turn 2 is over" in messages[-1].content
+    assert not any("what?" in message.content for message in messages)
+
+
+def test_attempts_are_fresh_draws_until_one_is_legal() -> None:
+    replies = [
+        "no idea",
+        said("hints", ["river", "dog", "owl"]),
+        said("hints", ["cat", "dog", "owl"]),
+    ]
+    found = logs()
+    found["encoder"] = Logged(lambda question: replies.pop(0))
+    one = Rules(turns=1)
+    played = play(table(found, rules=one))
+    assert played.turns[0].attempts["encoder"] == 3
+    assert played.turns[0].hints == ("cat", "dog", "owl")
+    calls = [record for _, role, record in played.calls if role == "encoder"]
+    assert [call["outcome"] for call in calls] == ["unparsable", "illegal", "valid"]
+    assert "a form of one ('river')" in calls[1]["fault"]
+    assert len({request.seed for request in found["encoder"].requests}) == 3
+
+
+def test_at_temperature_0_there_is_one_attempt() -> None:
+    found = logs(lambda question: "no idea")
+    played = play(table(found, every={"temperature": 0.0}))
+    assert played.status == "void"
+    assert len(found["encoder"].requests) == 1
+    assert played.turns[0].outcomes == {
+        "encoder": "unparsable",
+        "decoder": "not_asked",
+        "interceptor": "not_asked",
+    }
+
+
+def test_play_and_probes_have_their_own_temperature() -> None:
+    found = logs()
+    play(table(found, probes=ALL_PROBES, every={"temperature": 0.7, "max_tokens": 99}))
+    for request in found["encoder"].requests:
+        probe = "you gave these hints" in request.prompt.messages[-1].content
+        assert request.sampling.temperature == (0.0 if probe else 0.7)
+        assert request.sampling.max_tokens == 99
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (Reply("x", finish="length"), "truncated"),
+        (Reply("I cannot", finish="refusal"), "refusal"),
+        ("nothing", "unparsable"),
+        (said("code", [1, 1, 1]), "illegal"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["void", "random", "stop"])
+def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
+    found = logs()
+    found["interceptor"] = Logged(lambda question: reply)
+    where = table(found, every={"max_attempts": 2})
+    where.on_invalid = policy
+    if policy == "stop":
+        with pytest.raises(TomevalError, match=f"interceptor's answer is {outcome}"):
+            play(where)
+        return
+    played = play(where)
+    assert played.turns[0].outcomes["interceptor"] == outcome
+    assert played.turns[0].attempts["interceptor"] == 2
+    if policy == "void":
+        assert (played.status, played.outcome, len(played.turns)) == ("void", None, 1)
+    else:
+        assert (played.status, len(played.turns)) == ("complete", 3)
+        assert all(turn.eve is not None for turn in played.turns)
+
+
+def test_random_hints_are_legal() -> None:
+    found = logs()
+    found["encoder"] = Logged(lambda question: "nothing")
+    where = table(found, every={"max_attempts": 1})
+    where.on_invalid = "random"
+    where.hint_words = ("river", "rivers", "cat", "dog")
+    for turn in play(where).turns:
+        assert turn.hints is not None
+        assert set(turn.hints) <= {"cat", "dog"}
+
+
+@pytest.mark.parametrize("policy", ["void", "random"])
+def test_a_backend_error_is_never_an_answer(policy) -> None:
+    def broken(question):
+        raise BackendError("no network")
+
+    found = logs()
+    found["decoder"] = Logged(broken)
+    where = table(found)
+    where.on_invalid = policy
+    played = play(where)
+    assert (played.status, played.outcome) == ("failed", None)
+    assert any("no network" in record.get("error", "") for _, _, record in played.calls)
+
+
+def test_a_failed_probe_fails_the_game() -> None:
+    def broken(question):
+        if '{"keywords"' in question:
+            raise BackendError("no network")
+        return everything(question)
+
+    found = logs(broken)
+    assert play(table(found, probes=ALL_PROBES)).status == "failed"
+
+
+def test_social_predicts_its_draft_and_is_shown_it() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Social QA"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    draft, bob, eve, final = found["encoder"].texts()
+    assert "You have thought" not in draft
+    assert "you could give these hints for the code 2-4-1: cat; dog; owl." in bob
+    assert "Which code will Bob guess?" in bob
+    assert "Which code will Eve guess?" in eve
+    assert (
+        "You have thought of the hints cat; dog; owl. For these you predict that Bob guesses "
+        "1-2-3 and Eve guesses 1-2-3." in final
+    )
+    assert not played.turns[0].told
+    assert played.turns[0].details["encoder"]["draft_eve"] == (1, 2, 3)
+
+
+def test_oracle_is_told_what_then_is_guessed() -> None:
+    drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
+    found = logs()
+    found["encoder"] = Logged(lambda question: said("hints", drafts["You have" in question]))
+
+    def heard(question):
+        return said("code", [1, 2, 3] if "fox" in question else [2, 4, 1])
+
+    found["decoder"], found["interceptor"] = Logged(heard), Logged(heard)
+    options = {"strategy": {"encoder": "Oracle"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    assert played.turns[0].told
+    assert "It is certain that for these Bob guesses 2-4-1" in found["encoder"].texts()[1]
+    assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
+    assert len(found["decoder"].requests) == 2  # the draft, then what was given
+
+
+def test_who_keeps_a_draft_is_answered_as_told() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Oracle"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    assert len(found["decoder"].requests) == len(found["interceptor"].requests) == 1
+    assert played.turns[0].details["encoder"]["draft_bob"] == played.turns[0].bob
+    assert [role for _, role, _ in played.calls].count("decoder") == 1
+
+
+def test_s2a_replaces_the_past_once_a_turn() -> None:
+    found = logs(lambda q: "SUMMARY" if "Rewrite" in q else everything(q))
+    play(table(found, every={"strategy": "S2A"}, probes=ALL_PROBES))
+    assert len(found["interceptor"].asked("Rewrite the hints")) == 2  # none in turn 1
+    for text in found["interceptor"].asked("Turn 3 of at most"):
+        assert "SUMMARY" in text
+        assert "Turns so far" not in text
+    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "play turn 3")) == 1
+
+
+def test_a_summary_that_fails_makes_the_answer_invalid() -> None:
+    def answer(question):
+        return Reply("no", finish="refusal") if "Rewrite" in question else everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    played = play(table(found, every={"strategy": "S2A"}))
+    assert (played.status, played.turns[-1].outcomes["decoder"]) == ("void", "refusal")
+    assert len(played.turns) == 2
+
+
+def test_reflexion_shows_the_last_lessons() -> None:
+    count = 0
+
+    def answer(question):
+        nonlocal count
+        if "Write one lesson" in question:
+            count += 1
+            return f"lesson {count}"
+        return everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    rules = Rules(turns=4, miscommunications=9, interceptions=9)
+    play(table(found, rules=rules, every={"strategy": "Reflexion 2"}))
+    last = found["decoder"].texts()[-1]
+    assert "- lesson 2\n- lesson 3\n\nTurn 4 of" in last
+    assert "lesson 1" not in last
+    assert count == 3  # none after the last turn
+
+
+def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:
+    def answer(question):
+        if '{"keywords"' in question and "In turn 3" in question:
+            return said("keywords", ["River ", "VIOLIN", "bread", "winter"])
+        return everything(question)
+
+    found = logs(answer)
+    played = play(table(found, probes=ALL_PROBES))
+    asked = [[p.question for p in turn.probes if p.order >= 3] for turn in played.turns]
+    assert asked == [[], ["keywords", "own_belief", "other_belief"], ["keywords"]]
+
+
+def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
+    used = set()
+    load = Prompts.get
+    monkeypatch.setattr(Prompts, "get", lambda self, name: used.add(name) or load(self, name))
+    rules = Rules(turns=3, miscommunications=9, interceptions=9, no_repeat_hints=False)
+    for options in STRATEGIES:
+        found = logs()
+        play(table(found, rules=rules, probes=ALL_PROBES, every=options))
+        for role in ROLES:
+            for text in found[role].texts():
+                assert "{{" not in text
+                assert "{%" not in text
+                assert "\n\n\n" not in text
+                assert not any(line != line.rstrip() for line in text.splitlines())
+    assert used == set(Prompts("decrypto").names())
+
+
+def test_decrypto_templates_are_apart_from_those_of_matrix_games() -> None:
+    assert not [name for name in Prompts("matrix").names() if "decrypto" in name]
+    assert Prompts("matrix").sha256() != Prompts("decrypto").sha256()
+
+
+def test_own_templates(tmp_path) -> None:
+    folder = tmp_path / "decrypto" / "ask"
+    folder.mkdir(parents=True)
+    head = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n+++\n'
+    (folder / "decoder.j2").write_text(f"{head}MINE {{{{ hints[0] }}}}")
+    found = logs()
+    played = table(found, rules=Rules(turns=1), every={"prompts": str(tmp_path)})
+    play(played)
+    assert "MINE cat" in found["decoder"].texts()[0]
+    (folder / "decodr.j2").write_text(f"{head}x")
+    with pytest.raises(TomevalError, match=r"decodr'.*did you mean 'ask/decoder'"):
+        Prompts("decrypto", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "LM"}, "cannot play Decrypto"),
+        ({"strategy": "QA -Payoffs"}, "cannot play Decrypto"),
+        ({"strategy": "Social QA"}, "for the encoder alone"),
+        ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
+        ({"memory": "conversaton"}, "did you mean 'conversation'"),
+        ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
+        ({"temperature": -1}, "temperature must be a number from 0"),
+        ({"max_attempts": 0}, "max_attempts must be a number from 1"),
+        ({"max_tokens": 1.5}, "max_tokens must be a number"),
+    ],
+)
+def test_bad_options(options, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        seat("decoder", everything, **options)
+
+
+def test_defaults_are_the_reported_settings() -> None:
+    options = LLMOptions()
+    assert (options.temperature, options.probe_temperature) == (0.6, 0.0)
+    assert options.max_tokens == 750
+
+
+def test_codes_of_a_deal_are_followed() -> None:
+    played = play(table(logs()))
+    assert [turn.code for turn in played.turns] == list(CODES_DRAWN[:3])
+    assert played.deal == DEAL

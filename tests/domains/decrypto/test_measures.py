@@ -1,0 +1,290 @@
+"""Every measure against values worked out by hand, a recount, or a simulation of the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from tomeval.domains.decrypto.measures import (
+    Beliefs,
+    Played,
+    belief_shares,
+    expects_bad,
+    knowingly_bad,
+    mean_of_games,
+    outcome_shares,
+    perspective,
+    pool,
+    regrets,
+    turn_shares,
+    turns_per_game,
+)
+from tomeval.statistics.shares import clustered_share, wilson
+
+CODE, OTHER, THIRD = 241, 123, 312
+KEYS = ("river", "violin", "bread", "winter")
+A, B = ("one", "two", "three", "four"), ("five", "six", "seven", "eight")
+
+
+def played(games, **more) -> Played:
+    """Build games from rows of (bob right, eve right, predicted eve, predicted bob, best)."""
+    rows = [(g, t, *row) for g, game in enumerate(games) for t, row in enumerate(game, 1)]
+    game, turn, bob, eve, says_eve, says_bob, best = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    n = len(rows)
+    data = {
+        "outcomes": ["survived"] * len(games),
+        "clusters": np.arange(len(games)),
+        "game": game,
+        "turn": turn,
+        "code": np.full(n, CODE),
+        "bob": np.where(bob, CODE, OTHER),
+        "eve": np.where(eve, CODE, OTHER),
+        "own": np.ones(n, dtype=bool),
+        "guessed": {"bob": np.ones(n, dtype=bool), "eve": np.ones(n, dtype=bool)},
+        "predicted": {"eve": says_eve, "eve_reminded": np.zeros(n, int), "bob": says_bob},
+        "keywords": [KEYS] * len(games),
+        "best": best.astype(float),
+    }
+    return Played(**(data | more))
+
+
+# bob right, eve right, predicted Eve, predicted Bob (0: not asked or invalid), best
+GAMES = [
+    [(1, 0, CODE, CODE, 1), (1, 1, OTHER, CODE, 1), (0, 0, OTHER, CODE, 1)],
+    [(1, 0, THIRD, CODE, 1)],
+    [(0, 1, CODE, OTHER, 0), (1, 0, 0, CODE, 1)],
+]
+
+
+def test_shares_of_turns_by_hand() -> None:
+    found = turn_shares(played(GAMES))
+    # Bob is wrong in 2 of 6 turns; Eve is right in 2 of 6.
+    assert found["miscommunication"].share == pytest.approx(2 / 6)
+    assert found["interception"].share == pytest.approx(2 / 6)
+    assert (found["interception"].items, found["interception"].clusters) == (6, 3)
+
+
+def test_perspective_by_hand() -> None:
+    found = perspective(played(GAMES))
+    # Predictions of Eve: 5 valid. Said 241, truth 123: no. 123/241: no. 123/123: yes. 312/123: no.
+    # 241/241: yes.
+    assert (found["tom_eve"].share, found["tom_eve"].items) == (2 / 5, 5)
+    # She says that Eve guesses the code on 2 of these 5; Eve did on 2 of these 5.
+    assert found["predicted_eve"].share == 2 / 5
+    assert found["actual_eve"].share == 2 / 5
+    # Of Bob: 241 five times (right, right, wrong, right; last right), 123 once (right).
+    assert (found["tom_bob"].share, found["tom_bob"].items) == (5 / 6, 6)
+    assert not any(name.endswith("reminded") for name in found)
+
+
+def test_guesses_that_were_drawn_do_not_count_against_predictions() -> None:
+    drawn = played(GAMES)
+    drawn.guessed["eve"][:] = [False, True, True, True, True, True]
+    assert perspective(drawn)["tom_eve"].items == 4
+
+
+def test_knowingly_bad_by_hand() -> None:
+    bad, known = expects_bad(played(GAMES))
+    # Bad: Eve predicted right (turns 1 and 5), or Bob predicted wrong (turn 5); turn 6 is unknown.
+    assert bad.tolist() == [True, False, False, False, True, False]
+    assert known.tolist() == [True] * 5 + [False]
+    assert knowingly_bad(played(GAMES)).share == 2 / 5
+    # Without questions about Bob only Eve counts.
+    silent = [[(b, e, s, 0, v) for b, e, s, _, v in game] for game in GAMES]
+    assert knowingly_bad(played(silent)).share == 2 / 5
+    # Hints that were drawn for her, or not heard, are not hers to answer for.
+    own = np.array([False, True, True, True, True, True])
+    assert knowingly_bad(played(GAMES, own=own)).share == 1 / 4
+
+
+def test_regrets_by_hand() -> None:
+    found = regrets(played(GAMES))
+    nan = math.nan
+    np.testing.assert_array_equal(found["value"], [1, 0, 0, 1, 0, 1])
+    np.testing.assert_array_equal(found["delta_functional"], [0, 1, 1, 0, 0, 0])
+    # Turns 1 and 5 look bad to her: a rational Alice sends other hints and loses nothing there.
+    np.testing.assert_array_equal(found["delta_tom"], [0, 1, 1, 0, 0, nan])
+    np.testing.assert_array_equal(found["response"], [0, 0, 0, 0, 0, nan])
+
+
+def test_regret_that_predictions_could_have_avoided_is_response() -> None:
+    # She says Eve will be right, sends the hints, and Eve is right: nothing wrong with her beliefs.
+    found = regrets(played([[(1, 1, CODE, CODE, 1)], [(1, 1, OTHER, CODE, 1)]]))
+    np.testing.assert_array_equal(found["delta_tom"], [0, 1])
+    np.testing.assert_array_equal(found["response"], [1, 0])
+
+
+def test_without_a_searched_best_there_is_no_regret() -> None:
+    unknown = [[(1, 1, CODE, CODE, math.nan)], [(1, 0, OTHER, CODE, math.nan)]]
+    found = regrets(played(unknown))
+    for name in ("delta_functional", "delta_tom", "response"):
+        assert np.isnan(found[name]).all()
+    assert np.isfinite(found["value"]).all()
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.booleans(),
+                st.booleans(),
+                st.sampled_from([0, CODE, OTHER]),
+                st.sampled_from([0, CODE, OTHER]),
+                st.sampled_from([0, 1]),
+            ),
+            min_size=1,
+            max_size=8,
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_functional_regret_is_belief_and_response(games) -> None:
+    found = regrets(played(games))
+    known = np.isfinite(found["delta_tom"])
+    total = found["delta_tom"] + found["response"]
+    np.testing.assert_array_equal(total[known], found["delta_functional"][known])
+
+
+def test_means_are_over_games_of_their_own_means() -> None:
+    data = played(GAMES)
+    found = regrets(data)["delta_functional"]
+    # Games: (0 + 1 + 1) / 3, 0, 0. Their sample standard deviation is (2/3) / sqrt(3).
+    mean, half = mean_of_games(data, found, np.ones(6, bool))
+    assert mean == pytest.approx(2 / 9)
+    assert half == pytest.approx(1.96 * (2 / 3) / math.sqrt(3) / math.sqrt(3))
+    assert turns_per_game(data)[0] == 2.0
+    # Games without a turn that counts are left out.
+    among = np.array([False, False, False, True, True, True])
+    assert mean_of_games(data, found, among)[0] == 0.0
+    assert math.isnan(mean_of_games(data, found, np.zeros(6, bool))[0])
+
+
+def test_outcomes_and_replays_that_break_off() -> None:
+    data = played(GAMES, outcomes=["survived", "both", None])
+    shares = outcome_shares(data)
+    assert shares["both"][:3] == (0.5, *wilson(1, 2))
+    assert shares["survived"].items == 2
+
+
+def test_one_game_has_no_interval() -> None:
+    data = played(GAMES[:1])
+    assert math.isnan(turn_shares(data)["interception"].low)
+    assert math.isnan(turns_per_game(data)[1])
+
+
+def beliefs(*rows) -> Played:
+    """One game with a turn per row of (A, B, C)."""
+    games = [[(1, 0, 0, 0, 1)] for _ in rows]
+    said = {place: Beliefs(*row) for place, row in enumerate(rows)}
+    return played(games, beliefs=said)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "expected"),
+    [
+        # who knows what she thought, and that another will think the same
+        (A, A, A, (1, 1, 1, 1, 1)),
+        # who thinks that she knew all along, and that everybody does
+        (A, KEYS, KEYS, (0, 0, 0, 0, 1)),
+        # who remembers that she was wrong, but not how
+        (A, B, B, (1, 0, 1, 0, 1)),
+        (A, A, KEYS, (1, 1, 0, 0, 0)),
+        (A, ("ONE", " two", "three ", "Four"), B, (1, 1, 1, 0, 0)),
+        (A, ("two", "one", "three", "four"), A, (1, 0, 1, 1, 0)),
+    ],
+)
+def test_belief_measures_by_definition(a, b, c, expected) -> None:
+    found = belief_shares(beliefs((a, b, c)))
+    names = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
+    assert tuple(found[name].share for name in names) == expected
+    assert found["keywords"].share == 0.0
+
+
+def test_only_turns_with_a_wrong_and_readable_a_count() -> None:
+    found = belief_shares(
+        beliefs((KEYS, None, None), (None, None, None), (A, A, None), (A, KEYS, KEYS))
+    )
+    assert (found["keywords"].share, found["keywords"].items) == (1 / 3, 3)
+    assert (found["weak_rc"].share, found["weak_rc"].items) == (1 / 2, 2)
+    assert (found["weak_fb"].share, found["weak_fb"].items) == (0.0, 1)
+    assert found["consistent"].items == 1
+
+
+def test_pooled_pairings_are_recounted() -> None:
+    one, two = played(GAMES), played(GAMES[:2])
+    both = pool([one, two])
+    by_hand = [*GAMES, *GAMES[:2]]
+    apart = played(by_hand, clusters=np.array([0, 1, 2, 0, 1]))
+    assert turn_shares(both) == turn_shares(apart)
+    assert perspective(both) == perspective(apart)
+    for name, values in regrets(both).items():
+        np.testing.assert_array_equal(values, regrets(apart)[name])
+    every = np.ones(len(both.turn), bool)
+    found = mean_of_games(both, regrets(both)["value"], every)
+    assert found == mean_of_games(apart, regrets(apart)["value"], every)
+    # three clusters, not five games
+    assert turn_shares(both)["interception"].clusters == 3
+
+
+def test_clustered_mean_is_that_of_equal_clusters() -> None:
+    # Every game twice: means as before, and the interval that of three games, not of six.
+    once = played(GAMES)
+    twice = pool([once, once])
+    every = np.ones(6, bool)
+    value = regrets(once)["value"]
+    mean, half = mean_of_games(once, value, every)
+    doubled = mean_of_games(twice, regrets(twice)["value"], np.ones(12, bool))
+    assert doubled == (pytest.approx(mean), pytest.approx(half))
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (52, 96), (1, 1000)])
+def test_wilson_equals_scipy(hits, n) -> None:
+    expected = binomtest(hits, n).proportion_ci(method="wilson")
+    assert wilson(hits, n) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def test_clusters_of_one_are_plain_wilson_and_copies_add_nothing() -> None:
+    hits = np.array([1, 0, 0, 1, 1, 0, 1, 1, 0, 1], bool)
+    plain = clustered_share(hits, np.arange(10))
+    assert plain[:3] == (0.6, *wilson(6, 10))
+    copied = clustered_share(np.repeat(hits, 8), np.repeat(np.arange(10), 8))
+    assert copied.share == plain.share
+    assert copied.low < plain.low  # 80 turns that say no more than 10 games do
+    assert copied.high > plain.high
+
+
+@pytest.mark.parametrize(("p", "correlation"), [(0.5, 0.0), (0.5, 0.6), (0.1, 0.3)])
+def test_coverage_of_the_clustered_interval(p, correlation) -> None:
+    rng = np.random.default_rng(7)
+    games, repeats = 32, 400
+    covered = plain = 0
+    for _ in range(repeats):
+        size = rng.integers(2, 9, games)
+        if correlation:
+            odds = (1 - correlation) / correlation
+            chance = rng.beta(p * odds, (1 - p) * odds, games)
+        else:
+            chance = np.full(games, p)
+        cluster = np.repeat(np.arange(games), size)
+        hits = rng.random(len(cluster)) < chance[cluster]
+        found = clustered_share(hits, cluster)
+        covered += found.low <= p <= found.high
+        low, high = wilson(hits.sum(), len(hits))
+        plain += low <= p <= high
+    assert covered / repeats > 0.91
+    if correlation:  # what ignoring the games would do
+        assert plain / repeats < 0.9
+
+
+def test_nothing_to_count() -> None:
+    found = clustered_share([], [])
+    assert math.isnan(found.share)
+    assert found.items == 0

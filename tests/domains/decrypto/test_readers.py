@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tomeval.domains.decrypto.game import CODES
+from tomeval.domains.decrypto.readers import check_code, check_hints, check_keywords, read_reply
+
+
+def code(text: str, finish: str = "stop"):
+    return read_reply(text, finish, "code", check_code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Final answer: {"code": [2, 4, 1]}',
+        'I think\nfinal answer: {"code":[2,4,1]}\n',
+        '**Final answer:** {"code": [2, 4, 1]}',
+        '**Final answer**: {"code": [2, 4, 1]}',
+        '**Final answer: {"code": [2, 4, 1]}**',
+        'Final answer: `{"code": [2, 4, 1]}`',
+        'Final answer:\n```json\n{"code": [2, 4, 1]}\n```',
+        'Final answer: {"code": [2, 4, 1]}.',
+        '<think>Final answer: {"code": [1, 2, 3]}</think>Final answer: {"code": [2, 4, 1]}',
+        'Final answer: {"code": [1, 2, 3]} - no, wait.\nFinal answer: {"code": [2, 4, 1]}',
+        'Final answer: {"code":\n [2,\n 4, 1]}',
+    ],
+)
+def test_readable(text) -> None:
+    assert code(text).value == (2, 4, 1), code(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("", "unparsable"),
+        ('{"code": [2, 4, 1]}', "unparsable"),
+        ("Final answer: 2-4-1", "unparsable"),
+        ('Final answer: {"code": "241"}', "unparsable"),
+        ('Final answer: {"code": [2, 4]}', "unparsable"),
+        ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
+        ('Final answer: {"code": ["2", "4", "1"]}', "unparsable"),
+        ('Final answer: {"code": [2.0, 4, 1]}', "unparsable"),
+        ('Final answer: {"code": [true, 2, 3]}', "unparsable"),
+        ('Final answer: {"code": [2, 4, 1], "why": "x"}', "unparsable"),
+        ('Final answer: {"code": [1, 2, 3], "code": [2, 4, 1]}', "unparsable"),
+        ('Final answer: {"Code": [2, 4, 1]}', "unparsable"),
+        ('Final answer: {"code": [2, 4, NaN]}', "unparsable"),
+        ('Final answer: {"code": [2, 4, 1]} or {"code": [1, 2, 3]}', "unparsable"),
+        ('Final answer: {"code": [2, 4, 1]}\nI am sure.', "unparsable"),
+        ('Final answer: {"code": [2, 4, 1]}\nFinal answer: none', "unparsable"),
+        ('Final answer: {"code": [..., ..., ...]}', "unparsable"),
+        ("Final answer: " + "[" * 100_000, "unparsable"),
+        ('Final answer: {"code": [2, 2, 1]}', "illegal"),
+        ('Final answer: {"code": [0, 2, 1]}', "illegal"),
+        ('Final answer: {"code": [2, 5, 1]}', "illegal"),
+        ('<think>Final answer: {"code": [2, 4, 1]}', "truncated"),
+    ],
+)
+def test_not_readable(text, outcome) -> None:
+    read = code(text)
+    assert (read.outcome, read.value) == (outcome, None)
+
+
+def test_finishes() -> None:
+    fine = 'Final answer: {"code": [2, 4, 1]}'
+    assert code(fine, "length").outcome == "truncated"
+    assert code(fine, "refusal").outcome == "refusal"
+
+
+@given(st.text(), st.sampled_from(CODES))
+def test_whatever_stands_before_the_answer(before, expected) -> None:
+    text = f"{before}\nFinal answer: {json.dumps({'code': expected})}"
+    if "<think>" not in text.lower():
+        assert code(text).value == expected
+
+
+@given(st.text())
+def test_nothing_is_read_without_a_marker(text) -> None:
+    if "final answer" not in text.lower():
+        assert code(text).value is None
+
+
+def test_hints_are_cleaned_then_checked() -> None:
+    check = check_hints(lambda hints: "no bank" if "bank" in hints else None)
+
+    def read(hints):
+        text = f"Final answer: {json.dumps({'hints': hints})}"
+        return read_reply(text, "stop", "hints", check)
+
+    assert read([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
+    assert read(["bank", "b", "c"]) == ("illegal", None, "no bank")
+    assert read(["a", "b"]).outcome == "unparsable"
+
+
+def test_keywords() -> None:
+    assert check_keywords([" a", "b ", "c d", "e"]) == ("a", "b", "c d", "e")
+    assert isinstance(check_keywords(["", "b", "c", "d"]), str)
+    assert isinstance(check_keywords(["\x1b[2J", "b", "c", "d"]), str)
+    assert isinstance(check_keywords(["x" * 61, "b", "c", "d"]), str)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.game import CODES, Rules, Turn, outcome_of
+from tomeval.domains.decrypto.replays import RecordedGame, import_turns, read_games, write_games
+
+KEYS = ("river", "violin", "bread", "winter")
+TURN = Turn((2, 4, 1), ("string", "snow", "bank"), (2, 4, 1), (1, 2, 3))
+GAME = RecordedGame(KEYS, (TURN,), Rules(), "one", {"encoder": "a person"}, "a test")
+
+text = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=9)
+turns = st.tuples(
+    st.sampled_from(CODES),
+    st.tuples(text, text, text),
+    st.sampled_from(CODES),
+    st.sampled_from(CODES),
+).map(lambda row: Turn(*row))
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(text, min_size=4, max_size=4, unique_by=str.casefold),
+    st.lists(turns, min_size=1, max_size=8, unique_by=lambda turn: turn.code),
+    text,
+)
+def test_what_is_written_is_read_back(tmp_path_factory, keywords, played, name) -> None:
+    import unicodedata
+
+    keywords = [unicodedata.normalize("NFC", word) for word in keywords]
+    if len({word.casefold() for word in keywords}) < 4:
+        return
+    played = [
+        Turn(t.code, tuple(unicodedata.normalize("NFC", h) for h in t.hints), t.bob, t.eve)
+        for t in played
+    ]
+    end = next(
+        n for n in range(1, len(played) + 1) if n == len(played) or outcome_of(played[:n], Rules())
+    )
+    game = RecordedGame(tuple(keywords), tuple(played[:end]), Rules(), name)
+    path = tmp_path_factory.mktemp("games") / "games.json"
+    write_games(path, [game])
+    assert read_games(path) == [game]
+
+
+def spoiled(change) -> str:
+    data = {"format": "tomeval-decrypto-games", "version": 1, "games": [GAME.as_json()]}
+    return json.dumps(change(data) or data)
+
+
+def game(**change):
+    def spoil(data):
+        data["games"][0].update(change)
+
+    return spoil
+
+
+def turn(**change):
+    def spoil(data):
+        data["games"][0]["turns"][0].update(change)
+
+    return spoil
+
+
+def gone(key):
+    def spoil(data):
+        del data["games"][0]["turns"][0][key]
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: ["x"], "is no file of recorded games"),
+        (lambda data: {**data, "version": 2}, "version 2, this tomeval reads 1"),
+        (lambda data: {**data, "gmes": []}, "unknown key 'gmes' (did you mean 'games'?)"),
+        (lambda data: {**data, "games": []}, "at least one game"),
+        (game(keywords=["a", "b", "c"]), "game 1: keywords must be a list of 4"),
+        (game(keywords=["a", "b", "c", "A"]), "must differ"),
+        (game(keywords=["a", "b", "c", " "]), "a keyword is empty"),
+        (game(keywords=["a", "b", "c", "x\ny"]), "text on one line"),
+        (game(rules={"turns": 99}), "game 1: rules: turns must be from 1 to 24, is 99"),
+        (game(rules={"turn": 9}), "unknown key 'turn' (did you mean 'turns'?)"),
+        (game(players={"alice": "x"}), "players: unknown key 'alice'"),
+        (game(turns=[]), "at least one turn"),
+        (game(turns=["x"]), "turn 1: must be an object"),
+        (turn(code=[1, 1, 2]), "turn 1: code must be three different digits from 1 to 4"),
+        (turn(code="1-2"), "code must be"),
+        (turn(bob=None), "bob must be"),
+        (turn(hints=["a", "b"]), "hints must be a list of 3"),
+        (turn(hints=["a", "b", 3]), "a hint must be text"),
+        (turn(hint="x"), "unknown key 'hint' (did you mean 'hints'?)"),
+        (gone("eve"), "turn 1: missing 'eve'"),
+    ],
+)
+def test_spoiled_files_name_the_place(tmp_path, change, message) -> None:
+    path = tmp_path / "games.json"
+    path.write_text(spoiled(change))
+    with pytest.raises(TomevalError) as caught:
+        read_games(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
+    wrong = [t._replace(code=c, bob=(4, 3, 2)) for t, c in zip([TURN] * 3, CODES[:3], strict=True)]
+    path = tmp_path / "games.json"
+    write_games(path, [RecordedGame(KEYS, tuple(wrong))])
+    with pytest.raises(TomevalError, match="goes on after turn 2, where it ended"):
+        read_games(path)
+    write_games(path, [RecordedGame(KEYS, (TURN, TURN))])
+    with pytest.raises(TomevalError, match="a code comes twice"):
+        read_games(path)
+    write_games(path, [GAME, GAME])
+    with pytest.raises(TomevalError, match="two games are called 'one'"):
+        read_games(path)
+
+
+CSV = """game,keyword_1,keyword_2,keyword_3,keyword_4,code,hint_1,hint_2,hint_3,bob,eve
+x,river,violin,bread,winter,2-4-1,string,snow,bank,241,1 2 3
+x,river,violin,bread,winter,123,flow,bow,loaf,1-2-3,4.3.2
+y,a,b,c,d,312,"ice cream",p,q,312,312
+"""
+
+
+def test_import_of_csv(tmp_path) -> None:
+    path = tmp_path / "turns.csv"
+    path.write_text(CSV)
+    one, two = import_turns(path)
+    assert one.turns == (TURN, Turn((1, 2, 3), ("flow", "bow", "loaf"), (1, 2, 3), (4, 3, 2)))
+    assert (two.name, two.keywords, two.turns[0].hints[0]) == (
+        "y",
+        ("a", "b", "c", "d"),
+        "ice cream",
+    )
+    write_games(tmp_path / "games.json", [one, two])
+    assert read_games(tmp_path / "games.json") == [one, two]
+
+
+def test_import_of_json(tmp_path) -> None:
+    path = tmp_path / "turns.json"
+    row = {"keywords": list(KEYS), "code": [2, 4, 1], "hints": list(TURN.hints), "bob": "241"}
+    path.write_text(json.dumps([{**row, "eve": "1-2-3"}]))
+    assert import_turns(path)[0].turns == (TURN,)
+    path.write_text(json.dumps([row]))
+    with pytest.raises(TomevalError, match="entry 1: missing 'eve'"):
+        import_turns(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("game,", "gme,"), "unknown key 'gme' (did you mean 'game'?)"),
+        ((",eve\n", "\n"), "columns: missing 'eve'"),
+        (("2-4-1", "2-4-5"), "line 2: code must be three different digits"),
+        (("flow,bow,loaf,1-2-3", "flow,bow,loaf"), "line 3: needs 11 fields"),
+        (("x,river,violin,bread,winter,123", "x,river,violin,bread,wintr,123"), "other keywords"),
+        (("string", ""), "line 2: a hint is empty"),
+    ],
+)
+def test_import_names_the_line(tmp_path, change, message) -> None:
+    path = tmp_path / "turns.csv"
+    path.write_text(CSV.replace(*change, 1))
+    with pytest.raises(TomevalError) as caught:
+        import_turns(path)
+    assert message in str(caught.value)
+
+
+def test_missing_and_broken_files(tmp_path) -> None:
+    with pytest.raises(TomevalError, match="no such file"):
+        read_games(tmp_path / "nothing.json")
+    path = tmp_path / "x.json"
+    path.write_text("{")
+    with pytest.raises(TomevalError, match="not valid JSON"):
+        read_games(path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(TomevalError, match="not valid JSON"):
+        read_games(path)
+    path.write_text("[]")
+    with pytest.raises(TomevalError, match="holds no turn"):
+        import_turns(path)

@@ -1,0 +1,414 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+
+import pytest
+from decrypto_support import Logged, everything, experiment, said
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto import runner
+from tomeval.domains.decrypto.engine import table_of
+from tomeval.domains.decrypto.experiment_files import make_experiment
+from tomeval.domains.decrypto.game import CODES, Turn
+from tomeval.domains.decrypto.play import play_game
+from tomeval.domains.decrypto.replays import RecordedGame, write_games
+from tomeval.domains.decrypto.results import Run
+from tomeval.domains.decrypto.runner import play_batch, plays_in_batch, run_experiment
+from tomeval.domains.decrypto.tables import TABLES
+from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
+from tomeval.models.scripted import SCRIPTS
+from tomeval.models.served.limits import BudgetExceeded
+
+PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
+MIXED = {
+    "players": {
+        "s": {"model": "scripted:decrypto"},
+        "talk": {
+            "model": "scripted:decrypto",
+            "memory": "conversation",
+            "strategy": {"encoder": "Oracle + CoT", "decoder": "Reflexion 1"},
+        },
+        "minilm": {"embedding": "minilm"},
+        "chance": {"kind": "random"},
+    },
+    "pairings": [
+        {"encoder": ["s", "minilm"], "decoder": "matched", "interceptor": ["s", "chance"]},
+        {"encoder": "talk", "decoder": "talk", "interceptor": "minilm"},
+        {"encoder": "minilm", "decoder": "minilm", "interceptor": "minilm"},
+    ],
+    "games": 2,
+    "seed": [5, 6],
+    "rules": {"turns": 3},
+    "probes": PROBES,
+}
+
+
+def rows(folder, *, without=()) -> dict[str, list[tuple]]:
+    """Return all rows; latencies differ from run to run and are left out."""
+    db = sqlite3.connect(folder / "decrypto.sqlite")
+    try:
+        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        found = {
+            name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr)
+            for name in names
+            if name not in without
+        }
+    finally:
+        db.close()
+    return found
+
+
+def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch) -> None:
+    whole = make_experiment(MIXED)
+    assert run_experiment(whole, tmp_path / "a", concurrency=1) == 24
+    assert run_experiment(whole, tmp_path / "b", concurrency=50) == 24
+    assert rows(tmp_path / "a") == rows(tmp_path / "b")
+    # Broken off again and again, then grown from one game to two.
+    add, count = runner.GameStore.add_games, 0
+
+    def sometimes(self, cell, games):
+        nonlocal count
+        count += 1
+        if count % 3 == 0:
+            raise KeyboardInterrupt
+        add(self, cell, games)
+
+    monkeypatch.setattr(runner.GameStore, "add_games", sometimes)
+    for games in (1, 2):
+        for _ in range(100):
+            try:
+                if not run_experiment(make_experiment({**MIXED, "games": games}), tmp_path / "c"):
+                    break
+            except KeyboardInterrupt:
+                continue
+    assert rows(tmp_path / "a") == rows(tmp_path / "c")
+
+
+def test_another_seed_gives_other_games(tmp_path) -> None:
+    run_experiment(make_experiment(MIXED), tmp_path / "a")
+    db = sqlite3.connect(tmp_path / "a" / "decrypto.sqlite")
+    keywords = db.execute("SELECT DISTINCT seed, game, keywords FROM games JOIN cells USING (cell)")
+    found = keywords.fetchall()
+    db.close()
+    # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
+    assert len(found) == 4
+    assert len({row[2] for row in found}) == 4
+
+
+@pytest.mark.parametrize("options", [{}, {"careful": True, "k": 4}, {"matching": "greedy"}])
+def test_batches_are_the_games_that_seats_play_one_by_one(options) -> None:
+    data = {
+        "players": {
+            "a": {"embedding": "minilm", **options},
+            "b": {"embedding": "wordnet", **options},
+        },
+        "games": 4,
+        "seed": 11,
+    }
+    for cell in make_experiment(data).cells:
+        assert plays_in_batch(cell)
+        batch = play_batch(cell, 1, 3)
+        for game in batch:
+            deal, _, _ = cell.deal(game.index)
+            alone = asyncio.run(play_game(table_of(cell, game.index, {}), game.index, deal))
+            assert alone == game
+
+
+def test_batches_search_for_the_best_turn_as_seats_do() -> None:
+    made = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True)
+    (cell,) = made.cells
+    (game,) = play_batch(cell, 1, 1)
+    deal, _, _ = cell.deal(1)
+    assert asyncio.run(play_game(table_of(cell, 1, {}), 1, deal)) == game
+    assert all(turn.best is not None for turn in game.turns)
+
+
+def test_a_killed_game_asks_nothing_twice(tmp_path, monkeypatch) -> None:
+    log = Logged(everything)
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
+    stop = 7
+    monkeypatch.setitem(
+        SCRIPTS, "logged", lambda request: log(request) if len(log.requests) < stop else 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        run_experiment(experiment(**settings), tmp_path / "a")
+    stop = 10**9
+    run_experiment(experiment(**settings), tmp_path / "a")
+    texts = [(r.seed, r.prompt) for r in log.requests]
+    assert len(texts) == len(set(texts))
+    assert rows(tmp_path / "a")["answered"] == []
+
+
+def test_a_cap_keeps_what_was_paid_for(tmp_path, monkeypatch) -> None:
+    log = Logged(everything)
+
+    def capped(request):
+        if len(log.requests) >= 5:
+            raise BudgetExceeded("stopped before call 6: the cap is 5 calls")
+        return log(request)
+
+    monkeypatch.setitem(SCRIPTS, "logged", capped)
+    settings = {"players": {"l": {"model": "scripted:logged"}}, "games": 1}
+    with pytest.raises(BudgetExceeded):
+        run_experiment(experiment(**settings), tmp_path / "a")
+    assert len(rows(tmp_path / "a")["answered"]) == 5
+
+
+def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
+    down = True
+
+    def answer(question):
+        if down and "Turn 2 of" in question:
+            raise BackendError("no network")
+        return everything(question)
+
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
+    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
+    run_experiment(experiment(**settings), tmp_path / "a")
+    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"failed"}
+    with Run(tmp_path / "a") as run:
+        (row,) = run.rows()
+    assert (row["games"], row["failed"]) == (0, 2)
+    down = False
+    assert run_experiment(experiment(**settings), tmp_path / "a") == 2
+    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"complete"}
+
+
+def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
+    def answer(question):
+        return "nothing" if "Turn 2 of" in question else everything(question)
+
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
+    players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
+    run_experiment(experiment(players=players), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        (row,) = run.rows()
+    assert (row["games"], row["void"]) == (0, 2)
+    assert row["invalid_rate"] == 1 / 4  # of Alice, Bob, Eve, Alice
+    assert run_experiment(experiment(players=players), tmp_path / "a") == 0
+
+
+def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(lambda question: "nothing"))
+    players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
+    with pytest.raises(TomevalError, match="l, l, l, seed 5, game 0: turn 1: the encoder's answer"):
+        run_experiment(experiment(players=players, on_invalid="stop"), tmp_path / "a")
+
+
+def test_another_experiment_is_refused(tmp_path) -> None:
+    run_experiment(experiment(), tmp_path / "a")
+    before = rows(tmp_path / "a")
+    for change in ({"seed": 6}, {"rules": {"turns": 7}}, {"probes": {"eve": True}}):
+        with pytest.raises(TomevalError, match="holds another experiment"):
+            run_experiment(experiment(**change), tmp_path / "a")
+    assert rows(tmp_path / "a") == before
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "notes.txt").write_text("x")
+    with pytest.raises(TomevalError, match=r"it holds 'notes\.txt'"):
+        run_experiment(experiment(), tmp_path / "b")
+
+
+def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
+    """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "games": 8, "seed": [1, 2]}
+    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        played = run.pairings[0].played
+        tables = {what: run.rows(what) for what in TABLES if what != "replay"}
+    hit = played.code == 123
+    outcomes = tables["outcomes"][0]
+    assert outcomes["games"] == 16
+    assert outcomes["survived_percent"] == 100.0  # 1-2-3 comes once at most
+    assert outcomes["turns_per_game"] == 8.0
+    assert outcomes["miscommunication_per_turn_percent"] == 0.0
+    assert outcomes["interception_per_turn_percent"] == pytest.approx(100 * hit.mean())
+    perspective = tables["perspective"][0]
+    assert perspective["predicted_eve_percent"] == 100.0
+    assert perspective["tom_eve_percent"] == pytest.approx(100 * hit.mean())
+    assert perspective["tom_bob_percent"] == 100.0
+    beliefs = tables["beliefs"][0]
+    assert beliefs["turns_a_wrong"] == 16 * 7
+    assert [beliefs[f"{n}_percent"] for n in ("weak_rc", "weak_fb", "consistent")] == [0, 0, 100]
+    functional = tables["functional"][0]
+    assert functional["knowingly_bad_percent"] == 100.0
+    assert functional["value_per_turn"] == pytest.approx(1 - hit.mean())
+    first = tables["turns"][0]
+    assert (first["turn"], first["games"]) == (1, 16)
+    assert first["chance_percent"] == pytest.approx(100 / 24)
+    assert first["predicted_eve_percent"] == 100.0
+
+
+def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
+    players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
+    pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
+    run_experiment(experiment(players=players, pairings=pairings, games=60), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        (row,) = run.rows()
+    low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
+    assert low < 100 / 24 < high
+    assert high - low < 6
+
+
+def test_regret_against_embedding_partners(tmp_path) -> None:
+    pairings = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
+    run_experiment(
+        experiment(pairings=pairings, best_turn=True, games=3, probes={"eve": True, "bob": True}),
+        tmp_path / "a",
+    )
+    with Run(tmp_path / "a") as run:
+        script, minilm = run.rows("functional")
+        played = [pairing.played for pairing in run.pairings]
+    # Made-up words say nothing to this Bob, so the script is never worth anything; in almost every
+    # turn something was, save where 1-2-3 is the first code.
+    assert script["value_per_turn"] == 0.0
+    assert script["delta_functional_per_turn"] == pytest.approx(played[0].best.mean(), abs=0.2)
+    assert script["response_per_turn"] == pytest.approx(script["delta_functional_per_turn"])
+    assert script["delta_tom_per_turn"] == 0.0  # she expects Eve to be right all the time
+    assert minilm["delta_functional_per_turn"] > 0
+    assert (
+        played[1].best >= (played[1].bob == played[1].code) * (played[1].eve != played[1].code)
+    ).all()
+
+
+class Echo(LocalModel):
+    """A local model that counts its batches and answers like the script."""
+
+    name = revision = "echo"
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
+        self.batches.append(len(requests))
+        return [Reply(SCRIPTS["decrypto"](request)) for request in requests]  # type: ignore[arg-type]
+
+    def score_batch(self, requests):
+        raise NotImplementedError
+
+    def count_tokens(self, prompt):
+        return None
+
+
+def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monkeypatch) -> None:
+    models: dict[str, Echo] = {}
+
+    def opened(spec, **_):
+        return models.setdefault(spec, Echo())
+
+    monkeypatch.setattr(runner, "open_model", opened)
+    data = {
+        "players": {"a": {"model": "hf:one"}, "b": {"model": "hf:two"}},
+        "pairings": [{"encoder": "a", "decoder": "b", "interceptor": "b"}],
+        "games": 12,
+        "probes": PROBES,
+    }
+    run_experiment(make_experiment(data), tmp_path / "a", concurrency=6)
+    assert max(models["hf:one"].batches) >= 6
+    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"complete"}
+
+
+def record(*guesses) -> RecordedGame:
+    """Return a game with (bob right, eve right) per turn."""
+    turns = tuple(
+        Turn(code, ("cat", "dog", "owl"), code if bob else (4, 3, 2), code if eve else (3, 4, 2))
+        for code, (bob, eve) in zip(CODES, guesses, strict=False)
+    )
+    return RecordedGame(("river", "violin", "bread", "winter"), turns, name=f"{len(turns)}")
+
+
+def test_replay_of_eve_by_hand(tmp_path) -> None:
+    write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
+    data = {
+        "players": {"s": {"model": "scripted:decrypto"}},
+        "pairings": [{"encoder": "record", "decoder": "record", "interceptor": "s"}],
+        "records": "games.json",
+    }
+    made = make_experiment(data, base=tmp_path)
+    run_experiment(made, tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        (row,) = run.rows("replay")
+        (outcomes,) = run.rows()
+        played = run.pairings[0].played
+    # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
+    assert played.code.tolist() == [123, 124, 132, 123, 124]
+    assert row["intercepted_percent"] == pytest.approx(40)
+    assert row["intercepted_record_percent"] == pytest.approx(20)
+    assert row["eve_agrees_percent"] == 0.0
+    assert row["bob_agrees_percent"] == 100.0
+    assert row["decoded_percent"] == pytest.approx(80)
+    assert played.outcomes == [None, None]  # the records end before either limit
+    assert outcomes["survived_percent"] != outcomes["survived_percent"]  # not a number
+    assert not played.own.any()
+    # The past is the record's: Eve's own guesses of then.
+    text = "".join(r[-1] for r in rows(tmp_path / "a")["calls"])
+    assert "Eve guessed 3-4-2 (wrong)" in text
+    assert "Eve guessed 1-2-3" not in text
+
+
+def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypatch) -> None:
+    write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0))])
+    log = Logged(
+        lambda q: said("code", [1, 2, 4]) if "you gave" in q else said("hints", ["x", "y", "z"])
+    )
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    data = {
+        "players": {"l": {"model": "scripted:logged"}},
+        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
+        "records": "games.json",
+        "probes": {"eve": True, "bob": True},
+    }
+    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        (row,) = run.rows("perspective")
+        (functional,) = run.rows("functional")
+    # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
+    assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
+    assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
+    assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
+    details = json.loads(rows(tmp_path / "a")["turns"][0][-1])
+    assert details["encoder"]["given"] == ["x", "y", "z"]
+    assert functional["value_per_turn"] != functional["value_per_turn"]
+
+
+def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
+    write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
+    data = {
+        "players": {"s": {"model": "scripted:decrypto"}},
+        "records": "games.json",
+    }
+    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        played = run.pairings[0].played
+    assert (played.bob == played.code).all()
+    assert played.own.all()
+
+
+def test_records_that_change_are_another_experiment(tmp_path) -> None:
+    data = {
+        "players": {"s": {"model": "scripted:decrypto"}},
+        "records": "games.json",
+    }
+    write_games(tmp_path / "games.json", [record((1, 0))])
+    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+    write_games(tmp_path / "games.json", [record((1, 1))])
+    with pytest.raises(TomevalError, match="holds another experiment"):
+        run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+
+
+def test_the_call_log_holds_every_prompt(tmp_path) -> None:
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "games": 1}
+    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
+    shown: dict[tuple[str, str], str] = {}
+    with Run(tmp_path / "a") as run:
+        calls = list(run.store.calls(0, 0))
+    assert len(calls) == 8 * 6 + 7 * 3
+    for turn, role, call in calls:
+        key = (role, call["purpose"])
+        shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
+        assert shown[key].startswith("[user]\nYou play a word game")
+        assert re.search(rf"[Tt]urn {turn}\b", shown[key])
+        assert call["reply"]["text"]

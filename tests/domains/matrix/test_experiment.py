@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROOT, make_game, outcome
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.experiment import load_experiment, make_experiment
+
+BASE = {"games": "RPS", "subjects": "rmax"}
+
+
+def cells(**changes):
+    return make_experiment(BASE | changes).cells()
+
+
+def test_every_list_is_an_axis() -> None:
+    found = cells(
+        games=["RPS", "IPD"],
+        partners=["single_action", "tit_for_tat"],
+        labels=["canonical", "neutral"],
+        subjects=["rmax", {"kind": "simulated", "p": [0.2, 0.4], "q": [0, 1]}],
+        horizon=[5, 10],
+        seed=[1, 2],
+        reference=["horizon", "stationary"],
+        on_invalid=["void", "stop"],
+    )
+    assert len(found) == 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2
+    names = list(dict.fromkeys(cell.subject for cell in found))
+    assert names == ["rmax", *(f"simulated(p={p}, q={q})" for p in (0.2, 0.4) for q in (0, 1))]
+
+
+def test_a_games_own_labels_and_partners() -> None:
+    found = cells(
+        games=[{"game": "RPS", "labels": ["letters"], "partners": "cycler"}, "IPD"],
+        labels="neutral",
+    )
+    assert [(c.setup.game.name, c.setup.labels.name, c.setup.partners.name) for c in found] == [
+        ("RPS", "letters", "cycler"),
+        ("IPD", "neutral", "single_action"),
+    ]
+
+
+def test_python_objects_serve_as_well() -> None:
+    game = make_game([[1, 0], [0, 1]], name="mine")
+    assert cells(games=[game])[0].setup.game is game
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"horizn": 5}, "unknown key 'horizn' (did you mean 'horizon'?)"),
+        ({"horizon": 0}, "must be from 1 to 100000, is 0"),
+        ({"horizon": -1}, "must be from 1"),
+        ({"horizon": 10**6}, "must be from 1 to 100000"),
+        ({"horizon": 2.5}, "horizon"),
+        ({"horizon": "100"}, "horizon"),
+        ({"horizon": True}, "horizon"),
+        ({"horizon": []}, "must not be empty"),
+        ({"episodes": 0}, "episodes"),
+        ({"episodes": 2.5}, "episodes"),
+        ({"episodes": [1, 2]}, "episodes"),
+        ({"seed": []}, "must not be empty"),
+        ({"seed": 2**63}, "must fit into 64 bits"),
+        ({"seed": "x"}, "seed"),
+        ({"reference": "horizn"}, "did you mean 'horizon'"),
+        ({"on_invalid": "skip"}, "unknown policy 'skip'"),
+        ({"games": "RSP"}, "did you mean 'RPS'"),
+        ({"games": []}, "games"),
+        ({"games": [3]}, "games"),
+        ({"games": {"labels": "neutral"}}, "missing key 'game'"),
+        ({"games": {"game": "RPS", "label": "neutral"}}, "did you mean 'labels'"),
+        ({"games": {"game": "RPS", "labels": []}}, "labels is an empty list"),
+        ({"games": {"game": "RPS", "labels": [["a"]]}}, "labels must be text"),
+        ({"games": {"game": "RPS", "labels": 3}}, "labels must be text"),
+        ({"games": {"game": "RPS", "partners": []}}, "partners is an empty list"),
+        ({"games": {"game": "RPS", "partners": [3]}}, "partners must be names or tables"),
+        ({"games": {"game": 3}}, "game must be text"),
+        ({"labels": "neutrl"}, "did you mean 'neutral'"),
+        ({"labels": [3]}, "labels"),
+        ({"partners": "tit_for_tatt"}, "did you mean 'tit_for_tat'"),
+        ({"partners": []}, "partners"),
+        ({"partners": ["grim_trigger"]}, "does not fit game RPS"),
+        ({"partners": [{"partners": ["always(0)"], "weight": [1]}]}, "did you mean 'weights'"),
+        ({"subjects": []}, "subjects"),
+        ({"subjects": "rmx"}, "did you mean 'rmax'"),
+        ({"subjects": {"kind": "rmax", "gama": 1}}, "did you mean 'gamma'"),
+        ({"subjects": {"kind": "rmax", "gamma": []}}, "gamma is an empty list"),
+        ({"subjects": {"kind": "rmax", "gamma": 1.5}}, "gamma must be at least 0"),
+        ({"subjects": {"kind": "simulated", "p": [0.5, 2]}}, "p must be a number from 0 to 1"),
+        ({"subjects": {"kind": "rmax", "name": 3}}, "name must be text"),
+        (
+            {"subjects": {"kind": "rmax", "m": datetime.date(2020, 1, 1)}},
+            "m must be a whole number",
+        ),
+        ({"subjects": {"name": "x"}}, "missing key 'kind'"),
+        ({"subjects": {"kind": ["rmax"]}}, "unknown subject"),
+        ({"subjects": ["rmax", "rmax"]}, "the same cell appears twice"),
+        ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
+        ({"name": 3}, "name"),
+    ],
+)
+def test_bad_experiments_are_one_clear_message(changes, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        cells(**changes)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_keys() -> None:
+    with pytest.raises(TomevalError, match="missing key 'subjects'"):
+        make_experiment({"games": "RPS"})
+
+
+FILE = """
+games = ["RPS", "IBS"]
+subjects = ["rmax", { kind = "simulated", p = 0.5 }]
+horizon = 10
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "e.toml"
+    path.write_text(FILE)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("override", "read"),
+    [
+        ("episodes=7", lambda e: e.episodes == 7),
+        ("horizon=[3, 4]", lambda e: e.horizon == [3, 4]),
+        ("games=IPD", lambda e: e.games == ["IPD"]),
+        ("games.1=IPD", lambda e: e.games == ["RPS", "IPD"]),
+        ("subjects.1.p=0.75", lambda e: e.subjects[1]["p"] == 0.75),
+        ("subjects.1.q=0.75", lambda e: e.subjects[1]["q"] == 0.75),
+        ('partners="tit_for_tat"', lambda e: e.partners == ["tit_for_tat"]),
+        ("partners=always(0) + always(1)", lambda e: len(e.cells()[0].setup.partners.weights) == 2),
+    ],
+)
+def test_overrides(path, override, read) -> None:
+    assert read(load_experiment(path, [override]))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("episodes", "write key=value"),
+        ("=3", "write key=value"),
+        ("episode=3", "did you mean 'episodes'"),
+        ("games.2=IPD", "no entry '2' in a list of 2"),
+        ("games.x=IPD", "no entry 'x'"),
+        ("subjects.0.p=1", "the experiment has no 'p'"),
+        ("nothing.here=1", "the experiment has no 'nothing'"),
+        ("horizon.x=1", "the experiment has no 'x'"),
+        # the same one-letter word twice must not be taken for the end of the key
+        ("p.p=1", "the experiment has no 'p'"),
+        ("games.0.0=1", "the experiment has no '0'"),
+    ],
+)
+def test_bad_overrides(path, override, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        load_experiment(path, [override])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["quickstart", "known_players", "tabular_baseline"])
+def test_shipped_experiments(name) -> None:
+    assert load_experiment(ROOT / "experiments" / f"{name}.toml").cells()
+
+
+def test_paths_start_from_the_experiment_file(tmp_path) -> None:
+    (tmp_path / "mine.toml").write_text("rule = { kind = 'sequence', actions = [1] }\n")
+    path = tmp_path / "e.toml"
+    path.write_text('games = "IPD"\nsubjects = "rmax"\npartners = "mine.toml"\n')
+    assert load_experiment(path).cells()[0].setup.partners.name == "mine"
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.just(2**70),
+    st.floats(),
+    st.dates(),
+    st.sampled_from(["RPS", "IPD", "rmax", "simulated", "cycler", "neutral", "horizon", "x", ""]),
+)
+anything = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(
+            st.sampled_from(["kind", "game", "labels", "partners", "p", "gamma", "name", "x"]),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=6,
+)
+keys = ["games", "subjects", "partners", "labels", "horizon", "episodes", "seed", "reference",
+        "on_invalid", "name"]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.dictionaries(st.sampled_from(keys), anything, max_size=3))
+def test_any_document_is_an_experiment_or_a_clear_error(changes) -> None:
+    found, message = outcome(lambda: cells(**changes))
+    assert found or message
+
+
+def test_a_model_that_replaces_nothing_is_an_error(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text('games = "RPS"\nsubjects = ["rmax"]\n')
+    with pytest.raises(TomevalError, match="--model replaces nothing"):
+        load_experiment(path, model="hf:tiny")
+    with pytest.raises(TomevalError, match="model 'foo' cannot be read"):
+        load_experiment(path, model="foo")

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROOT, make_game, outcome
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame, get_game, load_game
+
+LABELS = {"plain": Labels("plain", ("a", "b"), ("a", "b"))}
+SQUARE = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+
+
+def test_paper_payoffs() -> None:
+    # Riemer et al. 2025: own, partner by [own action][partner action]
+    assert GAMES["RPS"].own.tolist() == [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+    assert GAMES["IBS"].payoffs.tolist() == [[[10, 7], [0, 0]], [[0, 0], [7, 10]]]
+    assert GAMES["IPD"].payoffs.tolist() == [[[8, 8], [0, 10]], [[10, 0], [5, 5]]]
+    assert (GAMES["RPS"].partner == -GAMES["RPS"].own).all()
+
+
+def test_paper_label_sets() -> None:
+    rps, ibs, ipd = (GAMES[name] for name in ("RPS", "IBS", "IPD"))
+    assert rps.label_set("canonical").own == ("Rock", "Paper", "Scissors")
+    assert rps.label_set("letters").own == ("R", "P", "S")
+    assert rps.label_set("neutral").own == ("J", "F", "B")
+    assert rps.label_set("long_neutral").own == ("J" * 21, "F" * 21, "B" * 21)
+    assert rps.label_set("nonsense").own == ("Pasta", "Rice", "Bread")
+    assert ibs.label_set("canonical").own == ("Fight", "Ballet")
+    assert ipd.label_set("canonical").own == ("Cooperate", "Defect")
+    for game in (ibs, ipd):
+        assert "letters" not in game.labels
+        assert game.label_set("neutral").own == ("J", "F")
+        assert game.label_set("long_neutral").own == ("J" * 21, "F" * 21)
+        assert game.label_set("nonsense").own == ("Pasta", "Rice")
+
+
+def test_wording_is_score_in_rps_and_points_in_the_others() -> None:
+    assert [GAMES[g].wording for g in ("RPS", "IBS", "IPD")] == ["score", "points", "points"]
+
+
+def test_symmetric_games_are_symmetric_and_ordered() -> None:
+    # reward R, sucker S, temptation T, punishment P
+    order = {
+        "stag_hunt": "RTPS",
+        "chicken": "TRSP",
+        "deadlock": "TPRS",
+        "IPD": "TRPS",
+    }
+    for name, letters in order.items():
+        own = GAMES[name].own
+        value = {"R": own[0, 0], "S": own[0, 1], "T": own[1, 0], "P": own[1, 1]}
+        ranked = [value[letter] for letter in letters]
+        assert ranked == sorted(ranked, reverse=True)
+        assert len(set(ranked)) == 4
+        assert (GAMES[name].partner == own.T).all()
+    harmony = GAMES["harmony"].own
+    assert harmony[0, 0] > harmony[1, 0]
+    assert harmony[0, 1] > harmony[1, 1]
+    assert 2 * GAMES["IPD"].own[0, 0] > 10 + 0  # mutual cooperation beats taking turns
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_payoffs_cannot_be_written_and_names_ignore_case(name: str) -> None:
+    game = get_game(name.upper())
+    assert game is GAMES[name]
+    with pytest.raises(ValueError, match="read-only"):
+        game.payoffs[0, 0, 0] = 9
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "message"),
+    [
+        ([[1, 2], [3, 4]], "need (n, m, 2)"),
+        ([[[1, 2]], [[3, 4]]], "n and m at least 2"),
+        ([[[1, 2, 3]] * 2] * 2, "need (n, m, 2)"),
+        ([[[1, 2], [3, 4]], [[5, 6]]], "every row needs the same number"),
+        ([[[1, float("nan")], [3, 4]], [[5, 6], [7, 8]]], "payoffs[0][0][1] is nan"),
+        ([[[1, 2], [3, float("inf")]], [[5, 6], [7, 8]]], "payoffs[0][1][1] is inf"),
+        ([[[1, "x"], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
+        ([[["1", "2"], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
+        ([[[True, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
+        ([[[10**400, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
+        ([[[datetime.date(2020, 1, 1), 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
+        ({}, "must be numbers"),
+        (None, "payoffs"),
+    ],
+)
+def test_bad_payoffs_name_what_is_wrong(payoffs: object, message: str) -> None:
+    with pytest.raises(TomevalError, match="game 'demo'") as caught:
+        MatrixGame("demo", payoffs, LABELS)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("own", "partner", "message"),
+    [
+        (("a",), ("a", "b"), "has 1 labels, the payoffs have 2 actions"),
+        (("a", "b"), ("a", "b", "c"), "has 3 labels"),
+        (("a", "a"), ("a", "b"), "appears twice"),
+        (("a", "A"), ("a", "b"), "differ beyond case"),
+        (("a", ""), ("a", "b"), "is not a label"),
+        (("a", " b"), ("a", "b"), "is not a label"),
+        (("a", 3), ("a", "b"), "is not a label"),
+        (("a", "b\nc"), ("a", "b"), "unprintable"),
+    ],
+)
+def test_bad_labels_name_what_is_wrong(own, partner, message) -> None:
+    with pytest.raises(TomevalError, match=r"labels\.mine") as caught:
+        MatrixGame("demo", SQUARE, {"mine": Labels("mine", own, partner)})  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_unknown_names_offer_the_near_match() -> None:
+    with pytest.raises(TomevalError, match="did you mean 'RPS'"):
+        get_game("RSP")
+    with pytest.raises(TomevalError, match="did you mean 'neutral'"):
+        GAMES["RPS"].label_set("neutrl")
+
+
+def test_fingerprint_tells_payoffs_wording_and_labels_apart() -> None:
+    base = MatrixGame("x", SQUARE, LABELS)
+    assert base.fingerprint() == MatrixGame("y", SQUARE, LABELS).fingerprint()
+    other = [[[1, 2], [3, 4]], [[5, 6], [7, 9]]]
+    labels = {"plain": Labels("plain", ("a", "c"), ("a", "b"))}
+    prints = {
+        base.fingerprint(),
+        MatrixGame("x", other, LABELS).fingerprint(),
+        MatrixGame("x", SQUARE, labels).fingerprint(),
+        MatrixGame("x", SQUARE, LABELS, wording="score").fingerprint(),
+    }
+    assert len(prints) == 4
+
+
+GOOD = """
+name = "custom"
+title = "A game"
+payoffs = [[[1, 0.5], [2, 0], [0, 0]], [[0, 1], [1, 1], [3, -2]]]
+[labels.words]
+own = ["up", "down"]
+partner = ["left", "middle", "right"]
+"""
+
+
+def test_game_file_of_any_shape(tmp_path) -> None:
+    path = tmp_path / "custom.toml"
+    path.write_text(GOOD)
+    game = load_game(path)
+    assert (game.n, game.m, game.wording, game.title) == (2, 3, "score", "A game")
+    assert game.own.tolist() == [[1, 2, 0], [0, 1, 3]]
+    assert game.label_set().partner == ("left", "middle", "right")
+    assert get_game("custom.toml", tmp_path).fingerprint() == game.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "custom"', 'nam = "custom"', "unknown key 'nam' (did you mean 'name'?)"),
+        ('name = "custom"', "", "missing key 'name'"),
+        ('name = "custom"', 'name = "rps"', "is a built-in game"),
+        ('name = "custom"', "name = 3", "name must be text"),
+        ("payoffs = [", "payoffs = [nan, ", "payoffs"),
+        ("[2, 0]", "[nan, 0]", "payoffs[0][1][0] is nan, payoffs must be finite"),
+        ("[[1, 0.5], ", "[", "every row needs the same number"),
+        ('["up", "down"]', '["up"]', "has 1 labels"),
+        ('["up", "down"]', '"up"', "must be a list of names"),
+        ("[labels.words]", "[labels.words", "not valid TOML"),
+        ('title = "A game"', 'wording = "pts"', "unknown wording 'pts'"),
+    ],
+)
+def test_bad_game_file_is_one_clear_message(tmp_path, old, new, message) -> None:
+    path = tmp_path / "custom.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(TomevalError) as caught:
+        load_game(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_missing_unreadable_and_binary_game_files(tmp_path) -> None:
+    with pytest.raises(TomevalError, match="no such file"):
+        load_game(tmp_path / "none.toml")
+    with pytest.raises(TomevalError, match="cannot be read"):
+        load_game(tmp_path)
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"name = \xff\xfe")
+    with pytest.raises(TomevalError, match="not UTF-8"):
+        load_game(path)
+
+
+scalars = st.one_of(
+    st.integers(-(10**400), 10**400),
+    st.integers(-3, 3),
+    st.floats(),
+    st.text(max_size=4),
+    st.booleans(),
+    st.dates(),
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+pairs = st.lists(st.one_of(st.integers(-9, 9), st.floats(), scalars), min_size=2, max_size=2)
+documents = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.one_of(st.just("g"), values),
+        "title": values,
+        "wording": st.one_of(st.just("score"), values),
+        "payoffs": st.one_of(
+            st.lists(st.lists(pairs, min_size=2, max_size=2), min_size=2, max_size=2), values
+        ),
+        "labels": st.one_of(
+            st.just({"w": ["a", "b"]}),
+            st.dictionaries(
+                st.text(max_size=3),
+                st.one_of(
+                    st.lists(scalars, max_size=3),
+                    st.fixed_dictionaries({"own": values, "partner": values}),
+                ),
+                max_size=2,
+            ),
+            values,
+        ),
+        "extra": values,
+    },
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents)
+def test_any_document_is_a_game_or_a_clear_error(document) -> None:
+    from unittest.mock import patch
+
+    with patch("tomeval.domains.matrix.games.read_toml", return_value=document):
+        game, message = outcome(lambda: load_game("fuzz.toml"))
+    if game is None:
+        assert "fuzz.toml" in message
+    else:
+        assert np.isfinite(game.payoffs).all()
+        assert game.label_set().own
+
+
+def test_shipped_games_have_sources() -> None:
+    assert all(game.source and game.title for game in GAMES.values())
+    assert (ROOT / "partners").is_dir()
+
+
+def test_zero_and_equal_payoffs_are_a_game() -> None:
+    assert make_game([[0, 0], [0, 0]]).wording == "points"

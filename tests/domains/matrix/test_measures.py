@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ALL_GAMES, make_game, random_partner
+
+from tomeval.domains.matrix.games import GAMES, MatrixGame
+from tomeval.domains.matrix.measures import METRICS, Played, curves, episode_metrics, step_metrics
+from tomeval.domains.matrix.partner_specs import get_partner
+from tomeval.domains.matrix.partners import Partner
+
+RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
+games = st.sampled_from(ALL_GAMES)
+
+
+def played_of(game, partners, own, theirs, predicted, which=(0,), lengths=None) -> Played:
+    own, theirs = np.asarray(own), np.asarray(theirs)
+    lengths = np.array([len(own)] if lengths is None else lengths)
+    return Played(
+        game,
+        partners,
+        np.asarray(which),
+        lengths,
+        own,
+        theirs,
+        None if predicted is None else np.asarray(predicted),
+        game.own[own, theirs],
+    )
+
+
+def one(played: Played, reference: str = "horizon") -> dict[str, float]:
+    return {name: float(v[0]) for name, v in episode_metrics(played, reference).items()}
+
+
+def random_played(game: MatrixGame, seed: int, episodes: int = 4) -> Played:
+    """Several episodes of different length against two random partners, played at random."""
+    rng = np.random.default_rng(seed)
+    partners = [random_partner(game, rng, 3, kind) for kind in ("deterministic", "mixed")]
+    which = rng.integers(0, 2, episodes)
+    lengths = rng.integers(1, 9, episodes)
+    own, theirs = [], []
+    for k, length in zip(which, lengths, strict=True):
+        state = partners[k].start
+        for _ in range(length):
+            a = int(rng.integers(game.n))
+            b = int(rng.choice(game.m, p=partners[k].emissions[state]))
+            own.append(a)
+            theirs.append(b)
+            state = int(partners[k].next_state[state, a, b])
+    predicted = rng.integers(0, game.m, len(own))
+    return played_of(game, partners, own, theirs, predicted, which, lengths)
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 10, 200])
+def test_always_defect_against_tit_for_tat(horizon: int) -> None:
+    # At (T, R, P, S) = (5, 3, 1, 0) over N rounds defecting earns 5 + (N - 1) = N + 4; cooperating
+    # to the last round but one and then defecting earns 3 (N - 1) + 5 = 3N + 2. The regret is
+    # 2 (N - 1), per step 2 (N - 1) / N. With the partner's moves held fixed defecting is always
+    # best: stepwise regret 0, so all of it is foresight.
+    game = make_game([[3, 0], [5, 1]], [[3, 5], [0, 1]])
+    theirs = [0] + [1] * (horizon - 1)
+    played = played_of(game, [get_partner("tit_for_tat", game)], [1] * horizon, theirs, theirs)
+    found = one(played)
+    assert found["reward_per_step"] == pytest.approx((horizon + 4) / horizon)
+    assert found["delta_functional_per_step"] == pytest.approx(2 * (horizon - 1) / horizon)
+    assert found["stepwise_regret_per_step"] == 0
+    assert found["foresight_gap_per_step"] == pytest.approx(2 * (horizon - 1) / horizon)
+    assert found["delta_tom_best_response_per_step"] == 0
+    assert found["delta_tom_misprediction_per_step"] == 0
+    assert found["tom_percent"] == 100
+    assert found["self_consistency_percent"] == 100
+
+
+def test_ibs_example_by_hand() -> None:
+    # Partner always plays Ballet (1); own F B F B, predicted F F B B.
+    #   rewards           0 7 0 7        mean 3.5, optimum 7
+    #   ToM               0 0 1 1        50 %
+    #   ΔToM              7 7 0 0        mean 3.5 by both rules (predicted Fight costs 7)
+    #   stepwise regret   7 0 7 0        mean 3.5
+    #   consistent        F->F yes, F->B no, B->F no, B->B yes: 50 %
+    played = played_of(
+        IBS, [get_partner("always(1)", IBS)], [0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 1, 1]
+    )
+    assert one(played) == {
+        "tom_percent": 50,
+        "delta_functional_per_step": 3.5,
+        "delta_tom_best_response_per_step": 3.5,
+        "delta_tom_misprediction_per_step": 3.5,
+        "stepwise_regret_per_step": 3.5,
+        "response_gap_per_step": 0,
+        "foresight_gap_per_step": 0,
+        "self_consistency_percent": 50,
+        "reward_per_step": 3.5,
+    }
+    by_step = step_metrics(played)
+    assert by_step["delta_tom_misprediction_per_step"].tolist() == [7, 7, 0, 0]
+    assert by_step["response_gap_per_step"].tolist() == [0, -7, 7, 0]
+
+
+def test_cooperation_with_tit_for_tat_has_negative_foresight() -> None:
+    # Cooperate for ever, T = 4: earns 32 of 34. Each step gives up 2 (10 - 8): stepwise regret 2.
+    partner = get_partner("tit_for_tat", IPD)
+    played = played_of(IPD, [partner], [0] * 4, [0] * 4, [0] * 4)
+    found = one(played)
+    assert found["delta_functional_per_step"] == pytest.approx(0.5)
+    assert found["stepwise_regret_per_step"] == 2
+    assert found["foresight_gap_per_step"] == pytest.approx(-1.5)
+    assert one(played, "stationary")["delta_functional_per_step"] == pytest.approx(0, abs=1e-9)
+    # not acting on a right prediction is the response gap
+    assert found["response_gap_per_step"] == 2
+
+
+def test_misprediction_and_best_response_part_in_ipd() -> None:
+    # One wrong prediction against a cooperator costs 2 by the misprediction rule and nothing by the
+    # definition as written; against a defector 5.
+    for k, cost in ((0, 2.0), (1, 5.0)):
+        played = played_of(IPD, [get_partner(f"always({k})", IPD)], [1, 1], [k, k], [1 - k, k])
+        found = one(played)
+        assert found["delta_tom_best_response_per_step"] == 0
+        assert found["delta_tom_misprediction_per_step"] == cost / 2
+        assert found["delta_functional_per_step"] == 0
+
+
+def test_clairvoyance_is_foresight_against_a_stochastic_partner() -> None:
+    # Matching pennies against a fair coin: optimum 0 per step. Guessing right every time earns 1.
+    game = GAMES["matching_pennies"]
+    moves = [0, 1, 1, 0]
+    played = played_of(game, [get_partner("uniform_random", game)], moves, moves, moves)
+    found = one(played)
+    assert found["delta_functional_per_step"] == -1
+    assert found["stepwise_regret_per_step"] == 0
+    assert found["foresight_gap_per_step"] == -1
+
+
+def test_episodes_of_different_length_are_measured_by_their_own_optimum() -> None:
+    # Tit for tat, all C: regret 2 for every length, over 1, 2 and 5 steps.
+    partner = get_partner("tit_for_tat", IPD)
+    played = played_of(IPD, [partner], [0] * 8, [0] * 8, [0] * 8, (0, 0, 0), (1, 2, 5))
+    found = episode_metrics(played)["delta_functional_per_step"]
+    assert found.tolist() == pytest.approx([2, 1, 0.4])
+
+
+def test_each_episode_is_measured_against_its_own_partner() -> None:
+    partners = [get_partner(f"always({k})", IPD) for k in (0, 1)]
+    played = played_of(IPD, partners, [0, 0, 0, 0], [1, 1, 0, 0], [0] * 4, (1, 0), (2, 2))
+    assert episode_metrics(played)["delta_functional_per_step"].tolist() == [5, 2]
+
+
+# --- published checks -----------------------------------------------------------------------------
+
+
+def test_two_action_bounds_of_the_reference() -> None:
+    # ΔToM / (1 - ToM) lies in [7, 10] for IBS, [2, 5] for IPD, [1, 2] for RPS.
+    rng = np.random.default_rng(0)
+    for game, low, high in ((IBS, 7, 10), (IPD, 2, 5), (RPS, 1, 2)):
+        for k in range(game.m):
+            predicted = rng.integers(0, game.m, 50)
+            played = played_of(
+                game, [get_partner(f"always({k})", game)], [0] * 50, [k] * 50, predicted
+            )
+            found = one(played)
+            errors = 1 - found["tom_percent"] / 100
+            ratio = found["delta_tom_misprediction_per_step"] / errors
+            assert low - 1e-9 <= ratio <= high + 1e-9
+
+
+# --- identities and metamorphic relations ---------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(games, st.integers(0, 10**6), st.sampled_from(["horizon", "stationary"]))
+def test_functional_splits_into_belief_response_and_foresight(game, seed, reference) -> None:
+    found = episode_metrics(random_played(game, seed), reference)
+    total = (
+        found["delta_tom_best_response_per_step"]
+        + found["response_gap_per_step"]
+        + found["foresight_gap_per_step"]
+    )
+    assert np.allclose(total, found["delta_functional_per_step"], atol=1e-9)
+    assert (found["stepwise_regret_per_step"] >= 0).all()
+    assert (
+        found["delta_tom_best_response_per_step"]
+        <= found["delta_tom_misprediction_per_step"] + 1e-12
+    ).all()
+    for name in ("tom_percent", "self_consistency_percent"):
+        assert ((found[name] >= 0) & (found[name] <= 100)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(games, st.integers(0, 10**6))
+def test_no_foresight_where_a_deterministic_partner_does_not_react(game, seed) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(game.m))
+    partner = get_partner(f"always({k})", game)
+    own = rng.integers(0, game.n, 6)
+    found = one(played_of(game, [partner], own, [k] * 6, rng.integers(0, game.m, 6)))
+    assert found["foresight_gap_per_step"] == pytest.approx(0, abs=1e-9)
+
+
+def with_game(played: Played, game: MatrixGame) -> Played:
+    return Played(
+        game,
+        played.partners,
+        played.which,
+        played.lengths,
+        played.own,
+        played.partner,
+        played.predicted,
+        game.own[played.own, played.partner],
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(games, st.integers(0, 10**6), st.sampled_from(["horizon", "stationary"]))
+def test_shifted_payoffs_change_rewards_and_nothing_else(game, seed, reference) -> None:
+    played = random_played(game, seed)
+    base = episode_metrics(played, reference)
+    moved = episode_metrics(with_game(played, make_game(game.own + 6.5)), reference)
+    for name in METRICS:
+        shift = 6.5 if name == "reward_per_step" else 0.0
+        assert np.allclose(moved[name], base[name] + shift, atol=1e-8), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(games, st.integers(0, 10**6), st.sampled_from([1e-9, 0.25, 1e6]))
+def test_scaled_payoffs_scale_what_is_in_payoff_units(game, seed, scale) -> None:
+    played = random_played(game, seed)
+    base = episode_metrics(played)
+    scaled = episode_metrics(with_game(played, make_game(game.own * scale)))
+    for name in METRICS:
+        factor = scale if name.endswith("per_step") else 1.0
+        assert np.allclose(scaled[name] / factor, base[name], atol=1e-8), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(games, st.integers(0, 10**6))
+def test_relabelled_actions_change_nothing(game, seed) -> None:
+    played = random_played(game, seed)
+    rng = np.random.default_rng(seed + 1)
+    a, b = rng.permutation(game.n), rng.permutation(game.m)
+    to_a, to_b = np.argsort(a), np.argsort(b)  # old index -> new index
+    other = make_game(game.own[np.ix_(a, b)])
+    partners = [
+        Partner(p.name, p.emissions[:, b], p.next_state[:, a][:, :, b], p.start)
+        for p in played.partners
+    ]
+    moved = Played(
+        other,
+        partners,
+        played.which,
+        played.lengths,
+        to_a[played.own],
+        to_b[played.partner],
+        to_b[played.predicted],
+        other.own[to_a[played.own], to_b[played.partner]],
+    )
+    left, right = episode_metrics(played), episode_metrics(moved)
+    for name in METRICS:
+        assert np.allclose(left[name], right[name], atol=1e-9), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(games, st.integers(0, 10**6))
+def test_episodes_are_measured_one_by_one(game, seed) -> None:
+    played = random_played(game, seed)
+    whole = episode_metrics(played)
+    starts = np.concatenate([[0], np.cumsum(played.lengths)])
+    for e in range(played.episodes):
+        cut = slice(starts[e], starts[e + 1])
+        alone = Played(
+            game,
+            played.partners,
+            played.which[e : e + 1],
+            played.lengths[e : e + 1],
+            played.own[cut],
+            played.partner[cut],
+            played.predicted[cut],
+            played.own_reward[cut],
+        )
+        found = episode_metrics(alone)
+        for name in METRICS:
+            assert found[name][0] == pytest.approx(whole[name][e], abs=1e-12)
+
+
+# --- missing input --------------------------------------------------------------------------------
+
+
+def test_unknown_partner_leaves_reward_and_tom() -> None:
+    found = one(played_of(IPD, [], [0, 1], [0, 0], [0, 1], which=(-1,)))
+    numbers = {name for name, value in found.items() if not np.isnan(value)}
+    assert numbers == {"reward_per_step", "tom_percent"}
+    assert (found["reward_per_step"], found["tom_percent"]) == (9, 50)
+
+
+def test_without_predictions_nothing_literal_is_measured() -> None:
+    found = one(played_of(IPD, [get_partner("always(0)", IPD)], [0, 1], [0, 0], None))
+    missing = {name for name, value in found.items() if np.isnan(value)}
+    assert missing == {
+        "tom_percent",
+        "delta_tom_best_response_per_step",
+        "delta_tom_misprediction_per_step",
+        "response_gap_per_step",
+        "self_consistency_percent",
+    }
+
+
+def test_no_episodes_give_empty_metrics() -> None:
+    empty = np.empty(0, np.int64)
+    for partners in ([], [get_partner("always(0)", IPD)]):
+        played = Played(IPD, partners, empty, empty, empty, empty, empty, np.empty(0))
+        found = episode_metrics(played)
+        assert set(found) == set(METRICS)
+        assert all(len(values) == 0 for values in found.values())
+
+
+def test_curves_are_the_steps_of_each_episode() -> None:
+    partner = get_partner("always(1)", IBS)
+    played = played_of(
+        IBS, [partner], [0, 1, 1, 1], [1] * 4, [0, 1, 1, 1], which=(0, 0), lengths=(2, 2)
+    )
+    found = curves(played)
+    assert found["delta_functional_per_step"].tolist() == [[7, 0], [0, 0]]
+    assert found["tom_percent"].tolist() == [[0, 100], [100, 100]]
+    uneven = played_of(IBS, [partner], [0, 1, 1], [1] * 3, [0] * 3, which=(0, 0), lengths=(1, 2))
+    with pytest.raises(ValueError, match="equal length"):
+        curves(uneven)

@@ -1,0 +1,457 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support import ALL_GAMES, ODD_GAMES, ROOT, SHIPPED, SPECS, outcome, play_against
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import GAMES
+from tomeval.domains.matrix.partner_files import partner_file
+from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partners import Partner, PartnerSet, reachable
+
+IPD, RPS = GAMES["IPD"], GAMES["RPS"]
+C, D = 0, 1
+
+
+# --- every shipped partner, every built-in game -------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_contract(name: str, game) -> None:
+    spec = SPECS[name]
+    if name == "mixture":
+        spec = f"mixture({', '.join([str(1 / game.m)] * game.m)})"
+    partner, message = outcome(lambda: get_partner(spec, game))
+    if partner is None:
+        fixed_size = "actions" in tomllib.loads(partner_file(name).read_text())
+        copies = game.n != game.m
+        assert (fixed_size and (game.n, game.m) != (2, 2)) or copies, message
+        assert "fit" in message or "cannot copy" in message
+        return
+    size = len(partner.emissions)
+    assert partner.emissions.shape == (size, game.m)
+    assert partner.next_state.shape == (size, game.n, game.m)
+    assert np.allclose(partner.emissions.sum(axis=1), 1, atol=1e-12)
+    assert (partner.emissions >= 0).all()
+    assert partner.next_state.min() >= 0
+    assert partner.next_state.max() < size
+    assert reachable(partner.emissions, partner.next_state, partner.start).all()
+    assert len(partner.states) == len(set(partner.states)) == size
+    assert partner.title
+    assert partner.source
+    assert partner.fingerprint() == get_partner(spec, game).fingerprint()
+    for table in (partner.emissions, partner.next_state):
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 0
+    if partner.is_deterministic:
+        assert set(np.unique(partner.emissions)) <= {0.0, 1.0}
+
+
+def test_every_two_by_two_game_takes_every_shipped_partner() -> None:
+    for game in GAMES.values():
+        if (game.n, game.m) == (2, 2):
+            assert all(get_partner(spec, game) for spec in SPECS.values())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_files_have_title_and_source(name: str) -> None:
+    data = tomllib.loads((ROOT / "partners" / f"{name}.toml").read_text())
+    assert data["title"]
+    assert data["source"]
+
+
+# --- known behaviours, as transcripts ------------------------------------------------------------
+
+TRANSCRIPTS = [
+    # spec, own moves, the partner's moves (its first move answers nothing)
+    ("always(1)", [C, D, C], [D, D, D]),
+    ("tit_for_tat", [C, D, D, C, C], [C, C, D, D, C]),
+    ("suspicious_tit_for_tat", [C, D, C, C], [D, C, D, C]),
+    ("tit_for_two_tats", [D, C, D, D, D, C, C], [C, C, C, C, D, D, C]),
+    ("grim_trigger", [C, C, D, C, C, C], [C, C, C, D, D, D]),
+    ("generous_tit_for_tat(0)", [C, D, D, C], [C, C, D, D]),
+    ("generous_tit_for_tat(1)", [C, D, D, C], [C, C, C, C]),
+    ("noisy_tit_for_tat(0)", [C, D, D, C], [C, C, D, D]),
+    ("noisy_tit_for_tat(1)", [C, D, D, C], [D, D, C, C]),
+    ("alternator", [C, C, C, C], [C, D, C, D]),
+    ("cycler", [C, C, C], [C, D, C]),
+    # steps count from 1: with k = 3 the third move is the first of the new kind
+    ("switcher(0, 1, 3)", [C] * 5, [C, C, D, D, D]),
+    ("switcher(1, 0, 2)", [C] * 3, [D, C, C]),
+    # Pavlov: IPD's mean payoff is 5.75. It plays C; against C it gets 8: stays; against D 0:
+    # shifts to D; D against D pays 5 < 5.75: shifts back to C; D against C pays 10: stays with D.
+    ("win_stay_lose_shift", [C, D, D, C, D, C, C], [C, C, D, C, C, D, D]),
+]
+
+
+@pytest.mark.parametrize(("spec", "own", "theirs"), TRANSCRIPTS)
+def test_transcript_in_ipd(spec: str, own: list[int], theirs: list[int]) -> None:
+    assert play_against(get_partner(spec, IPD), own) == theirs
+
+
+def test_rps_tit_for_tat_is_the_best_response_to_the_last_action() -> None:
+    # After rock (0) it plays paper (1), after paper scissors (2), after scissors rock (0).
+    partner = get_partner("tit_for_tat", RPS)
+    assert play_against(partner, [0, 1, 2, 0, 0]) == [0, 1, 2, 0, 1]
+    late = get_partner("suspicious_tit_for_tat", RPS)
+    assert play_against(late, [0, 1, 2]) == [1, 1, 2]
+    assert partner.fingerprint() == get_partner("best_responder", RPS).fingerprint()
+    assert play_against(get_partner("best_responder(first=1)", RPS), [0, 1]) == [1, 1]
+
+
+def test_rps_cycler_alternator_and_wsls() -> None:
+    assert play_against(get_partner("cycler", RPS), [0] * 5) == [0, 1, 2, 0, 1]
+    assert play_against(get_partner("alternator", RPS), [0] * 4) == [0, 1, 0, 1]
+    # Mean payoff 0: a draw or a win stays, a loss moves on. Rock loses to paper -> paper; paper
+    # loses to scissors -> scissors; scissors lose to rock -> rock.
+    wsls = get_partner("win_stay_lose_shift", RPS)
+    assert play_against(wsls, [0, 2, 1, 2, 0, 1]) == [0, 0, 0, 1, 2, 0]
+
+
+def test_best_responder_follows_its_own_payoffs() -> None:
+    # The partner's payoff rows of `two_by_three`: own0 -> (1, 2, 0), own1 -> (5, 0, 1).
+    partner = get_partner("best_responder", ODD_GAMES[0])
+    assert play_against(partner, [0, 1, 0, 0]) == [0, 1, 0, 1]
+
+
+def test_stochastic_rows() -> None:
+    # States: start, after 0, after 1.
+    generous = get_partner("generous_tit_for_tat(0.3)", IPD).emissions
+    assert np.allclose(generous, [[1, 0], [1, 0], [0.3, 0.7]])
+    noisy = get_partner("noisy_tit_for_tat(e=0.2)", IPD).emissions
+    assert np.allclose(noisy, [[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
+    # With three actions noise falls on the two that are not meant, half each.
+    rps = get_partner("noisy_tit_for_tat(0.2)", RPS).emissions
+    assert np.allclose(rps[1], [0.1, 0.8, 0.1])
+    assert np.allclose(get_partner("uniform_random", RPS).emissions, 1 / 3)
+    assert np.allclose(get_partner("mixture(0.2, 0.3, 0.5)", RPS).emissions, [[0.2, 0.3, 0.5]])
+
+
+def test_mixture_of_a_point_is_deterministic() -> None:
+    partner = get_partner("mixture(0, 1)", IPD)
+    assert partner.is_deterministic
+    assert not partner.reacts
+    assert get_partner("tit_for_tat", IPD).reacts
+    assert not get_partner("cycler", IPD).reacts
+
+
+# --- specs and sets ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("always(1)", "always(1)"),
+        (" always( 1 ) ", "always(1)"),
+        ("always(k=1)", "always(k=1)"),
+        ("always", "always"),
+        ("always()", "always"),
+        ("switcher(0, 1, k=9)", "switcher(0, 1, k=9)"),
+    ],
+)
+def test_names(spec: str, name: str) -> None:
+    assert get_partner(spec, IPD).name == name
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("tit_for_tata", "unknown partner 'tit_for_tata' (did you mean 'tit_for_tat'?)"),
+        ("always(2)", "2 is not an action index 0..1"),
+        ("always(-1)", "-1 is not an action index"),
+        ("always(0.5)", "0.5 is not an action index"),
+        ("always(x)", "'x' is not a number"),
+        ("always(nan)", "'nan' is not a number"),
+        ("always(0, 1)", "takes 1 parameters, got 2"),
+        ("always(j=1)", "unknown parameter 'j'"),
+        ("always(0, k=1)", "given twice"),
+        ("always(k=1, k=0)", "given twice"),
+        ("switcher(k=3, 1)", "positional after named"),
+        ("always(", "cannot be read"),
+        ("", "cannot be read"),
+        ("always(1,)", "is not a number"),
+        ("tit_for_tat(1)", "takes 0 parameters"),
+        ("generous_tit_for_tat(1.5)", "not a probability"),
+        ("noisy_tit_for_tat(-0.1)", "not a probability"),
+        ("mixture", "needs 2 probabilities"),
+        ("mixture(0.5, 0.4)", "not stochastic"),
+        ("mixture(0.5)", "play has 1 probabilities"),
+        ("mixture(1.5, -0.5)", "not a probability"),
+        ("switcher(0, 1, 1)", "must be a whole number from 2"),
+        ("switcher(0, 1, 2.5)", "must be a whole number from 2"),
+        ("single_action", "is a partner set"),
+        ("none.toml", "no such file"),
+    ],
+)
+def test_bad_specs(spec: str, message: str) -> None:
+    with pytest.raises(TomevalError) as caught:
+        get_partner(spec, IPD)
+    assert message in str(caught.value)
+
+
+def test_partners_that_do_not_fit_the_game() -> None:
+    with pytest.raises(TomevalError, match="does not fit game RPS with 3 x 3"):
+        get_partner("grim_trigger", RPS)
+    with pytest.raises(TomevalError, match="cannot copy"):
+        get_partner("tit_for_tat", ODD_GAMES[0])
+
+
+def test_sets() -> None:
+    one = get_partner_set("tit_for_tat", IPD)
+    assert (one.name, one.weights) == ("tit_for_tat", (1.0,))
+    three = get_partner_set("single_action", RPS)
+    assert [p.name for p in three.partners] == ["always(0)", "always(1)", "always(2)"]
+    assert three.weights == (1 / 3,) * 3
+    plain = get_partner_set("always(0) + mixture(0.5, 0.5) + tit_for_tat", IPD)
+    assert plain.weights == (1 / 3,) * 3
+    weighted = get_partner_set("0.25*always(0) + 0.75 * tit_for_tat", IPD)
+    assert weighted.weights == (0.25, 0.75)
+    table = get_partner_set(
+        {"partners": ["always(0)", "grim_trigger"], "weights": [0.9, 0.1], "name": "mix"}, IPD
+    )
+    assert (table.name, table.weights) == ("mix", (0.9, 0.1))
+    assert np.allclose(three.cumulative(), [1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("always(0) + always(0)", "appears twice"),
+        ("0.5*always(0) + always(1)", "to every partner or to none"),
+        ("0.5*always(0) + 0.4*always(1)", "sum to 1"),
+        ("1.5*always(0) + -0.5*always(1)", "must be positive"),
+        ("0*always(0) + 1*always(1)", "must be positive"),
+        ("x*always(0) + 1*always(1)", "'x' is not a number"),
+        ("always(0) +", "cannot be read"),
+        ("single_action + always(0)", "is a partner set"),
+        ({"partners": []}, "must be a list of names"),
+        ({"partners": "always(0)"}, "must be a list of names"),
+        ({"partners": [3]}, "must be a list of names"),
+        ({"partners": ["always(0)"], "weights": ["a"]}, "must be a list of numbers"),
+        ({"partners": ["always(0)"], "weights": [0.5, 0.5]}, "2 weights for 1 partners"),
+        ({"partner": ["always(0)"]}, "unknown key 'partner' (did you mean 'partners'?)"),
+        ({"partners": ["always(0)"], "name": 3}, "name must be text"),
+    ],
+)
+def test_bad_sets(spec, message: str) -> None:
+    with pytest.raises(TomevalError) as caught:
+        get_partner_set(spec, IPD)
+    assert message in str(caught.value)
+
+
+def test_set_of_games_of_different_sizes() -> None:
+    with pytest.raises(TomevalError, match="different sizes"):
+        PartnerSet("x", (get_partner("always(0)", IPD), get_partner("always(1)", RPS)))
+    with pytest.raises(TomevalError, match="at least one"):
+        PartnerSet("x", ())
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+FINE = [[[0, 0], [0, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("emissions", "next_state", "start", "message"),
+    [
+        ([0.5, 0.5], FINE, 0, "need (S, m)"),
+        ([[0.5, 0.5]], [[0, 0]], 0, "incomplete"),
+        ([[0.5, 0.5]], [[[0], [0]]], 0, "incomplete"),
+        ([[0.5, 0.5], [1, 0]], FINE, 0, "incomplete"),
+        ([[0.5, 0.5]], [[[0, 1], [0, 0]]], 0, "outside 0..0"),
+        ([[0.5, 0.5]], [[[0, -1], [0, 0]]], 0, "outside 0..0"),
+        ([[0.5, 0.5]], FINE, 1, "outside 0..0"),
+        ([[0.5, 0.5]], [[[0.0, 0.5], [0, 0]]], 0, "whole numbers"),
+        ([[0.5, 0.6]], FINE, 0, "not stochastic"),
+        ([[1.5, -0.5]], FINE, 0, "not stochastic"),
+        ([[float("nan"), 1]], FINE, 0, "not stochastic"),
+        ([[1, 0], [0, 1]], [[[0, 0], [0, 0]], [[1, 1], [1, 1]]], 0, "unreachable"),
+        # only an action that state 0 never plays leads to state 1
+        ([[1, 0], [0, 1]], [[[0, 1], [0, 1]], [[1, 1], [1, 1]]], 0, "unreachable"),
+    ],
+)
+def test_bad_tables(emissions, next_state, start, message) -> None:
+    with pytest.raises(TomevalError, match="partner 'demo'") as caught:
+        Partner("demo", emissions, next_state, start)
+    assert message in str(caught.value)
+
+
+FILE = """
+title = "Mine"
+source = "me"
+start = "calm"
+[parameters]
+p = 0.25
+[states.calm]
+play = 0
+next = ["calm", "angry"]
+[states.angry]
+play = ["$p", 0.75]
+next = [["calm", "angry"], "angry"]
+"""
+
+
+def test_own_partner_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE)
+    partner = get_partner("mine.toml", IPD, tmp_path)
+    assert partner.emissions.tolist() == [[1, 0], [0.25, 0.75]]
+    assert partner.next_state.tolist() == [[[0, 0], [1, 1]], [[0, 1], [1, 1]]]
+    assert partner.states == ("calm", "angry")
+    assert get_partner(f"{path}", IPD).fingerprint() == partner.fingerprint()
+    with pytest.raises(TomevalError, match="not stochastic"):
+        get_partner(f"{path}(p=0.5)", IPD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('start = "calm"', 'start = "clam"', "unknown state 'clam' (did you mean 'calm'?)"),
+        ('start = "calm"', "", "unknown state None"),
+        ('start = "calm"', "start = [1]", "unknown state [1]"),
+        ('title = "Mine"', 'titel = "Mine"', "unknown key 'titel' (did you mean 'title'?)"),
+        ('title = "Mine"', "title = 3", "title must be text"),
+        ('source = "me"', "source = [1]", "source must be text"),
+        ('source = "me"', "games = 3", "games must be a list of names"),
+        ('source = "me"', 'games = "IPD"', "games must be a list of names"),
+        ('source = "me"', "actions = 2", "actions must be"),
+        ('source = "me"', "actions = [3, 3]", "fits games with 3 x 3"),
+        ('source = "me"', 'games = ["RPS"]', "does not fit game IPD; fits: RPS"),
+        ('source = "me"', 'rule = { kind = "sequence" }', "needs either 'states'"),
+        ("play = 0", "plya = 0", "unknown key 'plya' (did you mean 'play'?)"),
+        ("play = 0", "", "incomplete, 'play' is missing"),
+        ("play = 0", "play = 2", "2 is not an action index"),
+        ("play = 0", "play = true", "True is not an action index"),
+        ("play = 0", "play = [1.0]", "play has 1 probabilities, the game 2 actions"),
+        ("play = 0", "play = [0.5, 0.6]", "not stochastic"),
+        ("play = 0", "play = [nan, 1.0]", "not a probability"),
+        ('next = ["calm", "angry"]', "", "incomplete, 'next' is missing"),
+        ('next = ["calm", "angry"]', 'next = ["calm"]', "next covers 1 of the subject's 2 actions"),
+        ('next = ["calm", "angry"]', 'next = ["calm", "x"]', "unknown state 'x'"),
+        ('next = ["calm", "angry"]', "next = [1, [{}, 2]]", "unknown state 1"),
+        ('next = ["calm", "angry"]', 'next = "calm"', "unreachable"),
+        ('["calm", "angry"], "angry"', '["calm"], "angry"', "next[0] covers 1 of the partner's 2"),
+        ('"$p"', '"$q"', "unknown parameter 'q'"),
+        ("p = 0.25", 'p = "x"', "not a probability"),
+        ("[parameters]\np = 0.25", "parameters = 3", "parameters must be a table"),
+    ],
+)
+def test_bad_partner_files(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    assert old in FILE
+    path.write_text(FILE.replace(old, new, 1))
+    with pytest.raises(TomevalError) as caught:
+        get_partner("mine.toml", IPD, tmp_path)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("3", "unknown rule 3"),
+        ('{ kind = "react2" }', "unknown rule 'react2' (did you mean 'react'?)"),
+        ("{ kind = [1] }", "unknown rule [1]"),
+        ('{ kind = "react", noize = 1 }', "unknown key 'noize' (did you mean 'noise'?)"),
+        ('{ kind = "react", response = "x" }', "unknown response 'x'"),
+        ('{ kind = "react", response = [1] }', "unknown response [1]"),
+        ('{ kind = "react", response_in = 3 }', "response_in must be a table"),
+        ('{ kind = "react", noise = 2 }', "2 is not a probability"),
+        ('{ kind = "sequence", actions = [] }', "actions must be a list"),
+        ('{ kind = "sequence", actions = [0, 7] }', "7 is not an action index"),
+        ('{ kind = "mixture", probabilities = 1 }', "needs 2 probabilities"),
+        ('{ kind = "switch", first = 0, second = 1 }', "step None must be"),
+        ('{ kind = "win_stay_lose_shift", first = 2 }', "2 is not an action index"),
+    ],
+)
+def test_bad_rules(tmp_path: Path, rule: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"rule = {rule}\n")
+    with pytest.raises(TomevalError) as caught:
+        get_partner("mine.toml", IPD, tmp_path)
+    assert message in str(caught.value)
+
+
+# --- anything at all -----------------------------------------------------------------------------
+
+names = st.sampled_from(["calm", "angry", "x", ""])
+scalars = st.one_of(
+    st.integers(-2, 3),
+    st.floats(),
+    st.booleans(),
+    names,
+    st.sampled_from(["$p", "$q", "uniform", "all", "copy", "IPD"]),
+    st.dates(),
+    st.sampled_from([10**400, 2**63, -(2**63) - 1]),
+)
+anything = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names, inner, max_size=2)),
+    max_leaves=8,
+)
+play = st.one_of(st.sampled_from([0, 1, [0.5, 0.5], "$p", ["$p", 0.5]]), anything)
+following = st.one_of(names, st.lists(names, min_size=2, max_size=2), anything)
+state = st.one_of(st.fixed_dictionaries({"play": play, "next": following}), anything)
+rule = st.fixed_dictionaries(
+    {"kind": st.one_of(st.sampled_from(["sequence", "mixture", "switch", "react"]), anything)},
+    optional={
+        "actions": anything,
+        "probabilities": anything,
+        "first": anything,
+        "second": anything,
+        "step": st.one_of(st.integers(2, 9), anything),
+        "response": anything,
+        "response_in": anything,
+        "forgive": anything,
+        "noise": anything,
+    },
+)
+document = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": anything,
+        "source": anything,
+        "games": anything,
+        "actions": anything,
+        "parameters": st.one_of(st.just({"p": 0.5}), anything),
+        "start": st.one_of(st.just("calm"), anything),
+        "states": st.one_of(st.dictionaries(names, state, max_size=3), anything),
+        "rule": st.one_of(rule, anything),
+        "extra": anything,
+    },
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.one_of(document, document.map(lambda d: {k: d[k] for k in d if k != "rule"})))
+@example({"rule": {"kind": "react", "response_in": 1}})
+def test_any_document_is_a_partner_or_a_clear_error(data) -> None:
+    with patch("tomeval.domains.matrix.partner_files.read_toml", return_value=data):
+        partner, message = outcome(lambda: get_partner("fuzz.toml", IPD))
+    if partner is None:
+        assert message
+    else:
+        assert np.allclose(partner.emissions.sum(axis=1), 1)
+        assert isinstance(partner.title, str)
+        assert isinstance(partner.source, str)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="always(0),+*=.k1 tomlnx-", max_size=20))
+def test_any_spec_is_a_set_or_a_clear_error(spec: str) -> None:
+    found, message = outcome(lambda: get_partner_set(spec, IPD))
+    assert message if found is None else found.partners
+
+
+def test_a_bad_table_in_a_file_is_reported_with_the_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('start = "a"\n[states.a]\nplay = [0.5, 0.6]\nnext = "a"\n')
+    with pytest.raises(TomevalError, match=r"mine\.toml: partner 'mine': state 'a' is not stoch"):
+        get_partner(str(path), GAMES["IPD"])

@@ -1,0 +1,112 @@
+"""`tomeval prompt`: exactly what a model would read."""
+
+import json
+
+import pytest
+from known import Known, make_setup, play
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.preview import preview, prompts_of_round
+from tomeval.strategies import all_strategies
+from tomeval.strategies.asking import flatten
+
+UNEVEN = """
+name = "uneven"
+payoffs = [[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12]]]
+[labels.only]
+own = ["up", "down"]
+partner = ["left", "right", "middle"]
+"""
+
+
+def show(strategy, form="act", number=3, game="IPD", **options):
+    labels = None if game.endswith(".toml") else "neutral"
+    return preview(strategy, game, labels, form, number, 5, "always(0)", options)
+
+
+@pytest.mark.parametrize("form", ["act", "predict", "react"])
+def test_is_what_a_run_asks(form):
+    """Where nothing that a model wrote is shown, the preview is the prompt of a real episode."""
+    game = get_game("IPD")
+    partners = get_partner_set("tit_for_tat", game)
+    for strategy in all_strategies():
+        script = Known(game, game.label_set("neutral"), predict=lambda step, text: 0)
+        setup = make_setup(game, partners, strategy, 5, "neutral", conditional=True)
+        play(setup, script)
+        shown = [flatten(p) for _, p in prompts_of_round(setup, strategy.name, form, 3, {})]
+        wanted = [text for purpose, step, text in script.log if (purpose, step) == (form, 3)]
+        assert len(shown) >= len(wanted)
+        if strategy.context != "s2a" and not strategy.memory:
+            assert shown[-len(wanted) :] == wanted
+        if form == "act":
+            assert len(shown) == strategy.calls_per_step
+
+
+def test_sides_with_different_labels(tmp_path):
+    path = tmp_path / "uneven.toml"
+    path.write_text(UNEVEN)
+    for strategy in all_strategies():
+        text = show(strategy.name, game=str(path))
+        assert text.count("--- call") == strategy.calls_per_step
+        if strategy.advice.startswith("social"):
+            assert "You predict that the other player chooses left in round 3." in text
+
+
+def test_head_and_tokens(tmp_path):
+    pytest.importorskip("transformers")
+    from tiny import make_tokenizer
+
+    make_tokenizer("chatml").save_pretrained(tmp_path)
+    plain = show("LM")
+    assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
+    assert plain.endswith("[assistant begins]\nRound 3: you chose")
+    counted = preview("LM", "IPD", "neutral", "act", 3, 5, "always(0)", {}, str(tmp_path))
+    tokens = int(counted.partition(" characters, ")[2].partition(" tokens")[0])
+    assert 100 < tokens < len(plain)
+    with pytest.raises(TomevalError, match="--tokenizer"):
+        preview("LM", "IPD", None, "act", 3, 5, "always(0)", {}, str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"form": "plan"}, "unknown form 'plan'"),
+        ({"number": 0}, "--round must be from 1 to 5, is 0"),
+        ({"number": 6}, "--round must be from 1 to 5, is 6"),
+        ({"number": 5, "form": "react"}, "--round must be from 1 to 4, is 5"),
+        ({"option_order": "x"}, "unknown option_order"),
+        ({"prompts": "nowhere"}, "no such folder"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(TomevalError, match=message):
+        show("QA", **arguments)
+
+
+def test_command_line(capsys, monkeypatch):
+    from tomeval.cli.main import main
+
+    def tomeval(*arguments):
+        monkeypatch.setattr("sys.argv", ["tomeval", *arguments])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        return capsys.readouterr().out
+
+    text = tomeval(
+        *("prompt", "S2A + CoT", "--game", "IBS", "--labels", "neutral"),
+        *("--form", "act", "--round", "5"),
+    )
+    assert text.count("--- call") == 2
+    assert "Round 4: you chose F, the other player chose J; you received 0 points" in text
+    rows = json.loads(tomeval("list", "strategies", "--format", "json"))
+    assert len(rows) == 16
+    assert rows[0] | {"sees": ""} == {
+        "strategy": "LM",
+        "calls per step": 1,
+        "literal probe": 1,
+        "sees": "",
+        "answer": "scored labels",
+    }
+    assert len(json.loads(tomeval("list", "prompts", "--format", "json"))) == 24

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import ALL_GAMES, make_game
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import GAMES
+from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+
+
+def test_best_responses_of_the_paper_games() -> None:
+    assert best_responses(GAMES["RPS"]).tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert best_responses(GAMES["IBS"]).tolist() == [[1, 0], [0, 1]]
+    assert best_responses(GAMES["IPD"]).tolist() == [[0, 0], [1, 1]]
+
+
+# The hand table of the reference, "ΔToM for IPD": [predicted][actual].
+#   RPS: best response to the wrong prediction, 1 or 2, by both rules;
+#   IBS: 10 where the partner played a0, 7 where it played a1, by both rules;
+#   IPD: 0 under best_response (defecting is best anyway); under misprediction 2 against a
+#        cooperator, 5 against a defector.
+RPS_COST = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
+IBS_COST = [[0, 7], [10, 0]]
+
+
+def test_rps_by_hand() -> None:
+    # Predicted rock, so it plays paper: against paper a draw where scissors would win (cost 1),
+    # against scissors a loss where rock would have won (cost 2). The rest by rotation.
+    for rule in ("best_response", "misprediction"):
+        assert misjudgement_cost(GAMES["RPS"], rule).tolist() == RPS_COST
+
+
+def test_ibs_by_hand() -> None:
+    for rule in ("best_response", "misprediction"):
+        assert misjudgement_cost(GAMES["IBS"], rule).tolist() == IBS_COST
+
+
+def test_ipd_by_hand() -> None:
+    assert misjudgement_cost(GAMES["IPD"], "best_response").tolist() == [[0, 0], [0, 0]]
+    assert misjudgement_cost(GAMES["IPD"], "misprediction").tolist() == [[0, 5], [2, 0]]
+
+
+def test_ties_count_by_their_mean() -> None:
+    # Against prediction 0 the first two actions tie; against 1 they earn 3 and 1, the best is 4.
+    game = make_game([[5, 3], [5, 1], [0, 4]])
+    # regrets against 1: 1 and 3, mean 2
+    assert misjudgement_cost(game, "best_response")[0, 1] == 2.0
+    # neither of the two is best against 1, and both are best against 0 among such: mean 2 again
+    assert misjudgement_cost(game, "misprediction")[0, 1] == 2.0
+    # prediction 1 -> action 2, regret against 0: 5
+    assert misjudgement_cost(game, "best_response")[1, 0] == 5.0
+
+
+def test_nothing_to_lose_where_all_actions_are_best() -> None:
+    game = make_game([[1, 2], [1, 3]])
+    assert misjudgement_cost(game, "misprediction")[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_relations_that_hold_in_every_game(game) -> None:
+    regret = stepwise_regret(game)
+    assert (regret >= 0).all()
+    assert (regret.min(axis=0) == 0).all()
+    assert ((regret == 0) == best_responses(game)).all()
+    best, wrong = (misjudgement_cost(game, rule) for rule in ("best_response", "misprediction"))
+    assert (np.diag(best) == 0).all()
+    assert (np.diag(wrong) == 0).all()
+    assert (best <= wrong + 1e-12).all()
+    off = ~np.eye(game.m, dtype=bool)
+    lossy = np.broadcast_to((regret > 0).any(axis=0), wrong.shape)
+    assert (wrong[off & lossy] > 0).all()
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+@pytest.mark.parametrize("rule", ["best_response", "misprediction"])
+def test_shift_scale_relabel(game, rule) -> None:
+    cost = misjudgement_cost(game, rule)
+    assert np.allclose(misjudgement_cost(make_game(game.own + 8.0), rule), cost)
+    # what the partner's move alone decides cannot matter to a cost measured within a column
+    if rule == "best_response":
+        bonus = np.arange(game.m) * 4.0
+        assert np.allclose(misjudgement_cost(make_game(game.own + bonus), rule), cost)
+    assert np.allclose(misjudgement_cost(make_game(game.own * 4.0), rule), 4 * cost)
+    rng = np.random.default_rng(3)
+    a, b = rng.permutation(game.n), rng.permutation(game.m)
+    moved = misjudgement_cost(make_game(game.own[np.ix_(a, b)]), rule)
+    assert np.allclose(moved, cost[np.ix_(b, b)])
+
+
+def test_unknown_rule() -> None:
+    with pytest.raises(TomevalError, match="did you mean 'misprediction'"):
+        misjudgement_cost(GAMES["RPS"], "mispredictions")

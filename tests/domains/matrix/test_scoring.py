@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.measures import METRICS
+
+HEAD = "episode,step,own_action,partner_action,predicted_action\n"
+# IPD against tit for tat: all defect. Regret per step (26 - 20) / 3 = 2, all of it foresight.
+DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
+
+
+def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
+    path = tmp_path / "steps.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return tomeval.score(path, game, partner, **options)
+
+
+def test_by_hand(tmp_path) -> None:
+    row = score(tmp_path, DEFECT)
+    assert row["delta_functional_per_step"] == 2
+    assert row["foresight_gap_per_step"] == 2
+    assert row["tom_percent"] == pytest.approx(200 / 3)
+    # one wrong prediction against a defection: 5 by the misprediction rule, over three steps
+    assert row["delta_tom_misprediction_per_step"] == pytest.approx(5 / 3)
+    assert row["reward_per_step"] == pytest.approx(20 / 3)
+    assert (row["horizon"], row["episodes"]) == (3, 1)
+    assert row["tom_percent_ci95"] != row["tom_percent_ci95"]  # one episode has no interval
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: "\ufeff" + t,
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: t.replace("1,1,1,0,0", "1,1,Defect,Cooperate,cooperate"),
+        lambda t: t.replace("1,1,1,0,0", "1,1,F,J,J"),
+        lambda t: t.replace("1,1,1,0,0", '1,1," Pasta","Pasta",0').replace(" Pasta", "Rice"),
+        lambda t: (
+            t.replace("1,3,", "1,2,")
+            .replace("1,2,1,1,1", "1,1,1,1,1", 1)
+            .replace("1,1,1,0,0", "1,0,1,0,0")
+        ),
+        lambda t: t.replace("\n", ",note\n", 1).replace("0\n", "0,x\n").replace("1\n", "1,x\n"),
+        lambda t: t.replace("episode,step", " episode , step"),
+        lambda t: t.rstrip("\n"),
+        lambda t: t + "\n\n",
+    ],
+    ids=[
+        "bom",
+        "crlf",
+        "labels",
+        "neutral",
+        "quoted",
+        "from 0",
+        "extra",
+        "spaces",
+        "open",
+        "blank",
+    ],
+)
+def test_the_same_game_in_other_clothes(tmp_path, change) -> None:
+    changed = change(DEFECT)
+    assert changed != DEFECT
+    assert repr(score(tmp_path, changed)) == repr(score(tmp_path, DEFECT))
+
+
+def test_several_episodes_of_different_length(tmp_path) -> None:
+    text = DEFECT + "b,0,0,0,0\nb,1,0,0,0\n"
+    row = score(tmp_path, text)
+    # the second cooperates twice: 16 of 18, a regret of 1 per step; mean of 2 and 1
+    assert row["delta_functional_per_step"] == pytest.approx(1.5)
+    # two episodes: sd of (2, 1) is 0.7071; 1.96 x 0.7071 / 1.4142 = 0.98
+    assert row["delta_functional_per_step_ci95"] == pytest.approx(0.98)
+    assert (row["horizon"], row["episodes"]) == (None, 2)
+
+
+def test_without_predictions(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action\n1,1,1,0\n1,2,1,1\n"
+    row = score(tmp_path, text)
+    numbers = {name for name in METRICS if row[name] == row[name]}
+    assert "tom_percent" not in numbers
+    assert {"delta_functional_per_step", "reward_per_step", "stepwise_regret_per_step"} <= numbers
+
+
+def test_unknown_partner_gives_reward_and_tom_only(tmp_path) -> None:
+    row = score(tmp_path, DEFECT, partner="unknown")
+    assert {name for name in METRICS if row[name] == row[name]} == {
+        "reward_per_step",
+        "tom_percent",
+    }
+    assert row["partners"] == "unknown"
+
+
+def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
+    text = HEAD + "a,1,0,1,1\na,2,0,1,1\nb,1,0,0,0\nb,2,0,0,0\n"
+    row = score(tmp_path, text, partner="single_action")
+    # against always(1) cooperating loses 5 a step, against always(0) it loses 2
+    assert row["delta_functional_per_step"] == pytest.approx(3.5)
+    with pytest.raises(TomevalError, match=r"episode 'b' fits several partners .*score it"):
+        score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("partner_action", "partner_acton", "missing column 'partner_action' (did you mean"),
+        ("episode,", "", "missing column 'episode'"),
+        ("predicted_action", "step", "a column name appears twice"),
+        ("1,2,1,1,1", "1,4,1,1,1", "line 3: a gap in episode '1': step 4 after step 1"),
+        ("1,2,1,1,1", "1,1,1,1,1", "step 1 after step 1"),
+        ("1,1,1,0,0", "1,2,1,0,0", "line 2: episode '1' starts at step 2"),
+        ("1,2,1,1,1", "1,x,1,1,1", "step 'x' is not a whole number"),
+        ("1,2,1,1,1", "1,2,Defct,1,1", "own_action 'Defct' is neither a label nor an index"),
+        ("1,2,1,1,1", "1,2,2,1,1", "own_action '2'"),
+        ("1,2,1,1,1", "1,2,1,1,", "predicted_action ''"),
+        ("1,2,1,1,1", "1,2,-1,1,1", "own_action '-1'"),
+        ("1,2,1,1,1", "1,2,1,1", "line 3: has another number of fields"),
+        ("1,2,1,1,1", "1,2,1,1,1,9", "line 3: has another number of fields"),
+        ("1,2,1,1,1", ",2,1,1,1", "episode is empty"),
+        ("1,2,1,1,1", "2,1,1,0,1", "continues after another one began"),
+        ("1,2,1,1,1", '1,2,"1,1,1', "not valid CSV"),
+        ("1,2,1,1,1", "1,2,1,0,1", "'tit_for_tat' cannot have played action 0 in step 2"),
+    ],
+)
+def test_bad_files_say_where(tmp_path, old, new, message) -> None:
+    assert old in DEFECT
+    with pytest.raises(TomevalError) as caught:
+        score(tmp_path, DEFECT.replace(old, new, 1))
+    assert message in str(caught.value)
+    assert "steps.csv" in str(caught.value)
+
+
+def test_nothing_to_score(tmp_path) -> None:
+    with pytest.raises(TomevalError, match=r"missing column 'episode'.*it has: none"):
+        score(tmp_path, "")
+    with pytest.raises(TomevalError, match="has a header but no steps"):
+        score(tmp_path, HEAD)
+    with pytest.raises(TomevalError, match="not UTF-8"):
+        score(tmp_path, DEFECT.encode("utf-16"))
+    with pytest.raises(TomevalError, match="no such file"):
+        tomeval.score(tmp_path / "none.csv", "IPD", "unknown")
+
+
+def test_labels_can_be_restricted(tmp_path) -> None:
+    text = DEFECT.replace("1,1,1,0,0", "1,1,F,J,J")
+    assert score(tmp_path, text, labels="neutral")["labels"] == "neutral"
+    with pytest.raises(TomevalError, match="own_action 'F' is neither"):
+        score(tmp_path, text, labels="canonical")
+    with pytest.raises(TomevalError, match="did you mean 'neutral'"):
+        score(tmp_path, text, labels="neutrl")
+
+
+def test_labels_that_look_like_other_indices(tmp_path) -> None:
+    # "1" names action 0 here: an index or a label? Without being told, nothing is guessed; with the
+    # label set named, labels are read.
+    game = MatrixGame(
+        "counted",
+        [[[3, 3], [0, 5]], [[5, 0], [1, 1]]],
+        {"numbers": Labels("numbers", ("1", "2"), ("1", "2"))},
+    )
+    text = HEAD + "1,1,2,1,1\n1,2,2,2,2\n"
+    with pytest.raises(TomevalError, match="--labels"):
+        score(tmp_path, text, game=game)
+    row = score(tmp_path, text, game=game, labels="numbers")
+    assert row["reward_per_step"] == 3  # (5 + 1) / 2: both times action 1
+    with pytest.raises(TomevalError, match="own_action '0'"):
+        score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
+
+
+@pytest.mark.parametrize("reference", ["horizon", "stationary"])
+def test_a_run_scored_again_gives_its_own_table(tmp_path, reference) -> None:
+    experiment = {
+        "games": ["RPS", "IPD", "IBS"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": [{"kind": "simulated", "p": 0.7, "q": 0.6}],
+        "horizon": 9,
+        "episodes": 12,
+        "reference": reference,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        table = run.rows()
+        path = tmp_path / "steps.csv"
+        for number, expected in enumerate(table):
+            with path.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(
+                    ["cell", "episode", "step", "own_action", "partner_action", "predicted_action"]
+                )
+                _, rows = run.store.iterate(
+                    "SELECT cell, episode, step, own_label, partner_label, predicted_label "
+                    f"FROM step_records WHERE cell = {number} ORDER BY episode, step"
+                )
+                writer.writerows(rows)
+            found = tomeval.score(path, expected["game"], expected["partners"], reference=reference)
+            for name in METRICS:
+                assert found[name] == pytest.approx(expected[name], abs=1e-12)
+                assert found[f"{name}_ci95"] == pytest.approx(expected[f"{name}_ci95"], abs=1e-12)

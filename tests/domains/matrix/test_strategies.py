@@ -1,0 +1,385 @@
+"""What every strategy's prompts must and must not show, for all 144 of them.
+
+Most tests play an episode twice, with one thing changed, and compare prompts: what a prompt must
+not depend on cannot be in it, however it is worded.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from known import Known, fixed, make_setup, play, prompts_in_log, variant
+
+from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
+from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partners import Partner
+from tomeval.strategies import all_strategies, parse_strategy
+
+T = 4
+EVERY = all_strategies()
+IDS = [strategy.name for strategy in EVERY]
+every_strategy = pytest.mark.parametrize("strategy", EVERY, ids=IDS)
+
+# Sides of different size and names, labels that hold one another, payoffs seen nowhere else.
+ODD = MatrixGame(
+    "odd",
+    np.array([[[31, 47], [53, 61], [67, 71]], [[73, 79], [83, 89], [97, 43]]], float),
+    {"odd": Labels("odd", ("go", "go on"), ("left, or so", "left", "U.S."))},
+)
+GAMES = [(get_game("RPS"), "neutral"), (get_game("IPD"), "canonical"), (ODD, "odd")]
+GAME_IDS = ["RPS", "IPD", "odd"]
+
+HISTORY = re.compile(
+    r"^Round (\d+): you chose (.+), the other player chose (.+?)(?:; .+)?\.$", re.M
+)
+AMOUNT = re.compile(r"score of|\bpoints?\b|\b(?:31|47|53|61|67|71|73|79|83|89|97|43)\b")
+
+
+def base(game, labels):
+    return Known(game, game.label_set(labels))
+
+
+def moves(game):
+    """Return a partner's actions, all of them if there is time."""
+    return [(2 * i + 1) % game.m for i in range(T)]
+
+
+def body(text):
+    """Return what the user says of a prompt, without the begun answer."""
+    return text.partition("\n\n[assistant begins]\n")[0]
+
+
+def prefill(text):
+    return text.partition("\n\n[assistant begins]\n")[2]
+
+
+def of(log, purpose, step=None):
+    return [text for p, s, text in log if p == purpose and step in (None, s)]
+
+
+def played(strategy, game, labels, conditional=True, script=None, partner=None, **options):
+    script = script or base(game, labels)
+    partner = partner or fixed(game, moves(game))
+    setup = make_setup(game, partner, strategy, T, labels, conditional=conditional, **options)
+    steps = play(setup, script)
+    assert steps.status == "complete"
+    return steps, script.log
+
+
+@pytest.mark.parametrize(("game", "labels"), GAMES, ids=GAME_IDS)
+@every_strategy
+def test_what_is_shown(strategy, game, labels):
+    steps, log = played(strategy, game, labels)
+    names = game.label_set(labels)
+    own, theirs = steps.own_action[0], steps.partner_action[0]
+    assert own.tolist() == [0, 1, 0, 1]
+    assert theirs.tolist() == moves(game)
+    assert prompts_in_log(steps) == log  # the call log gives back exactly what was sent
+    rounds = [(str(t + 1), names.own[own[t]], names.partner[theirs[t]]) for t in range(T)]
+    raw = strategy.context != "s2a"
+    for purpose, step, text in log:
+        whole = raw or purpose in ("summarise", "reflect")  # else the summary stands in
+        shown = step if purpose == "reflect" else step - 1
+        expected = rounds[:shown] if whole and strategy.context != "-history" else []
+        assert HISTORY.findall(body(text)) == expected
+        pays = whole and strategy.context != "-payoffs"
+        examples = strategy.answer == "cot_3_shot" and strategy.context != "-payoffs"
+        examples = examples and purpose == "act"
+        assert bool(AMOUNT.search(text)) == (pays or examples)
+        assert text.count("- If you choose") == (game.n * game.m if pays else 0)
+        assert ("It lasts 4 rounds" in text) == whole
+        assert ("the other player stays the same" in text) == whole
+        assert (f"said-summarise-{step}" in text) == (
+            not raw and purpose not in ("summarise", "reflect")
+        )
+        certain = "It is certain" in text
+        assert certain == (strategy.advice.startswith("oracle") and purpose == "act")
+        if certain:
+            assert (
+                f"the other player chooses {names.partner[theirs[step - 1]]} in round {step}."
+                in text
+            )
+            maximise = "Respond with the action that brings you the most." in text
+            assert maximise == (strategy.advice == "oracle_max")
+        predicted = "You predict that" in text
+        assert predicted == (strategy.advice.startswith("social") and purpose == "act")
+        if predicted:
+            said = names.partner[step % 2]
+            assert f"You predict that the other player chooses {said} in round {step}." in text
+        assert ("Example 3." in text) == (
+            strategy.answer == "cot_3_shot"
+            and purpose in ("act", "predict", "react")
+            and not (purpose == "predict" and strategy.advice.startswith("social"))
+        )
+
+
+@pytest.mark.parametrize(("game", "labels"), GAMES[1:], ids=GAME_IDS[1:])
+@every_strategy
+def test_amounts_of_past_rounds(strategy, game, labels):
+    steps, log = played(strategy, game, labels, conditional=False)
+    if strategy.context != "full":
+        return
+    last = of(log, "act", T)[0]
+    for t in range(T - 1):
+        mine, other = game.payoffs[steps.own_action[0, t], steps.partner_action[0, t]]
+        line = next(line for line in last.splitlines() if line.startswith(f"Round {t + 1}: "))
+        assert line.endswith(f"you received {mine:g} points, the other player {other:g} points.")
+
+
+@every_strategy
+def test_calls(strategy):
+    for conditional in (False, True):
+        _, log = played(strategy, *GAMES[2], conditional=conditional)
+        reflexion = strategy.advice.startswith("reflexion")
+        each = strategy.calls_per_step + strategy.probes_per_step
+        assert len(log) == T * each - reflexion + conditional * (T - 1) * ODD.n
+        for step in range(1, T + 1):
+            counts = {p: len(of(log, p, step)) for p in ("act", "predict", "summarise", "plan")}
+            plans = strategy.advice == "plans_insights" and strategy.answer == "lm"
+            assert counts == {
+                "act": 1,
+                "predict": 1,
+                "summarise": int(strategy.context == "s2a"),
+                "plan": int(plans),
+            }
+            assert len(of(log, "reflect", step)) == int(reflexion and step < T)
+            assert len(of(log, "react", step)) == conditional * ODD.n * (step < T)
+            order = [p for p, s, _ in log if s == step]
+            social = strategy.advice.startswith("social")
+            assert (order.index("predict") < order.index("act")) == social
+
+
+@every_strategy
+def test_memory(strategy):
+    _, log = played(strategy, *GAMES[1])
+    for purpose, step, text in log:
+        lessons = re.findall(r"^- (?:said-reflect-)(\d+)$", text, re.M)
+        plans = re.findall(r"^Plans: said-(?:act|plan)-(\d+)$", text, re.M)
+        if strategy.advice.startswith("reflexion") and purpose != "summarise":
+            written = list(range(1, step))
+            assert lessons == [str(r) for r in written[-strategy.memory :]]
+        else:
+            assert lessons == []
+        if strategy.advice == "plans_insights" and purpose != "summarise":
+            written_now = strategy.answer == "lm" and purpose != "plan"
+            latest = step if written_now else step - 1
+            assert plans == ([str(latest)] if latest else [])
+        else:
+            assert plans == []
+        # Nothing else that was said comes back, in whatever prompt.
+        said = {p for p, _ in re.findall(r"said-(\w+)-(\d+)", text)}
+        allowed = {"reflect"} if strategy.advice.startswith("reflexion") else set()
+        allowed |= {"summarise"} if strategy.context == "s2a" else set()
+        allowed |= {"act", "plan"} if strategy.advice == "plans_insights" else set()
+        assert said <= allowed
+
+
+@every_strategy
+def test_no_memory_across_episodes(strategy):
+    game, labels = GAMES[0]
+    one, two = base(game, labels), base(game, labels)
+    setup = make_setup(game, fixed(game, moves(game)), strategy, T, labels, conditional=True)
+    play(setup, variant(one, tag="ELSEWHERE"), 0)
+    play(setup, one, 1)
+    play(setup, two, 1)
+    assert one.log == two.log
+    assert all("ELSEWHERE" not in text for _, _, text in one.log)
+
+
+@every_strategy
+def test_the_truth_is_told_to_oracles_alone(strategy):
+    game, labels = GAMES[2]
+    steps, log = played(strategy, game, labels)
+    other = moves(game)
+    other[-1] = (other[-1] + 1) % game.m
+    steps_2, log_2 = played(strategy, game, labels, partner=fixed(game, other))
+    oracle = strategy.advice.startswith("oracle")
+    assert steps.told.all() == steps.told.any() == oracle
+    assert steps_2.told.all() == oracle
+    for (purpose, step, text), changed in zip(log, log_2, strict=True):
+        assert ((purpose, step, text) != changed) == (oracle and purpose == "act" and step == T)
+
+
+@every_strategy
+def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy):
+    game, labels = GAMES[1]
+    for order in ("agent_first", "partner_first"):
+        script = base(game, labels)
+        _, log = played(strategy, game, labels, script=script, literal_order=order)
+        changed = variant(script, act=lambda step, text: 0)  # differs in the last round, T = 4
+        changed.act = lambda step, text: [0, 1, 0, 0][step - 1]
+        _, log_2 = played(strategy, game, labels, script=changed, literal_order=order)
+        agent_first = (
+            strategy.answer == "lm"
+            and order == "agent_first"
+            and not strategy.advice.startswith("social")
+        )
+        for (purpose, step, text), (*_, text_2) in zip(log, log_2, strict=True):
+            differs = text != text_2
+            assert differs == (agent_first and purpose == "predict" and step == T)
+            if purpose == "predict" and agent_first:
+                own = game.label_set(labels).own[[0, 1, 0, 1][step - 1]]
+                assert prefill(text) == f"Round {step}: you chose {own}, the other player chose"
+            elif purpose == "predict" and prefill(text):
+                assert prefill(text) == f"Round {step}: the other player chose"
+
+
+@every_strategy
+def test_probes_do_not_reach_the_player(strategy):
+    game, labels = GAMES[1]
+    script = base(game, labels)
+    steps, log = played(strategy, game, labels, script=script)
+    changed = variant(
+        script,
+        predict=lambda step, text: (step + 1) % 2,
+        react=lambda step, own, text: (own + 1) % 2,
+        tags={"predict": "OTHER", "react": "OTHER"},
+    )
+    steps_2, log_2 = played(strategy, game, labels, script=changed)
+    assert (steps.predicted_action != steps_2.predicted_action).all()
+    social = strategy.advice.startswith("social")
+    for (purpose, step, text), changed_entry in zip(log, log_2, strict=True):
+        assert "OTHER" not in changed_entry[2]
+        assert ((purpose, step, text) != changed_entry) == (social and purpose == "act")
+    asked = [entry for entry in log if entry[0] != "react"]
+    assert played(strategy, game, labels, conditional=False)[1] == asked
+
+
+@every_strategy
+def test_social_predictions_are_the_literal_record(strategy):
+    steps, log = played(strategy, *GAMES[2], conditional=False)
+    assert steps.predicted_action[0].tolist() == [1, 0, 1, 0]
+    assert (steps.predict_outcome == 0).all()
+    if strategy.advice == "social_lm":
+        assert all(
+            prefill(text).endswith(": the other player chose") for text in of(log, "predict")
+        )
+    if strategy.advice == "social_qa":
+        assert not any(prefill(text) for text in of(log, "predict"))
+    if strategy.advice == "social_lm" or (
+        strategy.answer == "lm" and not strategy.advice.startswith("social")
+    ):
+        probs = [steps.book[code] for code in steps.predicted_probs[0]]
+        assert [int(np.argmax(p)) for p in probs] == [1, 0, 1, 0]
+
+
+@every_strategy
+def test_nothing_of_the_partner_but_its_moves(strategy):
+    game = get_game("IPD")
+    plain = get_partner("always(1)", game)
+    # The same moves from a table of two states that says a lot about itself.
+    table = Partner(
+        "zebra_name",
+        [[0.0, 1.0], [0.0, 1.0]],
+        [[[1, 1], [1, 1]], [[0, 0], [0, 0]]],
+        states=("zebra_a", "zebra_b"),
+        title="zebra title",
+        source="zebra source",
+    )
+    logs = [played(strategy, game, "neutral", partner=partner)[1] for partner in (plain, table)]
+    assert logs[0] == logs[1]
+    assert not any("zebra" in text for _, _, text in logs[1])
+
+
+@pytest.mark.parametrize("name", ["LM", "QA", "CoT + 3-Shot -Payoffs", "Social LM", "S2A + CoT"])
+@pytest.mark.parametrize("order", ["fixed", "reversed", "shuffled"])
+def test_option_order(name, order):
+    game = get_game("RPS")
+    names = game.label_set("canonical")
+    seen = set()
+    for episode in range(12):
+        script = base(game, "canonical")
+        partner = fixed(game, moves(game))
+        setup = make_setup(game, partner, name, 3, "canonical", option_order=order)
+        steps = play(setup, script, episode)
+        rows = [steps.details[0, t] for t in range(3)]
+        own, theirs = (rows[0]["act"][key] for key in ("own_order", "partner_order"))
+        assert all(r[form]["own_order"] == own for r in rows for form in ("act", "predict"))
+        assert all(r[form]["partner_order"] == theirs for r in rows for form in ("act", "predict"))
+        listed = [names.own[i] for i in own]
+        listed_2 = [names.partner[i] for i in theirs]
+        for purpose, _, text in script.log:
+            if purpose == "act":
+                assert f"{listed[0]}, {listed[1]} or {listed[2]}" in body(text)
+            if purpose == "predict":
+                question = body(text).rpartition("\n\n")[2]
+                assert f"{listed_2[0]}, {listed_2[1]} or {listed_2[2]}" in question
+            pairs = re.findall(r"- If you choose (\w+) and the other player chooses (\w+),", text)
+            assert pairs in ([], [(a, b) for a in listed for b in listed_2])
+        # The order moves words, never what is chosen.
+        assert steps.own_action[0].tolist() == [0, 1, 0]
+        assert steps.predicted_action[0].tolist() == [1, 0, 1]
+        seen.add((own, theirs))
+    if order == "fixed":
+        assert seen == {((0, 1, 2), (0, 1, 2))}
+    elif order == "reversed":
+        assert seen == {((2, 1, 0), (2, 1, 0))}
+    else:
+        assert len(seen) > 5
+
+
+@pytest.mark.parametrize("game_name", ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "odd"])
+@pytest.mark.parametrize("context", ["", " -Payoffs", " -History"])
+def test_worked_examples_fit_the_game(game_name, context):
+    game = ODD if game_name == "odd" else get_game(game_name)
+    for labels in game.labels:
+        names = game.label_set(labels)
+        _, log = played(parse_strategy(f"CoT + 3-Shot{context}"), game, labels)
+        for purpose, _step, text in log:
+            examples = body(text).partition("Three examples")[2].rpartition("\n\nRound")[0]
+            examples = examples if purpose != "react" else body(text).partition("Three examples")[2]
+            nexts = re.findall(r"So I expect (.+) next\.", examples)
+            finals = re.findall(r"^Final answer: (.+)$", examples, re.M)[:3]
+            assert len(nexts) == len(finals) == 3
+            for expected, final in zip(nexts, finals, strict=True):
+                b = names.partner.index(expected)
+                if purpose == "act":
+                    assert game.own[names.own.index(final), b] == game.own[:, b].max()
+                    if context != " -Payoffs":
+                        for a, own in enumerate(names.own):
+                            value = game.own[a, b]
+                            sign = "+" if game.wording == "score" and value > 0 else ""
+                            assert re.search(
+                                rf"Against {re.escape(expected)}, .*{re.escape(own)} brings me "
+                                rf"(?:a score of )?{re.escape(sign)}{value:g}\b",
+                                examples,
+                            )
+                else:
+                    assert final == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "wording", "text"),
+    [
+        (1, "score", "a score of +1"),
+        (0, "score", "a score of 0"),
+        (-0.0, "score", "a score of 0"),
+        (-2.5, "score", "a score of -2.5"),
+        (1, "points", "1 point"),
+        (8, "points", "8 points"),
+        (-0.0, "points", "0 points"),
+        (1234567.5, "points", "1234567.5 points"),
+        (1000001, "score", "a score of +1000001"),
+        (0.1, "points", "0.1 points"),
+        (1e-7, "points", "0.0000001 points"),
+        (1 / 3, "points", "0.3333333333333333 points"),
+    ],
+)
+def test_amounts_are_never_rounded(value, wording, text):
+    from tomeval.domains.matrix.wording import Order, Words
+
+    payoffs = np.zeros((2, 2, 2))
+    payoffs[0, 0, 0] = value
+    labels = Labels("l", ("a", "b"), ("a", "b"))
+    game = MatrixGame("g", payoffs, {"l": labels}, wording=wording)
+    words = Words(game, labels, 3, Order((0, 1), (0, 1)), True)
+    assert words.amount(game.own[0, 0]) == text
+
+
+def test_partner_sets_name_nobody():
+    game = get_game("RPS")
+    for spec in ("single_action", "tit_for_tat"):
+        partners = get_partner_set(spec, game)
+        script = base(game, "letters")
+        play(make_setup(game, partners, "Oracle + Max", T, "letters"), script)
+        assert not any(re.search("always|tit|tat", text) for _, _, text in script.log)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pandas
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.measures import METRICS
+from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.interchange.exporting import export_run
+
+STEP_COLUMNS = {
+    "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
+    "partner", "partner_sha256", "step", "partner_state", "own_action", "own_label",
+    "partner_action", "partner_label", "own_reward", "partner_reward", "predicted_action",
+    "predicted_label", "own_probs", "predicted_probs", "act_outcome", "predict_outcome",
+    "act_attempts", "predict_attempts", "told", "model", "revision", "strategy",
+}  # fmt: skip
+
+
+class Silent(Subject):
+    """Says nothing in half of the episodes."""
+
+    def act(self, observation):
+        if observation.round == 2 and self.seat.rng.random() < 0.5:
+            return Invalid("refusal", "no")
+        return Decision(0)
+
+    def predict(self, observation, own_action):
+        return Decision(1)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    SUBJECTS["silent"] = Silent
+    experiment = {
+        "games": ["RPS", "IBS"],
+        "partners": ["single_action", "uniform_random"],
+        "subjects": ["fictitious_play", "silent"],
+        "horizon": 5,
+        "episodes": 6,
+    }
+    try:
+        with tomeval.run(experiment, tmp_path_factory.mktemp("export") / "run") as run:
+            yield run
+    finally:
+        del SUBJECTS["silent"]
+
+
+def exported(run, what, form, tmp_path) -> str:
+    path = tmp_path / f"{what}.{form}"
+    export_run(run, what, form, path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]  # no draft is left behind
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("what", ["steps", "episodes", "cells"])
+def test_formats_agree(opened, tmp_path, what) -> None:
+    for name in ("csv", "jsonl", "parquet"):
+        (tmp_path / name).mkdir()
+    rows = list(csv.DictReader(io.StringIO(exported(opened, what, "csv", tmp_path / "csv"))))
+    lines = exported(opened, what, "jsonl", tmp_path / "jsonl").splitlines()
+    objects = [json.loads(line) for line in lines]
+    path = tmp_path / "parquet" / "x.parquet"
+    export_run(opened, what, "parquet", path)
+    frame = pandas.read_parquet(path)
+    assert len(rows) == len(objects) == len(frame) > 0
+    assert list(rows[0]) == list(objects[0]) == list(frame.columns)
+    for index, (row, data) in enumerate(zip(rows, objects, strict=True)):
+        for name, value in data.items():
+            if value is None:
+                assert row[name] == ""
+                assert pandas.isna(frame[name][index])
+            elif isinstance(value, float):
+                assert float(row[name]) == value == frame[name][index]
+            else:
+                assert row[name] == str(value)
+                assert frame[name][index] == value
+
+
+def test_steps_have_all_columns_and_rows(opened, tmp_path) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(opened, "steps", "csv", tmp_path))))
+    assert set(rows[0]) >= STEP_COLUMNS
+    stored = opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    assert len(rows) == stored
+    first = rows[0]
+    assert (first["own_label"], first["game"]) == (
+        ["Rock", "Paper", "Scissors"][int(first["own_action"])],
+        "RPS",
+    )
+    assert first["partner"].startswith("always(")
+    refused = [row for row in rows if row["act_outcome"] == "refusal"]
+    assert refused
+    assert all(r["own_action"] == r["own_label"] == r["own_reward"] == "" for r in refused)
+    assert all(r["status"] == "void" for r in refused)
+
+
+def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
+    text = exported(opened, "episodes", "csv", tmp_path)
+    frame = pandas.read_csv(io.StringIO(text))
+    complete = frame[frame.status == "complete"]
+    assert frame[frame.status == "void"][list(METRICS)].isna().all().all()
+    for number, row in enumerate(opened.rows()):
+        mine = complete[complete.cell == number]
+        assert len(mine) == row["episodes"]
+        for name in METRICS:
+            assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
+
+
+def test_cells_are_the_table(opened, tmp_path) -> None:
+    lines = exported(opened, "cells", "jsonl", tmp_path).splitlines()
+    for line, row in zip(lines, opened.rows(), strict=True):
+        assert json.loads(line) == {k: None if v != v else v for k, v in row.items()}
+
+
+def test_standard_output(opened, capsys) -> None:
+    export_run(opened, "cells", "csv")
+    assert capsys.readouterr().out.startswith("subject,model,strategy,game")
+
+
+def test_errors_leave_nothing_behind(opened, tmp_path) -> None:
+    with pytest.raises(TomevalError, match="parquet needs a file"):
+        export_run(opened, "steps", "parquet")
+    for form in ("csv", "parquet"):
+        with pytest.raises(TomevalError, match="cannot be written"):
+            export_run(opened, "steps", form, tmp_path / "none" / "x")
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        with pytest.raises(TomevalError, match="cannot be written"):
+            export_run(opened, "steps", form, tmp_path / "folder")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):
+    path = tmp_path / "steps.csv"
+    path.write_text("old")
+
+    def fail(run, what):
+        def rows():
+            yield (1,)
+            raise OSError(28, "No space left on device")
+
+        return ["a"], rows()
+
+    monkeypatch.setattr("tomeval.interchange.exporting.iterate_export", fail)
+    for form in ("csv", "parquet"):
+        with pytest.raises(TomevalError, match="cannot be written"):
+            export_run(opened, "steps", form, path)
+        assert path.read_text() == "old"
+        assert [p.name for p in tmp_path.iterdir()] == ["steps.csv"]

@@ -1,0 +1,179 @@
+"""The embedded models: files, the shared backend, and the groups that the instrument must order."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from support import ROOT  # noqa: E402
+
+from tomeval.core.errors import TomevalError  # noqa: E402
+from tomeval.domains.matrix.experiment import Experiment  # noqa: E402
+from tomeval.models import DEFAULT_MODEL, POCKET, model_name, open_model  # noqa: E402
+from tomeval.models.base import Message, Prompt  # noqa: E402
+from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
+from tomeval.runs.results import Run  # noqa: E402
+from tomeval.runs.runner import run_experiment  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.mark.parametrize("name", POCKET)
+def test_files(name) -> None:
+    folder = ROOT / "tomeval" / "models" / "pocket" / POCKET[name]
+    files = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert files["model.safetensors"] < 8e6
+    card = (folder / "README.md").read_text()
+    assert "instrument check" in card
+    assert card == (ROOT / "experiments" / "pocket" / "cards" / f"{POCKET[name]}.md").read_text()
+    assert not [file for file in files if file.endswith((".bin", ".pt", ".pkl", ".py"))]
+    config = json.loads((folder / "config.json").read_text())
+    assert config["max_position_embeddings"] >= 8192
+    assert config["dtype"] == "float16"
+
+
+@pytest.mark.parametrize("name", POCKET)
+def test_it_goes_through_the_transformers_backend(name) -> None:
+    model = open_model(name)
+    assert model.name == name
+    assert model.revision.startswith("sha256:")
+    assert isinstance(model.engine, PrefixEngine)
+    assert model.model.dtype == torch.float32
+    assert 0.5e6 < model.model.num_parameters() < 3e6
+    assert model.context_length >= 8192
+
+
+def test_its_tokens_give_back_any_text() -> None:
+    tokenizer = open_model("pocket").tokenizer
+    for text in ("Round 7: you chose J, the other player chose F.", "été\t日本  x\n\n y 🙂", "  "):
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.decode(ids) == text
+
+
+def test_phrases_are_text_and_not_markup() -> None:
+    """A message that holds phrases is read in as many tokens as the template's own text."""
+    model = open_model("pocket", prefix_reuse=False)
+    line = "Round 7: you chose J, the other player chose F."
+    ids, _ = model.codec.encode(Prompt((Message("user", line),)))
+    assert len(ids) < 25
+
+
+def test_an_unknown_model_is_told_apart() -> None:
+    with pytest.raises(TomevalError, match="did you mean 'pocket'"):
+        model_name("poket")
+    with pytest.raises(TomevalError, match="unknown option"):
+        open_model({"name": "pocket", "dtyp": "float32"})
+
+
+def test_pocket_is_the_default() -> None:
+    experiment = Experiment(games="RPS", partners="always(0)", subjects={"strategy": "LM"})
+    assert [cell.spec.model for cell in experiment.cells()] == [DEFAULT_MODEL] == ["pocket"]
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory):
+    """LM answers of both models against every single-action partner, 30 rounds, beside RMax."""
+    experiment = Experiment(
+        name="groups",
+        games=["RPS", "IBS", "IPD"],
+        partners="single_action",
+        labels="neutral",
+        horizon=30,
+        episodes=12,
+        seed=3,
+        model=list(POCKET),
+        subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
+    )
+    folder = tmp_path_factory.mktemp("groups") / "run"
+    run_experiment(experiment, folder)
+    with Run(folder) as run:
+        return {(row["model"], row["game"]): row for row in run.rows()}
+
+
+GAMES = ("RPS", "IBS", "IPD")
+FUNCTIONAL, LITERAL = "delta_functional_per_step", "delta_tom_best_response_per_step"
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("model", POCKET)
+def test_they_predict_a_partner_that_never_changes(groups, model, game) -> None:
+    row = groups[model, game]
+    assert row["episodes"] == 12
+    assert row["invalid_rate"] == 0
+    # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
+    assert row["tom_percent"] > 95
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_pocket_does_not_use_what_it_predicts(groups, game) -> None:
+    row = groups["pocket", game]
+    assert low(row, FUNCTIONAL) > high(row, LITERAL)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_known_groups_are_ordered(groups, game) -> None:
+    """One that does not use what it predicts, one that does, and the tabular learner."""
+    rational = groups["pocket-rational", game]
+    assert low(groups["pocket", game], FUNCTIONAL) > high(rational, FUNCTIONAL)
+    assert low(rational, FUNCTIONAL) < high(groups["", game], FUNCTIONAL)
+    # Of the largest loss that the game allows in one step.
+    span = {"RPS": 2, "IBS": 10, "IPD": 5}[game]
+    assert rational[FUNCTIONAL] - rational[LITERAL] < 0.05 * span
+
+
+def low(row, name):
+    return row[name] - row[f"{name}_ci95"]
+
+
+def high(row, name):
+    return row[name] + row[f"{name}_ci95"]
+
+
+def test_little_memory_costs_few_tokens(tmp_path) -> None:
+    """Caches for two or three of eight episodes: those that have none wait, and none is lost."""
+    encoded = {}
+    for memory in (100_000_000, 6_000_000):
+        model = {"name": "pocket", "cache_memory": memory}
+        experiment = Experiment(
+            name="memory",
+            games="RPS",
+            partners="tit_for_tat",
+            horizon=8,
+            episodes=8,
+            seed=1,
+            subjects=[{"strategy": "LM", "model": model}],
+        )
+        folder = tmp_path / str(memory)
+        run_experiment(experiment, folder, concurrency=8)
+        with Run(folder) as run:
+            status = run.status()[0]
+            assert status["complete"] == 8
+            encoded[memory] = status["prompt_tokens"] - status["cached_tokens"]
+    assert encoded[6_000_000] < 1.3 * encoded[100_000_000]
+
+
+WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
+
+
+def test_written_answers_can_be_read(tmp_path) -> None:
+    experiment = Experiment(
+        name="written",
+        games=["RPS", "IPD"],
+        partners="tit_for_tat",
+        labels="neutral",
+        horizon=6,
+        episodes=2,
+        seed=1,
+        model="pocket",
+        on_invalid="random",
+        subjects=[{"strategy": name, "max_attempts": 1, "name": name} for name in WRITTEN],
+    )
+    run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        rows = run.rows()
+    assert sum(row["invalid_rate"] for row in rows) / len(rows) < 0.05
+    assert max(row["invalid_rate"] for row in rows) < 0.2

@@ -1,0 +1,204 @@
+"""The corpus of the pocket model holds what it should, in the tokens that the model will read."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import train  # noqa: E402
+from documents import draw_documents, draw_lookups  # noqa: E402
+from encoding import encode, pack, thin  # noqa: E402
+from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
+from stages import STAGES, Stage  # noqa: E402
+
+from tomeval.domains.matrix.games import GAMES, NONSENSE  # noqa: E402
+from tomeval.domains.matrix.optima import best_response  # noqa: E402
+from tomeval.models import open_model  # noqa: E402
+from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def pocket():
+    return open_model("pocket", prefix_reuse=False)
+
+
+def plays(own_play: str, count: int = 150):
+    rng = np.random.default_rng(3)
+    return [draw_play(rng, 8, own_play) for _ in range(count)]
+
+
+def test_what_is_held_out_never_appears() -> None:
+    for play in plays("varied") + plays("constant") + plays("best"):
+        assert play.game.name != HELD_OUT_GAME
+        assert not np.array_equal(play.game.payoffs, GAMES[HELD_OUT_GAME].payoffs)
+        assert play.labels.name != HELD_OUT_LABELS
+        words = {name.casefold() for name in play.labels.own + play.labels.partner}
+        assert not words & {name.casefold() for name in NONSENSE}
+
+
+def test_all_training_games_and_kinds_of_partner_appear() -> None:
+    found = plays("varied", 600)
+    assert {play.game.name for play in found} == set(GAMES) - {HELD_OUT_GAME} | {"drawn"}
+    assert {len(play.partner.emissions) for play in found} >= {1, 2, 3, 4}
+    assert any((play.partner.emissions % 1 > 0).any() for play in found)  # some are random
+
+
+def test_own_play_of_the_main_variant_is_taught_as_played() -> None:
+    for play in plays("varied"):
+        assert play.targets == [joint.own for joint in play.joints]
+
+
+def test_own_play_of_the_main_variant_earns_no_more_than_chance() -> None:
+    """Over uniformly drawn roles, play that ignores the payoffs earns their mean."""
+    earned, expected = [], []
+    for play in plays("varied", 600):
+        if len(play.partner.emissions) == 1:  # partners that do not react
+            worth = play.game.own @ play.partner.emissions[0]
+            earned.append(np.mean([worth[joint.own] for joint in play.joints]) - worth.mean())
+            expected.append(worth.std())
+    error = np.std(earned) / np.sqrt(len(earned))
+    assert abs(np.mean(earned)) < 4 * error
+    assert np.mean(expected) > 10 * error  # a best responder would stand out
+
+
+def test_the_rational_variant_is_taught_the_exact_best_response() -> None:
+    for play in plays("best", 40):
+        plan = best_response(play.game, play.partner, play.horizon)
+        for step, (state, target) in enumerate(zip(play.states, play.targets, strict=True)):
+            assert plan.optimal[step, state, target]
+
+
+def test_lookups_are_of_the_exact_best_response() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        plays = draw_simple_plays(rng, 5)
+        assert {play.joints[0].partner for play in plays} == set(range(plays[0].game.m))
+        for play in plays:
+            plan = best_response(play.game, play.partner, play.horizon)
+            assert all(plan.optimal[step, 0, target] for step, target in enumerate(play.targets))
+
+
+def test_lookups_ask_for_the_reply_to_what_they_tell() -> None:
+    rng = np.random.default_rng(4)
+    told = [d for _ in range(20) for d in draw_lookups(rng, 3, shuffle=True) if not d.labels]
+    assert told
+    for document in told:
+        answers = set()
+        for branch in document.branches:
+            partner = branch.question.split("the other player chooses ")[1].split(" ")[0]
+            own = branch.answer.strip()
+            pays = rf"If you choose (\S+) and the other player chooses {partner}, you receive \D*?"
+            lines = re.findall(pays + r"([-+]?\d+)", document.text)
+            receive = {label: int(amount) for label, amount in lines}
+            assert receive[own] == max(receive.values())
+            assert set(receive) == set(document.names)
+            answers.add(partner)
+        assert answers == set(document.names)
+
+
+def test_lookups_may_ask_for_written_answers_and_predictions() -> None:
+    rng = np.random.default_rng(4)
+    found = [d for _ in range(10) for d in draw_lookups(rng, 3, True, ("qa", "cot"))]
+    kinds = {branch.kind for document in found if document.labels for branch in document.branches}
+    assert kinds == {"act qa", "act cot", "predict qa", "predict cot"}
+    # What the partner plays is told of the own question only.
+    told = {
+        branch.kind for document in found if not document.labels for branch in document.branches
+    }
+    assert told == {"act qa", "act cot"}
+
+
+def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
+    """Root tokens and branch tokens in a row are the backend's tokens of the prompt."""
+    rng = np.random.default_rng(0)
+    checked = 0
+    for _ in range(12):
+        for document in draw_documents(rng, int(rng.integers(1, 9)), own_play="varied"):
+            found = encode(document, pocket.tokenizer)
+            length = len(found.ids)
+            for branch, begin in zip(
+                document.branches, sorted(set(found.begins) - {length}), strict=True
+            ):
+                inside = np.flatnonzero(found.begins == begin)
+                sees = int(found.sees_root[begin])
+                tokens = [*found.ids[:sees], *found.ids[inside]]
+                assert found.positions[inside].tolist() == list(range(sees, len(tokens)))
+                content = document.text[: branch.offset] + branch.question
+                prompt = Prompt((Message("user", content),), branch.prefill)
+                if branch.kind.endswith(" lm"):
+                    label = branch.answer.strip()
+                    query = pocket.codec.label_query(ScoreRequest(prompt, (label, "Zzz")))
+                    assert tokens == [*query.prefix, *query.sequences[0]]
+                else:
+                    ids, _ = pocket.codec.encode(prompt)
+                    assert tokens[: len(ids)] == ids
+                checked += 1
+    assert checked > 100
+
+
+def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
+    """A forward over a document with branches gives what every branch alone would give."""
+    rng = np.random.default_rng(1)
+    documents = [d for _ in range(3) for d in draw_documents(rng, 5, own_play="best")]
+    encoded = [encode(thin(d, 200, pocket.tokenizer, rng), pocket.tokenizer) for d in documents]
+    model = pocket.model
+    for row in pack(encoded, 900):
+        ids = torch.from_numpy(row.join("ids"))[None]
+        mask = torch.from_numpy(row.mask(row.length))[None, None]
+        positions = torch.from_numpy(row.join("positions"))[None]
+        with torch.no_grad():
+            together = model(input_ids=ids, attention_mask=mask, position_ids=positions).logits[0]
+        at = 0
+        for one in row.documents:
+            for begin in sorted(set(one.begins)):
+                inside = np.flatnonzero(one.begins == begin)
+                sees = int(one.sees_root[begin]) if begin < len(one.ids) else 0
+                tokens = torch.from_numpy(np.concatenate([one.ids[:sees], one.ids[inside]]))
+                with torch.no_grad():
+                    alone = model(input_ids=tokens[None]).logits[0, sees:]
+                torch.testing.assert_close(together[at + inside], alone, atol=2e-4, rtol=1e-4)
+            at += len(one.ids)
+
+
+def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(train, "train_tokenizer", lambda _: open_model("pocket").tokenizer)
+    stage = Stage(None, 4, "varied", ((1, 4, 1.0),), 2, 300, batch_tokens=300)
+    whole, _ = train.train(stage, 5, _folder(tmp_path, "whole"), None, 4)
+    stopped = _folder(tmp_path, "stopped")
+    calls = []
+
+    def stop_after_two(*arguments):
+        calls.append(arguments)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+
+    log = train._log
+    monkeypatch.setattr(train, "_log", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        train.train(stage, 5, stopped, None, 2)
+    monkeypatch.setattr(train, "_log", log)
+    resumed, _ = train.train(stage, 5, stopped, None, 2)
+    for one, other in zip(whole.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(one, other)
+    with pytest.raises(SystemExit, match="other settings"):
+        train.train(stage, 6, stopped, None, 2)
+
+
+def test_every_stage_goes_on_from_one_that_is_trained_before() -> None:
+    before: set[str | None] = {None}
+    for name, stage in STAGES.items():
+        assert stage.start in before
+        assert np.isclose(sum(share for *_, share in stage.rounds), 1)
+        before.add(name)
+
+
+def _folder(tmp_path, name):
+    (tmp_path / name).mkdir()
+    return tmp_path / name

@@ -1,0 +1,392 @@
+"""The transformers backend against plain, independent computations on tiny random models."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
+hf = pytest.importorskip("transformers", reason="the transformers backend needs transformers")
+
+from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
+
+from tomeval.core.errors import TomevalError  # noqa: E402
+from tomeval.models.base import (  # noqa: E402
+    BackendError,
+    GenerateRequest,
+    Message,
+    Prompt,
+    Sampling,
+    ScoreRequest,
+)
+from tomeval.models.local.transformers import TransformersModel  # noqa: E402
+
+LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
+
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Give the model of a family and template, made once."""
+    made = {}
+
+    def get(family="llama", template=None, **options):
+        key = (family, template, *sorted(options.items()))
+        if key not in made:
+            folder = make_model(tmp_path_factory.mktemp(family), family, template)
+            made[key] = TransformersModel(str(folder), **options)
+        return made[key]
+
+    return get
+
+
+def prompts(count=5):
+    """Prompts of different lengths, all longer than the sliding window."""
+    return [
+        Prompt(
+            (
+                Message("system", "You play a game with a partner."),
+                Message("user", "Round 1: you chose J, the partner chose F. " * (1 + 2 * i % 5)),
+            ),
+            prefill="Answer:" if i % 2 else "",
+        )
+        for i in range(count)
+    ]
+
+
+def plain_text(prompt):
+    parts = [message.content for message in prompt.messages]
+    return "\n\n".join([*parts, prompt.prefill] if prompt.prefill else parts)
+
+
+def naive_logprobs(model, text, labels, gap=" "):
+    """One full forward a label, nothing shared: the sum of its tokens' log-probabilities."""
+    start = len(model.tokenizer(text)["input_ids"])
+    values = []
+    for label in labels:
+        ids = model.tokenizer(text + gap + label)["input_ids"]
+        with torch.no_grad():
+            logits = model.model(torch.tensor([ids]), use_cache=False).logits[0].double()
+        logprobs = torch.log_softmax(logits, -1)
+        values.append(sum(float(logprobs[i - 1, ids[i]]) for i in range(start, len(ids))))
+    return values
+
+
+def naive_tokens(model, text, sampling, seed):
+    """One full forward a token; the draw inverts the cumulative distribution in numpy."""
+    ids = model.tokenizer(text)["input_ids"]
+    source = np.random.Generator(np.random.Philox(key=seed))
+    tokens = []
+    while len(tokens) < sampling.max_tokens:
+        with torch.no_grad():
+            logits = model.model(torch.tensor([ids + tokens]), use_cache=False).logits[0, -1]
+        draw = source.random()
+        if sampling.temperature == 0:
+            token = int(logits.argmax())
+        else:
+            scaled = logits.double().numpy() / sampling.temperature
+            steps = np.exp(scaled - scaled.max()).cumsum()
+            token = int(np.searchsorted(steps, draw * steps[-1], side="right"))
+        if token in model.describe()["end_tokens"]:
+            break
+        tokens.append(token)
+    return tokens
+
+
+# --- scoring -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_equal_one_full_forward_per_label(models, family):
+    model = models(family)
+    requests = [ScoreRequest(Prompt(p.messages, p.prefill or "Answer:"), LABELS) for p in prompts()]
+    for request, result in zip(requests, model.score_batch(requests), strict=True):
+        expected = naive_logprobs(model, plain_text(request.prompt), LABELS)
+        assert result.logprobs == pytest.approx(expected, abs=1e-4)
+        assert result.mass == pytest.approx(sum(map(math.exp, expected)), rel=1e-3)
+        assert result.method == "forward"
+
+
+@pytest.mark.parametrize("template", [None, "chatml"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_batches_score_like_single_requests(models, family, template):
+    model = models(family, template)
+    requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
+    together = model.score_batch(requests)
+    for request, result in zip(requests, together, strict=True):
+        alone = model.score_batch([request])[0]
+        assert result.logprobs == pytest.approx(alone.logprobs, abs=1e-4)
+        assert result.usage == alone.usage
+
+
+def test_a_small_budget_changes_nothing(models, monkeypatch):
+    model = models(prefix_reuse=False)
+    requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
+    together = model.score_batch(requests)
+    monkeypatch.setattr(model.engine, "batch_tokens", 1)
+    for one, other in zip(together, model.score_batch(requests), strict=True):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+
+
+def test_the_window_is_shorter_than_the_prompts_and_matters(models):
+    model = models("mistral")
+    assert min(model.count_tokens(prompt) for prompt in prompts()) > WINDOW
+    assert model.model.config.sliding_window == WINDOW
+
+
+# --- generation ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.3])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_generation_equals_a_naive_loop(models, family, temperature):
+    model = models(family)
+    sampling = Sampling(temperature=temperature, max_tokens=14)
+    requests = [GenerateRequest(p, sampling, seed=50 + i) for i, p in enumerate(prompts(4))]
+    for request, reply in zip(requests, model.generate_batch(requests), strict=True):
+        tokens = naive_tokens(model, plain_text(request.prompt), sampling, request.seed)
+        assert reply.text == model.tokenizer.decode(tokens)
+        assert reply.usage.completion in (len(tokens), len(tokens) + 1)
+        assert reply.finish == ("length" if len(tokens) == 14 else "stop")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_draw_does_not_depend_on_its_batch(models, family):
+    """Rows of different lengths, settings and ends; rows leave the batch at different times."""
+    model = models(family, "chatml")
+    settings = [
+        Sampling(max_tokens=3),
+        Sampling(temperature=0.0, max_tokens=12),
+        Sampling(temperature=0.7, top_p=0.8, max_tokens=20),
+        Sampling(top_k=20, max_tokens=9, stop=("a", "e")),
+        Sampling(min_p=0.05, max_tokens=16),
+    ]
+    requests = [
+        GenerateRequest(p, s, seed=i)
+        for i, (p, s) in enumerate(zip(prompts(), settings, strict=True))
+    ]
+    together = model.generate_batch(requests)
+    mixed = model.generate_batch(requests[::-1] + requests[:2])
+    for i, request in enumerate(requests):
+        alone = model.generate_batch([request])[0]
+        assert together[i].text == alone.text == mixed[len(requests) - 1 - i].text
+        assert together[i].finish == alone.finish
+        assert together[i].usage == alone.usage
+    assert mixed[-1].text == together[1].text
+
+
+def test_equal_seeds_repeat_and_other_seeds_differ(models):
+    model = models()
+    requests = [GenerateRequest(prompts(1)[0], Sampling(max_tokens=8), seed=s) for s in (3, 3, 4)]
+    first, second, third = (reply.text for reply in model.generate_batch(requests))
+    assert first == second != third
+
+
+def test_drawn_frequencies_follow_the_softmax(models):
+    """Chi-square over the 12 likeliest first tokens and the rest, 2,000 seeds."""
+    model = models()
+    prompt, n = prompts(1)[0], 2000
+    ids = model.tokenizer(plain_text(prompt))["input_ids"]
+    with torch.no_grad():
+        logits = model.model(torch.tensor([ids])).logits[0, -1].double()
+    probs = torch.softmax(logits / 0.5, -1)
+    sampling = Sampling(temperature=0.5, max_tokens=1)
+    replies = model.generate_batch([GenerateRequest(prompt, sampling, seed=s) for s in range(n)])
+    texts = [reply.text for reply in replies]
+    likely = probs.argsort(descending=True).tolist()
+    words = {t: model.tokenizer.decode([t]) for t in likely}
+    top = [t for t in likely if t > 4 and "\ufffd" not in words[t]][:12]
+    counts = np.array([texts.count(words[t]) for t in top])
+    expected = probs[top].numpy() * n
+    observed, wanted = np.append(counts, n - counts.sum()), np.append(expected, n - expected.sum())
+    assert ((observed - wanted) ** 2 / wanted).sum() < 32.9  # 99.9 % point of 12 degrees
+
+
+def test_stop_texts_end_the_reply_and_are_not_part_of_it(models):
+    model = models()
+    prompt = prompts(1)[0]
+    request = GenerateRequest(prompt, Sampling(max_tokens=60), seed=9)
+    whole = model.generate_batch([request])[0].text
+    stop = whole[20:23]
+    stopped = GenerateRequest(prompt, Sampling(max_tokens=60, stop=("never", stop)), seed=9)
+    reply = model.generate_batch([stopped])[0]
+    assert reply.text == whole[: whole.index(stop)]
+    assert reply.finish == "stop"
+    assert reply.details["ended"] == "stop"
+    assert reply.usage.completion < 60
+
+
+def test_a_cut_off_reply_says_so(models):
+    reply = models().generate_batch(
+        [GenerateRequest(prompts(1)[0], Sampling(max_tokens=2), seed=1)]
+    )[0]
+    assert (reply.finish, reply.usage.completion) == ("length", 2)
+    assert reply.latency > 0
+
+
+def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
+    folder = make_model(tmp_path, "llama", "chatml")
+    config = hf.GenerationConfig.from_pretrained(folder)
+    config.eos_token_id = [1, 300]
+    config.do_sample, config.temperature, config.top_k = True, 0.01, 1
+    config.save_pretrained(folder)
+    model = TransformersModel(str(folder))
+    end_of_turn = model.tokenizer.convert_tokens_to_ids("<|im_end|>")
+    assert set(model.describe()["end_tokens"]) == {1, 300, end_of_turn}
+    # Its sampling defaults take no part: two seeds still differ at temperature 1.
+    requests = [GenerateRequest(prompts(1)[0], Sampling(max_tokens=8), seed=s) for s in (1, 2)]
+    one, two = model.generate_batch(requests)
+    assert one.text != two.text
+
+
+def test_generation_ends_at_the_context(models, monkeypatch):
+    model = models("gpt2", prefix_reuse=False)
+    room = model.count_tokens(prompts(1)[0]) + 3
+    monkeypatch.setattr(model.engine, "context", room)
+    reply = model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])[0]
+    assert (reply.finish, reply.details["ended"]) == ("length", "context")
+    monkeypatch.setattr(model.engine, "context", room - 3)
+    with pytest.raises(TomevalError, match="context is"):
+        model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])
+
+
+@pytest.mark.parametrize(
+    "bad", [{"temperature": -1}, {"top_p": 0}, {"max_tokens": 0}, {"stop": ("",)}]
+)
+def test_sampling_values_out_of_range_are_refused(models, bad):
+    with pytest.raises(TomevalError, match=next(iter(bad))):
+        models().generate_batch([GenerateRequest(prompts(1)[0], Sampling(**bad), seed=1)])
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
+    model = models(prefix_reuse=False)
+    requests = [GenerateRequest(p, Sampling(max_tokens=6), seed=i) for i, p in enumerate(prompts())]
+    expected = [reply.text for reply in model.generate_batch(requests)]
+    scored = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
+    numbers = [scores.logprobs for scores in model.score_batch(scored)]
+    forward, monkeypatched = model.engine._forward, []
+
+    def small(ids, mask, keep, **more):
+        if ids.shape[0] > 2:
+            monkeypatched.append(ids.shape[0])
+            raise torch.OutOfMemoryError("no room")
+        return forward(ids, mask, keep, **more)
+
+    monkeypatch.setattr(model.engine, "batch_tokens", 8192)
+    monkeypatch.setattr(model.engine, "_forward", small)
+    assert [reply.text for reply in model.generate_batch(requests)] == expected
+    for result, values in zip(model.score_batch(scored), numbers, strict=True):
+        assert result.logprobs == pytest.approx(values, abs=1e-4)
+    assert monkeypatched
+    assert model.engine.batch_tokens < 8192
+
+
+def test_a_single_prompt_that_does_not_fit_is_a_backend_error(models, monkeypatch):
+    def never(*_, **__):
+        raise torch.OutOfMemoryError("no room")
+
+    model = models(prefix_reuse=False)
+    monkeypatch.setattr(model.engine, "_forward", never)
+    with pytest.raises(BackendError, match="single prompt"):
+        model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])
+
+
+# --- loading -------------------------------------------------------------------------------------
+
+
+def test_importing_the_module_does_not_import_torch():
+    code = "import sys, tomeval.models.local.transformers; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("library", ["torch", "transformers"])
+def test_a_missing_library_names_the_extra(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(TomevalError, match=rf"{library}.*tomeval\[hf\]"):
+        TransformersModel("./anything")
+
+
+@pytest.mark.parametrize("path", ["./no-such-folder", "/no/such", "a/b/c"])
+def test_a_missing_folder_is_a_clear_error(path):
+    with pytest.raises(TomevalError, match="no such folder"):
+        TransformersModel(path)
+
+
+def test_an_unknown_repository_is_a_clear_error():
+    with pytest.raises(TomevalError, match="hf:nobody/nothing@v1: cannot be loaded"):
+        TransformersModel("nobody/nothing", "v1", local_files_only=True)
+
+
+def test_a_folder_without_a_model_and_an_unknown_dtype_are_clear_errors(tmp_path, models):
+    with pytest.raises(TomevalError, match=r"no config\.json"):
+        TransformersModel(str(tmp_path))
+    folder = models().name.removeprefix("hf:")
+    with pytest.raises(TomevalError, match="unknown dtype 'float31'"):
+        TransformersModel(folder, dtype="float31")
+
+
+def test_a_damaged_weights_file_is_a_clear_error(tmp_path):
+    folder = make_model(tmp_path)
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(TomevalError, match="cannot be loaded"):
+        TransformersModel(str(folder))
+
+
+def test_the_revision_of_a_folder_follows_its_files(tmp_path):
+    one = make_model(tmp_path / "one", seed=1)
+    same = make_model(tmp_path / "same", seed=1)
+    other = make_model(tmp_path / "other", seed=2)
+    revisions = [TransformersModel(str(folder)).revision for folder in (one, same, other)]
+    assert revisions[0] == revisions[1] != revisions[2]
+    assert revisions[0].startswith("sha256:")
+    (one / "chat_template.jinja").write_text("{{ messages }}")
+    assert TransformersModel(str(one)).revision != revisions[0]
+
+
+def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
+    """A hand-made Hub cache stands for the Hub."""
+    constants = pytest.importorskip("huggingface_hub").constants
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    repository = tmp_path / "models--org--tiny"
+    make_model(repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    model = TransformersModel("org/tiny", local_files_only=True)
+    assert (model.name, model.revision) == ("hf:org/tiny", commit)
+
+
+def test_options_reach_the_model(models):
+    folder = models().name.removeprefix("hf:")
+    model = TransformersModel(folder, dtype="bfloat16", device="cpu", batch_tokens=77)
+    assert model.describe()["dtype"] == "bfloat16"
+    assert model.engine.plain.batch_tokens == 77
+    result = model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])[0]
+    assert all(math.isfinite(value) for value in result.logprobs)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "needs"),
+    [
+        ("cache_memory", "lots", "whole number from 0"),
+        ("cache_memory", -5, "whole number from 0"),
+        ("batch_tokens", 0, "whole number from 1"),
+        ("batch_tokens", True, "whole number from 1"),
+        ("prefix_reuse", "no", "one of false, true"),
+        ("trust_remote_code", "no", "one of false, true"),
+        ("local_files_only", 1, "one of false, true"),
+        ("thinking", "off", "one of not given, false, true"),
+        ("chat", "no", "one of auto, false, true"),
+        ("quantization", 4, "a table"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
+    with pytest.raises(TomevalError, match=f"{option} must be .*{needs}"):
+        TransformersModel("no/such/folder", **{option: value})

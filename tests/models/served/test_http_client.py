@@ -1,0 +1,359 @@
+"""Retries, waits, mends and the number of requests at a time, against a server with faults."""
+
+import asyncio
+import contextlib
+import logging
+from email.utils import formatdate
+
+import pytest
+from fake_server import FakeServer, FakeTime
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError, Usage
+from tomeval.models.served.http_client import HttpClient, Timing, check_url
+from tomeval.models.served.http_limiter import AdaptiveLimiter
+from tomeval.models.served.http_mends import Refused, message_of, retry_after
+from tomeval.models.served.limits import Budget, BudgetExceeded
+
+BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
+PATH = "chat/completions"
+
+
+def client_of(server, clock=None, **options):
+    """Return a client whose sleeps only move `clock`, with the middle of all jitter."""
+    clock = clock or FakeTime()
+    timing = Timing(clock.monotonic, lambda: 5_000.0, clock.sleep, lambda: 0.5)
+    return HttpClient(server.url, timing=timing, key_env="NO_SUCH_KEY", **options)
+
+
+def post(server, body=BODY, *, clock=None, tokens=None, probing=False, **options):
+    """Send one request and return its answer."""
+
+    async def run():
+        client = client_of(server, clock, **options)
+        try:
+            return await client.post(PATH, body, tokens=tokens, probing=probing)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+def refusal(status, message, **error):
+    return {"status": status, "body": {"error": {"message": message, **error}}}
+
+
+def test_a_plain_request_takes_one_attempt():
+    with FakeServer() as server:
+        answer = post(server)
+    assert (answer.attempts, answer.mended, len(server.requests)) == (1, {}, 1)
+    assert answer.data["choices"][0]["message"]["content"].startswith("word")
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
+def test_passing_faults_are_retried_with_growing_jittered_waits(status):
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.extend({"status": status} for _ in range(4))
+        answer = post(server, clock=clock)
+    assert answer.attempts == 5
+    # 1, 2, 4, 8 seconds, of which half is jitter: three quarters at random() = 0.5
+    assert clock.slept == [0.75, 1.5, 3.0, 6.0]
+
+
+def test_retry_after_in_seconds_is_waited_out():
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.append({"status": 429, "headers": {"Retry-After": "20"}})
+        post(server, clock=clock)
+    assert clock.slept == [pytest.approx(21)]  # never less than asked for, plus jitter
+
+
+def test_retry_after_as_a_date_is_waited_out():
+    clock = FakeTime()
+    with FakeServer() as server:
+        date = formatdate(5_030, usegmt=True)  # the client's calendar stands at 5000
+        server.faults.append({"status": 503, "headers": {"Retry-After": date}})
+        post(server, clock=clock)
+    assert clock.slept == [pytest.approx(31.5)]
+
+
+@pytest.mark.parametrize("value", ["soon", "nan", "", "Fri, 99 Foo 2020"])
+def test_an_unreadable_retry_after_is_no_wait_stated(value):
+    assert retry_after(value, now=0.0) is None
+
+
+def test_a_retry_after_in_the_past_is_no_wait():
+    assert retry_after("-3", now=0.0) == 0.0
+    assert retry_after(formatdate(10, usegmt=True), now=20.0) == 0.0
+
+
+def test_retries_end_with_the_budget():
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.extend(refusal(503, "too busy") for _ in range(99))
+        with pytest.raises(BackendError, match=r"no reply after \d+ attempt.*503: too busy"):
+            post(server, clock=clock, retry_budget=100)
+    assert sum(clock.slept) <= 100
+    assert len(server.requests) == len(clock.slept) + 1 < 12
+
+
+def test_a_wait_longer_than_the_budget_is_not_begun():
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.append({"status": 429, "headers": {"Retry-After": "3600"}})
+        with pytest.raises(BackendError, match="next wait 3780 s"):
+            post(server, clock=clock, retry_budget=600)
+    assert clock.slept == []
+
+
+def test_a_body_cut_mid_json_is_sent_again():
+    with FakeServer() as server:
+        server.faults.append({"cut": 40})
+        assert post(server).attempts == 2
+
+
+def test_a_slow_reply_times_out_and_is_sent_again():
+    with FakeServer() as server:
+        server.faults.append({"delay": 30})
+        answer = post(server, timeout=0.3)
+    assert answer.attempts == 2
+
+
+def test_no_server_is_a_backend_error_that_says_so():
+    with FakeServer() as server:
+        pass
+    with pytest.raises(BackendError, match="ConnectError"):
+        post(server, retry_budget=5)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_denied_access_fails_at_once_and_names_the_variable(status):
+    with FakeServer() as server:
+        server.faults.append(refusal(status, "no entry"))
+        with pytest.raises(TomevalError, match=r"no entry.*NO_SUCH_KEY is not set"):
+            post(server)
+    assert len(server.requests) == 1
+
+
+def test_an_empty_account_is_not_waited_for():
+    with FakeServer() as server:
+        server.faults.append(refusal(429, "pay first", code="insufficient_quota"))
+        with pytest.raises(TomevalError, match="no quota left"):
+            post(server)
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 501])
+def test_other_refusals_are_not_sent_again(status):
+    with FakeServer() as server:
+        server.faults.append(refusal(status, "never"))
+        with pytest.raises(Refused, match=f"HTTP {status}: never"):
+            post(server)
+    assert len(server.requests) == 1
+
+
+def test_the_self_test_tries_an_internal_error_twice_only():
+    with FakeServer() as server:
+        server.faults.extend({"status": 500} for _ in range(9))
+        with pytest.raises(Refused, match="500"):
+            post(server, probing=True)
+    assert len(server.requests) == 2
+
+
+def test_max_tokens_is_renamed_once_and_for_all(caplog):
+    async def run():
+        client = client_of(server)
+        first, second = await client.post(PATH, BODY), await client.post(PATH, BODY)
+        await client.close()
+        return first, second
+
+    with FakeServer() as server, caplog.at_level(logging.WARNING):
+        server.reject = {"max_tokens": "'max_tokens' is unsupported, use 'max_completion_tokens'"}
+        answers = asyncio.run(run())
+    for answer in answers:
+        assert answer.mended == {"renamed": {"max_tokens": "max_completion_tokens"}}
+        assert answer.sent["max_completion_tokens"] == 3
+    assert len(server.requests) == 3
+    assert caplog.text.count("renamed") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, {"error": {"message": "Unsupported value: 'temperature'", "param": "temperature"}}),
+        (422, {"detail": "Unexpected fields in the request: {'temperature', 'top_k'}"}),
+        (
+            422,
+            {"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"]}]},
+        ),
+        (400, {"message": "temperature is not supported"}),
+    ],
+)
+def test_a_refused_parameter_is_left_out(status, body):
+    with FakeServer() as server:
+        server.faults.append({"status": status, "body": body})
+        answer = post(server, {**BODY, "temperature": 0.7, "seed": 5})
+    assert answer.mended == {"dropped": ["temperature"]}
+    assert "temperature" not in answer.sent
+    assert answer.sent["seed"] == 5
+
+
+def test_what_the_request_needs_is_never_left_out():
+    with FakeServer() as server:
+        server.reject = {"logprobs": "logprobs are not supported by this model"}
+        with pytest.raises(Refused, match="logprobs are not supported"):
+            post(server, {**BODY, "logprobs": True})
+
+
+def test_a_bad_value_is_an_error_and_not_left_out():
+    with FakeServer() as server:
+        server.faults.append(refusal(400, "temperature must be at most 2"))
+        with pytest.raises(Refused, match="at most 2"):
+            post(server, {**BODY, "temperature": 3})
+
+
+def test_an_error_that_repeats_the_request_blames_nothing_by_that():
+    text = '{"detail": [{"type": "missing", "loc": ["body", "x"], "input": {"temperature": 1}}]}'
+    assert "temperature" not in message_of(text)
+
+
+def test_a_system_message_moves_where_the_template_has_no_place_for_it():
+    messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+    with FakeServer() as server:
+        server.faults.append(refusal(400, "System role not supported"))
+        answer = post(server, {**BODY, "messages": messages})
+    assert answer.sent["messages"] == [{"role": "user", "content": "S\n\nU"}]
+    assert "system" in answer.mended
+
+
+def test_concurrency_stays_under_the_limit_and_is_used():
+    async def run():
+        client = client_of(server, concurrency=4)
+        await asyncio.gather(*(client.post(PATH, BODY) for _ in range(20)))
+        await client.close()
+
+    with FakeServer() as server:
+        server.faults.extend({"delay": 0.05} for _ in range(20))
+        asyncio.run(run())
+    assert 2 <= server.most_at_once <= 4
+
+
+def test_a_burst_of_refusals_halves_the_limit_once_and_replies_restore_it(caplog):
+    async def run():
+        limiter = AdaptiveLimiter(8, "endpoint")
+        rounds = [await limiter.acquire() for _ in range(8)]
+        for round_ in rounds:
+            limiter.overloaded(round_)
+            limiter.release()
+        halved = limiter.limit
+        replies = 0
+        while limiter.limit < 8:
+            limiter.succeeded()
+            replies += 1
+        return halved, replies
+
+    with caplog.at_level(logging.INFO):
+        halved, replies = asyncio.run(run())
+    assert halved == 4.0
+    assert 22 <= replies <= 30  # about 4 + 5 + 6 + 7: one more per round of replies
+    assert "endpoint: requests at a time: 8 -> 4" in caplog.text
+    assert "7 -> 8" in caplog.text
+
+
+def test_the_limit_never_falls_below_one():
+    async def run():
+        limiter = AdaptiveLimiter(1)
+        for _ in range(5):
+            limiter.overloaded(await limiter.acquire())
+            limiter.release()
+        return limiter.limit
+
+    assert asyncio.run(run()) == 1.0
+
+
+def test_cancelled_waiters_leave_no_place_taken():
+    async def run():
+        limiter = AdaptiveLimiter(1)
+        await limiter.acquire()
+        waiting = asyncio.create_task(limiter.acquire())
+        handed = asyncio.create_task(limiter.acquire(first=True))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        limiter.release()  # hands the place to `handed`, which is cancelled before it runs
+        handed.cancel()
+        for task in (waiting, handed):
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await asyncio.wait_for(limiter.acquire(), 1)
+
+    asyncio.run(run())
+
+
+def test_a_retry_goes_before_requests_that_still_wait():
+    async def run():
+        limiter, order = AdaptiveLimiter(1), []
+
+        async def wait(name, first=False):
+            await limiter.acquire(first=first)
+            order.append(name)
+            limiter.release()
+
+        await limiter.acquire()
+        tasks = [asyncio.create_task(wait("new")), asyncio.create_task(wait("again", first=True))]
+        await asyncio.sleep(0)
+        limiter.release()
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(run()) == ["again", "new"]
+
+
+def test_the_cap_on_calls_stops_before_the_call():
+    budget = Budget(max_calls=2)
+    with FakeServer() as server:
+        for _ in range(2):
+            post(server, tokens=10, budget=budget)
+        with pytest.raises(BudgetExceeded, match="stopped before call 3"):
+            post(server, tokens=10, budget=budget)
+    assert len(server.requests) == 2
+
+
+def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
+    budget = Budget(max_tokens=100)
+    budget.reserve(60)
+    with pytest.raises(BudgetExceeded, match="up to 50 tokens"):
+        budget.reserve(50)
+    budget.settle(60, Usage(prompt=20, completion=5))
+    budget.reserve(50)
+    assert (budget.calls, budget.tokens) == (2, 25)
+
+
+def test_usage_of_the_reply_is_settled_and_a_failed_call_gives_its_room_back():
+    budget = Budget()
+    with FakeServer() as server:
+        usage = post(server, tokens=50, budget=budget).data["usage"]
+        assert budget.tokens == usage["prompt_tokens"] + usage["completion_tokens"]
+        before = (budget.calls, budget.tokens)
+        server.faults.append(refusal(404, "gone"))
+        with pytest.raises(Refused):
+            post(server, tokens=50, budget=budget)
+    assert (budget.calls, budget.tokens) == before
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x/v1", "http://", "model"])
+def test_what_is_no_base_url_is_refused(url):
+    with pytest.raises(TomevalError, match="is not a base URL"):
+        check_url(url)
+
+
+def test_a_base_url_with_a_secret_is_refused_without_repeating_it():
+    with pytest.raises(TomevalError, match="environment variable") as raised:
+        check_url("https://me:s3cret@host/v1")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_key_with_a_line_break_inside_is_refused_without_repeating_it(monkeypatch):
+    monkeypatch.setenv("BAD_KEY", "sk-one\nsk-two")
+    with pytest.raises(TomevalError, match="BAD_KEY") as raised:
+        HttpClient("http://127.0.0.1:1/v1", key_env="BAD_KEY")
+    assert "sk-" not in str(raised.value)

@@ -1,0 +1,438 @@
+"""Generation through OpenAI-compatible servers: what is sent, what is read, what is kept secret."""
+
+import asyncio
+import json
+import logging
+
+import pytest
+from fake_server import FakeServer, FakeTime, ToyTokenizer
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import (
+    BackendError,
+    GenerateRequest,
+    Message,
+    Prompt,
+    Sampling,
+    ScoreRequest,
+    Usage,
+)
+from tomeval.models.served.http_client import Timing
+from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_options import OpenAIOptions
+
+PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
+KEY = "sk-planted-0123456789abcdef"
+
+
+def request(prompt=PROMPT, seed=7, choices=(), **sampling):
+    return GenerateRequest(prompt, Sampling(**sampling), seed, choices=choices)
+
+
+def with_model(server, work, *, tokenizer=None, budget=None, **options):
+    """Start a model, run `work(model)` and close it; retries take no time."""
+    clock = FakeTime()
+    timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
+    options = OpenAIOptions.of({"scoring": "off", "key_env": "TOY_KEY", **options})
+
+    async def run():
+        model = OpenAIModel(
+            "toy", server.url, options, tokenizer=tokenizer, budget=budget, timing=timing
+        )
+        try:
+            await model.start()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def generate(server, wanted=None, **options):
+    return with_model(server, lambda model: model.generate(wanted or request()), **options)
+
+
+def sent(server):
+    return server.requests[-1][1]
+
+
+def test_every_sampling_value_is_sent_and_recorded():
+    with FakeServer() as server:
+        reply = generate(server, request(max_tokens=9, stop=("\n",)))
+    expected = {
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": -1,
+        "min_p": 0.0,
+        "max_tokens": 9,
+        "seed": 7,
+        "stop": ["\n"],
+    }
+    assert {name: sent(server)[name] for name in expected} == expected
+    assert reply.details["sent"] == expected
+    assert sent(server)["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Play."},
+    ]
+
+
+def test_a_reply_carries_text_usage_and_provenance():
+    with FakeServer() as server:
+        reply = generate(server)
+    assert reply.text.startswith("word")
+    assert (reply.finish, reply.reasoning) == ("stop", None)
+    # <s><system> 9 bytes </s><user> 5 bytes </s><assistant>
+    assert reply.usage == Usage(prompt=20, completion=3, cached=2)
+    assert reply.latency >= 0
+    assert reply.details["fingerprint"] == "fp_toy"
+    assert reply.details["route"] == "chat/completions"
+    json.dumps(reply.details)
+
+
+def test_long_seeds_fit_every_server_and_stay_different():
+    with FakeServer() as server:
+        texts = {generate(server, request(seed=2**62 + k)).text for k in range(4)}
+        assert 0 <= sent(server)["seed"] < 2**31
+    assert len(texts) == 4
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "reasoning", "finish"),
+    [
+        ({"content": None, "reasoning_content": "hm"}, "", "hm", "stop"),
+        ({"content": None, "reasoning": "hm", "finish_reason": "length"}, "", "hm", "length"),
+        ({"content": "<think>I will", "finish_reason": "length"}, "<think>I will", None, "length"),
+        ({"content": "<think>x</think>J"}, "<think>x</think>J", None, "stop"),
+        ({"content": "", "finish_reason": "content_filter"}, "", None, "refusal"),
+        ({"content": None, "refusal": "I will not."}, "", None, "refusal"),
+        ({"content": "x", "finish_reason": None}, "x", None, "stop"),
+        ({"content": [{"type": "text", "text": "J"}]}, "J", None, "stop"),
+    ],
+)
+def test_reply_shapes(message, text, reasoning, finish):
+    def shaped(model):
+        server.reply = message
+        return model.generate(request())
+
+    with FakeServer() as server:
+        reply = with_model(server, shaped)
+    assert (reply.text, reply.reasoning, reply.finish) == (text, reasoning, finish)
+    assert reply.details.get("refusal") == message.get("refusal")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": []},
+        {"error": {"message": "upstream", "code": 502}},
+        {"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]},
+    ],
+)
+def test_a_reply_without_an_answer_is_a_backend_error(body):
+    def broken(model):
+        server.faults.append({"body": body})
+        return model.generate(request())
+
+    with FakeServer() as server, pytest.raises(BackendError):
+        with_model(server, broken)
+
+
+@pytest.mark.parametrize("fault", [{"status": 429}, {"status": 500}, {"cut": 30}])
+def test_passing_faults_do_not_show_in_the_reply(fault):
+    def faulty(model):
+        server.faults.append(fault)
+        return model.generate(request())
+
+    with FakeServer() as server:
+        reply = with_model(server, faulty)
+        assert reply.text == generate(server).text
+    assert reply.details["attempts"] == 2
+
+
+def test_stop_texts_cut_the_reply_where_the_server_cannot():
+    def cut(model):
+        server.reply = {"content": "J\nand more", "finish_reason": "length"}
+        return model.generate(request(stop=("\n",)))
+
+    with FakeServer() as server:
+        server.reject = {"stop": "'stop' is not supported with this model"}
+        reply = with_model(server, cut)
+    assert (reply.text, reply.finish) == ("J", "stop")
+    assert reply.details["dropped"] == ["stop"]
+
+
+def test_a_strict_server_is_mended_at_the_start_and_not_again(caplog):
+    with FakeServer("openai") as server:
+        with caplog.at_level(logging.WARNING):
+            first = with_model(
+                server,
+                lambda model: asyncio.gather(*(model.generate(request()) for _ in range(3))),
+            )[0]
+        refused = [body for body in server.bodies("/v1/chat/completions") if "top_k" in body]
+    assert first.details["dropped"] == ["min_p", "top_k"]
+    assert first.details["renamed"] == {"max_tokens": "max_completion_tokens"}
+    assert "top_k" not in first.details["sent"]
+    assert first.details["sent"]["max_completion_tokens"] == 256
+    assert len(refused) == 1
+    assert caplog.text.count("top_k left out") == 1
+
+
+def test_auto_takes_completions_where_there_is_no_chat():
+    with FakeServer("base_vllm") as server:
+        facts, reply = with_model(server, lambda model: _facts_and_reply(model))
+    assert facts["api"] == "completions"
+    assert reply.details["route"] == "completions"
+    assert sent(server)["prompt"] == "Be brief.\n\nPlay."
+
+
+def test_auto_takes_completions_where_the_model_has_no_template():
+    with FakeServer() as server:
+        server.faults.append({"status": 400, "body": {"message": "no chat template is defined"}})
+        facts, _ = with_model(server, lambda model: _facts_and_reply(model))
+    assert facts["api"] == "completions"
+
+
+async def _facts_and_reply(model):
+    return model.facts, await model.generate(request())
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_the_start_finds_out_whether_seeds_count(seeded):
+    with FakeServer() as server:
+        server.seeded = seeded
+        model = with_model(server, _itself)
+    assert model.capabilities.seeded is seeded
+    assert model.facts["seeded"] is seeded
+    assert model.facts["sampled"] is True
+
+
+async def _itself(model):
+    return model
+
+
+def test_a_server_that_always_says_the_same_is_noticed(caplog):
+    with FakeServer() as server, caplog.at_level(logging.WARNING):
+        server.reply = {"content": "same"}
+        model = with_model(server, _itself)
+    assert model.facts["sampled"] is False
+    assert "is it ignored" in caplog.text
+
+
+def test_seeds_that_cannot_be_seen_to_work_are_not_promised():
+    with FakeServer() as server:
+        server.reply = {"content": None}  # all 16 tokens went into hidden thinking
+        model = with_model(server, _itself)
+    assert model.facts["seeded"] is None
+    assert model.capabilities.seeded is False
+
+
+def test_a_refused_seed_is_no_seed():
+    with FakeServer() as server:
+        server.reject = {"seed": "seed is not supported"}
+        model = with_model(server, _itself)
+    assert model.capabilities.seeded is False
+
+
+def test_the_revision_is_what_the_server_says_of_itself():
+    with FakeServer() as server:
+        model = with_model(server, _itself)
+    assert model.revision == "id=toy; version=0.33.0"
+
+
+def test_a_server_that_fails_to_list_its_models_can_still_be_used():
+    with FakeServer() as server:
+        server.no_list = True  # as transformers serve does before it has a cache
+        model = with_model(server, _itself)
+    assert model.revision == "version=0.33.0"
+
+
+PREFILLED = Prompt((Message("user", "Play."),), prefill="Answer:")
+
+
+def test_a_prefill_is_continued_by_the_server():
+    with FakeServer() as server:
+        generate(server, request(PREFILLED))
+    assert sent(server)["messages"][-1] == {"role": "assistant", "content": "Answer:"}
+    assert sent(server)["continue_final_message"] is True
+    assert sent(server)["add_generation_prompt"] is False
+
+
+def test_a_server_that_cannot_continue_a_prefill_says_so():
+    with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
+        generate(server, request(PREFILLED))
+
+
+def test_a_tokenizer_takes_a_prefill_through_the_completions_api():
+    tokenizer = ToyTokenizer()
+    with FakeServer("plain") as server:
+        server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
+        reply = generate(server, request(PREFILLED), tokenizer=tokenizer)
+    assert reply.details["route"] == "completions"
+    expected = tokenizer.encode("<s><user>Play.</s><assistant>Answer:", add_special_tokens=False)
+    assert sent(server)["prompt"] == expected
+
+
+def test_prefills_at_the_same_time_all_go_through_the_completions_api():
+    async def many(model):
+        return await asyncio.gather(*(model.generate(request(PREFILLED)) for _ in range(6)))
+
+    with FakeServer("plain") as server:
+        server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
+        replies = with_model(server, many, tokenizer=ToyTokenizer())
+    assert {reply.details["route"] for reply in replies} == {"completions"}
+
+
+def test_a_prefill_that_no_api_takes_is_an_error():
+    with FakeServer("plain") as server:
+        server.reject = {
+            "continue_final_message": "Unexpected field continue_final_message",
+            "prompt": "prompt must be a string",
+        }
+        with pytest.raises(TomevalError, match=r"must be a string.*prefill='omit'"):
+            generate(server, request(PREFILLED), tokenizer=ToyTokenizer())
+
+
+def test_an_omitted_prefill_is_recorded():
+    with FakeServer("openai") as server:
+        reply = generate(server, request(PREFILLED), prefill="omit")
+    assert reply.details["prefill"] == "omitted"
+    assert sent(server)["messages"][-1]["role"] == "user"
+
+
+def test_thinking_is_switched_by_the_template():
+    with FakeServer() as server:
+        generate(server, thinking=False)
+    assert sent(server)["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_choices_restrict_only_where_the_option_is_on():
+    with FakeServer() as server:
+        generate(server, request(choices=("J", "F")))
+        assert not {"structured_outputs", "response_format"} & sent(server).keys()
+        reply = generate(server, request(choices=("J", "F")), structured="vllm")
+    assert sent(server)["structured_outputs"] == {"choice": ["J", "F"]}
+    assert reply.details["choice_obeyed"] is False  # this server ignores it, and nobody hides that
+
+
+def test_choices_by_schema_are_taken_out_of_the_object():
+    def answered(model):
+        server.reply = {"content": '{"answer": "J"}'}
+        return model.generate(request(choices=("J", "F")))
+
+    with FakeServer() as server:
+        reply = with_model(server, answered, structured="json_schema")
+    schema = sent(server)["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["answer"]["enum"] == ["J", "F"]
+    assert (reply.text, reply.details["choice_obeyed"]) == ("J", True)
+
+
+def test_a_server_without_the_asked_structure_is_an_error():
+    with FakeServer() as server:
+        server.reject = {"response_format": "response_format is not supported"}
+        with pytest.raises(BackendError, match="response_format"):
+            generate(server, request(choices=("J", "F")), structured="json_schema")
+
+
+def test_extra_fields_go_along():
+    with FakeServer() as server:
+        generate(server, extra_body={"provider": {"only": ["x"]}})
+    assert sent(server)["provider"] == {"only": ["x"]}
+
+
+def test_costs_follow_the_users_prices(tmp_path):
+    file = tmp_path / "prices.toml"
+    file.write_text("[toy]\nprompt = 10\ncompletion = 100\ncached = 1\n")
+    with FakeServer() as server:
+        reply = generate(server, prices=str(file))
+    assert reply.details["cost"] == pytest.approx((18 * 10 + 2 * 1 + 3 * 100) / 1e6)
+
+
+def test_caps_stop_before_the_call_that_would_pass_them():
+    async def two(model):
+        await model.generate(request())
+        posted = len(server.requests)
+        with pytest.raises(BudgetExceeded):
+            await model.generate(request())
+        return posted
+
+    with FakeServer() as server:
+        budget = Budget(max_calls=4)  # three draws of the start-up test, and one
+        assert with_model(server, two, budget=budget) == len(server.requests) == 4
+        # each start-up draw takes 11 or 12 tokens; a call may use up to its prompt plus 100
+        tokens = Budget(max_tokens=120)
+        with pytest.raises(BudgetExceeded, match="the cap is 120"):
+            generate(server, request(max_tokens=100), budget=tokens)
+
+
+def test_tokens_are_counted_only_with_a_tokenizer():
+    with FakeServer() as server:
+        assert with_model(server, _itself).count_tokens(PROMPT) is None
+        model = with_model(server, _itself, tokenizer=ToyTokenizer())
+        reply = generate(server)
+    assert model.count_tokens(PROMPT) == reply.usage.prompt
+
+
+def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
+    monkeypatch.setenv("TOY_KEY", KEY)
+    seen = []
+
+    async def work(model):
+        seen.append(repr(model) + repr(model.options) + json.dumps(model.facts) + model.revision)
+        server.reply = {"content": f"your key is {KEY}", "refusal": f"not with {KEY}"}
+        reply = await model.generate(request())
+        seen.append(repr(reply))
+        server.key = "another"  # the refusal repeats what was sent, as real servers do
+        with pytest.raises(TomevalError, match="Incorrect API key") as raised:
+            await model.generate(request())
+        seen.append(str(raised.value) + repr(raised.value))
+        server.key = KEY
+        server.faults.append({"status": 400, "body": {"message": f"bad {KEY}"}})
+        with pytest.raises(BackendError) as refused:
+            await model.generate(request())
+        seen.append(repr(refused.value) + repr(vars(refused.value)))
+        with pytest.raises(TomevalError) as unscored:
+            await model.score(ScoreRequest(PROMPT, ("J", "F")))
+        seen.append(str(unscored.value))
+
+    with FakeServer(key=KEY) as server, caplog.at_level(logging.DEBUG):
+        server.faults.append({"status": 429, "body": {"message": f"slow down, {KEY}"}})
+        with_model(server, work)
+    assert server.requests  # so the key was accepted, which means it was sent
+    everything = "".join(seen) + caplog.text + "".join(map(repr, caplog.records))
+    assert "***" in everything
+    assert KEY not in everything
+
+
+def test_a_missing_key_is_named():
+    with FakeServer(key=KEY) as server, pytest.raises(TomevalError, match="TOY_KEY is not set"):
+        generate(server)
+
+
+def test_a_dead_server_fails_the_start_with_its_name():
+    with FakeServer() as server:
+        pass
+    with pytest.raises(TomevalError, match=r"openai:toy@http://127.0.0.1:\d+/v1 failed its start"):
+        generate(server)
+
+
+def test_names_of_experiments():
+    model = OpenAIModel.from_name("openai:org/a@b@http://127.0.0.1:1", {"concurrency": 2})
+    assert model.name == "openai:org/a@b@http://127.0.0.1:1/v1"
+    assert model.options.concurrency == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("openai:toy", {}, "MODEL@BASE_URL"),
+        ("openai:toy@http://h/v1", {"concurency": 2}, "did you mean 'concurrency'"),
+        ("openai:toy@http://h/v1", {"concurrency": 0}, "concurrency: Input should be greater"),
+        ("openai:toy@http://h/v1", {"api": "both"}, "api: Input should be"),
+        ("openai:toy@http://h/v1", {"routes": ["topk"]}, "did you mean 'top_k'"),
+        ("openai:toy@http://h/v1", {"prices": "none.toml"}, "none.toml: no such file"),
+    ],
+)
+def test_wrong_names_and_options_say_what_is_wrong(name, options, message):
+    with pytest.raises(TomevalError, match=message):
+        OpenAIModel.from_name(name, options)

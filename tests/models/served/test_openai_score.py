@@ -1,0 +1,314 @@
+"""Label scoring: every route gives the toy model's exact numbers, or none and says why."""
+
+import asyncio
+import logging
+import math
+
+import pytest
+from fake_server import FakeServer, FakeTime, ToyTokenizer
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError, Message, Prompt, ScoreRequest
+from tomeval.models.served.http_client import Timing
+from tomeval.models.served.limits import Budget
+from tomeval.models.served.logprob_check import complaint
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_options import OpenAIOptions
+
+CHAT = Prompt((Message("user", "Play."),))
+BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
+CHAT_TEXT, PLAIN_TEXT = "<s><user>Play.</s><assistant>", "<s>Play."
+
+# flavour, whether the tokenizer is at hand, the route to expect
+EXACT = [
+    ("vllm", True, "token_ids"),
+    ("sglang", True, "token_ids_sglang"),
+    ("old_vllm", True, "echo"),
+    ("llama.cpp", False, "n_probs"),
+]
+TOP_K = [
+    ("vllm", False, "top_k"),
+    ("openai", False, "top_k"),
+    ("ollama", False, "top_k_ollama"),
+    ("text", False, "top_k_completions"),
+]
+PLAIN = [("base_vllm", False, "echo"), ("base_vllm", True, "echo")]
+
+
+def with_model(server, work, *, tokenizer=False, budget=None, **options):
+    clock = FakeTime()
+    timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
+
+    async def run():
+        model = OpenAIModel(
+            "toy",
+            server.url,
+            OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options}),
+            tokenizer=ToyTokenizer() if tokenizer else None,
+            budget=budget,
+            timing=timing,
+        )
+        try:
+            await model.start()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def score(server, labels=("J", "F"), prompt=CHAT, **options):
+    return with_model(server, lambda model: model.score(ScoreRequest(prompt, labels)), **options)
+
+
+def truth(server, text, labels):
+    tokenizer = server.model.tokenizer
+    context = tokenizer.encode(text, add_special_tokens=False)
+    return [server.model.label(context, label) for label in labels]
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), EXACT + TOP_K + PLAIN)
+def test_every_route_gives_the_models_exact_numbers(flavour, tokenizer, route):
+    with FakeServer(flavour) as server:
+        scores = score(server, tokenizer=tokenizer)
+        plain = flavour in ("base_vllm", "text")
+        labels = (" J", " F") if plain else ("J", "F")
+        expected = truth(server, PLAIN_TEXT if plain else CHAT_TEXT, labels)
+    assert scores.method == route
+    assert scores.logprobs == pytest.approx(expected, abs=1e-12)
+    assert scores.mass == pytest.approx(sum(math.exp(value) for value in expected))
+    assert scores.usage.prompt > 0
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), [*EXACT, TOP_K[0], TOP_K[2]])
+def test_a_label_after_a_prefill_begins_with_a_space(flavour, tokenizer, route):
+    with FakeServer(flavour) as server:
+        scores = score(server, prompt=BEGUN, tokenizer=tokenizer)
+        expected = truth(server, CHAT_TEXT + "Answer:", (" J", " F"))
+    assert scores.method == route
+    assert scores.logprobs == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), EXACT)
+def test_labels_of_several_tokens_are_summed_exactly(flavour, tokenizer, route):
+    labels = ("Coop", "Defect", "Zx")  # Co+op, De+fect, and two single bytes
+    with FakeServer(flavour) as server:
+        scores = score(server, labels, tokenizer=tokenizer)
+        expected = truth(server, CHAT_TEXT, labels)
+    assert scores.logprobs == pytest.approx(expected, abs=1e-9)
+    assert [len(ids) for ids in scores.details["label_ids"]] == [2, 2, 2]
+
+
+def test_a_label_that_begins_another_does_not_get_its_probability():
+    with FakeServer() as server:
+        scores = score(server, ("Co", "Coop"), tokenizer=True)
+        short, long = truth(server, CHAT_TEXT, ("Co", "Coop"))
+    assert scores.logprobs[1] == pytest.approx(long)
+    assert scores.logprobs[0] == pytest.approx(math.log(math.exp(short) - math.exp(long)))
+
+
+def test_llama_cpp_is_asked_for_the_whole_vocabulary_only_for_rare_labels():
+    with FakeServer("llama.cpp") as server:
+        score(server, ("J", "F"))
+        assert {body["n_probs"] for body in server.bodies("/completion")} == {64}
+        rare = min(range(33, 127), key=lambda code: truth(server, CHAT_TEXT, (chr(code),)))
+        scores = score(server, ("J", chr(rare)))
+        assert server.bodies("/completion")[-1]["n_probs"] > 1000
+        assert scores.logprobs == pytest.approx(truth(server, CHAT_TEXT, ("J", chr(rare))))
+        assert all(body["cache_prompt"] is False for body in server.bodies("/completion"))
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), TOP_K)
+def test_a_label_missing_from_the_top_tokens_has_no_number(flavour, tokenizer, route):
+    with FakeServer(flavour) as server, pytest.raises(BackendError, match="'Zx' is not among the"):
+        score(server, ("J", "Zx"), tokenizer=tokenizer)
+
+
+def test_a_label_of_several_tokens_is_not_scored_by_its_first():
+    with FakeServer() as server, pytest.raises(BackendError, match=r"near it are .*'Co'"):
+        score(server, ("Coop", "Defect"))
+
+
+def test_labels_match_bytes_and_not_trimmed_text():
+    with FakeServer() as server:  # both "J" and " J" are among the likeliest
+        bare = score(server, label_space="bare").logprobs
+        spaced = score(server, label_space="space").logprobs
+        assert bare == pytest.approx(truth(server, CHAT_TEXT, ("J", "F")))
+        assert spaced == pytest.approx(truth(server, CHAT_TEXT, (" J", " F")))
+
+
+def test_small_label_mass_is_flagged():
+    with FakeServer() as server:
+        small = score(server, ("J", "F"))
+        large = score(server, ("A", "B", "C", "J", "F", "Co", " A", " B", " C", " J", " F", " Co"))
+    assert small.mass < 0.5 < large.mass
+    assert small.details["low_mass"] is True
+    assert "low_mass" not in large.details
+
+
+def test_scoring_asks_for_one_greedy_token_without_thinking():
+    with FakeServer() as server:
+        score(server)
+        body = server.requests[-1][1]
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert (body["max_tokens"], body["temperature"], body["top_p"]) == (1, 0, 1.0)
+    assert (body["top_k"], body["min_p"], body["top_logprobs"]) == (-1, 0.0, 20)
+
+
+def test_a_model_that_thinks_all_the_same_is_not_scored():
+    with FakeServer() as server:
+        server.reply = {"reasoning_content": "hm"}
+        with pytest.raises(TomevalError, match="thinks before it answers"):
+            score(server)
+
+
+def test_fewer_top_tokens_are_asked_for_where_twenty_are_refused():
+    with FakeServer("text") as server:
+        original = server.post
+
+        def limited(path, body):
+            if body.get("logprobs", 0) > 5:
+                return 400, {"error": {"message": "logprobs must be at most 5"}}
+            return original(path, body)
+
+        server.post = limited
+        model = with_model(server, _itself)
+    assert model.facts["route"] == "top_k_completions"
+    assert model._route.count == 5
+
+
+async def _itself(model):
+    return model
+
+
+LIES = {
+    "missing": "no log-prob",
+    "equal": "all log-probs are equal",
+    "positive": "positive",
+    "constant": "do not depend on the prompt",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize(("flavour", "tokenizer"), [("vllm", True), ("vllm", False)])
+def test_wrong_log_probs_are_refused_with_server_model_and_what_was_seen(flavour, tokenizer, lie):
+    with FakeServer(flavour) as server:
+        server.lie = lie
+        with pytest.raises(TomevalError) as raised:
+            score(server, tokenizer=tokenizer)
+    message = str(raised.value)
+    assert f"openai:toy@{server.url}" in message
+    assert "top_k: " in message
+    assert LIES[lie] in message
+
+
+@pytest.mark.parametrize("flavour", ["sglang", "llama.cpp", "ollama", "old_vllm", "base_vllm"])
+def test_missing_log_probs_are_refused_by_every_server(flavour):
+    with FakeServer(flavour) as server:
+        server.lie = "missing"
+        with pytest.raises(TomevalError, match="labels cannot be scored"):
+            score(server, tokenizer=True)
+
+
+def test_a_server_without_log_probs_still_generates():
+    with FakeServer("plain") as server:
+        model = with_model(server, _itself)
+    assert model.capabilities.generate
+    assert not model.capabilities.score
+    assert model.facts["route"] is None
+    assert model.facts["refused"]["top_k"] == "no log-probs in the reply"
+
+
+def test_required_scoring_fails_at_the_start():
+    with FakeServer("plain") as server, pytest.raises(TomevalError, match="cannot be scored"):
+        with_model(server, _itself, scoring="required")
+
+
+def test_scoring_before_the_start_is_refused():
+    model = OpenAIModel("toy", "http://127.0.0.1:1/v1")
+    with pytest.raises(TomevalError, match=r"start\(\) must run"):
+        asyncio.run(model.score(ScoreRequest(CHAT, ("J", "F"))))
+
+
+def test_routes_can_be_fixed():
+    with FakeServer() as server:
+        assert score(server, tokenizer=True, routes=["echo"]).method == "echo"
+
+
+def test_log_probs_that_vanish_later_are_a_backend_error():
+    def vanish(model):
+        server.lie = "missing"
+        return model.score(ScoreRequest(CHAT, ("J", "F")))
+
+    with FakeServer() as server, pytest.raises(BackendError, match="no log-probs"):
+        with_model(server, vanish)
+
+
+def test_log_probs_that_turn_wrong_later_are_a_backend_error():
+    def turn(model):
+        server.lie = "positive"
+        return model.score(ScoreRequest(CHAT, ("J", "F")))
+
+    with FakeServer() as server, pytest.raises(BackendError, match="positive"):
+        with_model(server, turn)
+
+
+def test_a_busy_moment_at_the_start_does_not_lead_to_a_worse_route():
+    async def start_again(model):
+        server.faults.extend([{"status": 429}] * 3)
+        await model.start()
+        return model.facts["route"]
+
+    with FakeServer() as server:
+        assert with_model(server, start_again, tokenizer=True) == "token_ids"
+
+
+def test_a_crash_on_log_probs_leads_to_the_next_route(caplog):
+    with FakeServer() as server, caplog.at_level(logging.WARNING):
+        original = server.post
+
+        def crash(path, body):
+            if "logprob_token_ids" in body:
+                return 500, {"error": {"message": "KeyError"}}
+            return original(path, body)
+
+        server.post = crash
+        assert score(server, tokenizer=True).method == "echo"
+
+
+def test_a_prefill_that_the_server_cannot_continue_is_an_error():
+    with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill"):
+        score(server, prompt=BEGUN)
+
+
+def test_an_omitted_prefill_is_recorded():
+    with FakeServer("openai") as server:
+        scores = score(server, prompt=BEGUN, prefill="omit")
+        assert scores.logprobs == pytest.approx(truth(server, CHAT_TEXT, ("J", "F")))
+    assert scores.details["prefill"] == "omitted"
+
+
+def test_scores_are_the_same_at_any_concurrency():
+    prompts = [Prompt((Message("user", f"Play {k}."),)) for k in range(12)]
+
+    async def all_of(model):
+        requests = [ScoreRequest(prompt, ("Coop", "Defect")) for prompt in prompts]
+        return [s.logprobs for s in await asyncio.gather(*map(model.score, requests))]
+
+    with FakeServer() as server:
+        one = with_model(server, all_of, tokenizer=True, concurrency=1)
+        many = with_model(server, all_of, tokenizer=True, concurrency=8)
+    assert one == many
+
+
+def test_scoring_calls_count():
+    budget = Budget()
+    with FakeServer("old_vllm") as server:
+        score(server, tokenizer=True, budget=budget)
+        run = [path for path, _ in server.requests if path.endswith("completions")]
+    assert budget.calls == len(run)
+    assert budget.tokens > 0
+
+
+def test_two_numbers_that_tie_on_one_prompt_only_are_no_fault():
+    assert complaint([-1.0, -1.0], [-1.0, -2.0]) is None

@@ -1,0 +1,152 @@
+"""A server that is not ours, `transformers serve`, on a tiny random model made here."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_options import OpenAIOptions
+
+_NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
+for _module in _NEEDED:  # by name only: importing them all takes seconds
+    if importlib.util.find_spec(_module) is None:
+        pytest.skip(
+            f"{_module} is missing: pip install 'transformers[serving]'", allow_module_level=True
+        )
+
+_LONGEST_START = 120  # seconds
+_COMMAND = "from transformers.cli.transformers import main; main()"
+_SAMPLE = {"generation_config": json.dumps({"do_sample": True})}
+PROMPT = Prompt((Message("user", "Choose J or F."),))
+
+
+def _free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def _answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return reply.status == 200
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Start the server; yield the model's name there and the base URL."""
+    from tiny import make_model
+
+    folder = tmp_path_factory.mktemp("served") / "toy"
+    make_model(folder, "llama", "chatml")
+    port = _free_port()
+    command = [sys.executable, "-c", _COMMAND, "serve", str(folder), "--device", "cpu"]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    log_path = folder.parent / "log.txt"
+    (folder.parent / "hub").mkdir()  # without it the server's list of models is an error 500
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder.parent)}
+    with log_path.open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        try:
+            limit = time.monotonic() + _LONGEST_START
+            while not _answers(f"http://127.0.0.1:{port}/health"):
+                if process.poll() is not None or time.monotonic() > limit:
+                    pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
+                time.sleep(0.2)
+            yield str(folder), f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def with_model(served, work, **options):
+    async def run():
+        model = OpenAIModel(*served, OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options}))
+        try:
+            await model.start()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def draw(model, seed, **sampling):
+    return model.generate(GenerateRequest(PROMPT, Sampling(max_tokens=8, **sampling), seed))
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_it_generates_what_the_seed_says(served, api):
+    async def work(model):
+        return model, [await draw(model, seed) for seed in (1, 1, 2)]
+
+    model, (first, again, other) = with_model(served, work, api=api, extra_body=_SAMPLE)
+    assert first.text == again.text != other.text
+    assert model.capabilities.seeded
+    assert model.facts["sampled"] is True
+    assert first.usage.completion == 8
+    assert first.finish == "length"
+    # It takes neither, says so in a 422, and is not asked for them again.
+    assert first.details["dropped"] == ["min_p", "top_k"]
+
+
+def test_it_ignores_the_temperature_by_itself_and_that_is_noticed(served):
+    async def work(model):
+        return model.facts, [await draw(model, seed) for seed in (1, 2)]
+
+    facts, (one, two) = with_model(served, work)
+    assert one.text == two.text  # greedy, although temperature 1 was sent
+    assert facts["sampled"] is False
+
+
+def test_it_gives_no_log_probs_and_scoring_is_refused(served):
+    async def work(model):
+        assert not model.capabilities.score
+        with pytest.raises(TomevalError) as raised:
+            await model.score(ScoreRequest(PROMPT, ("J", "F")))
+        return str(raised.value)
+
+    message = with_model(served, work, tokenizer=served[0])
+    assert message.startswith(f"openai:{served[0]}@{served[1]}: labels cannot be scored")
+    assert "top_k: no log-probs in the reply" in message
+    assert "logprob_token_ids" in message
+
+
+def test_required_scoring_stops_the_start(served):
+    async def work(model):
+        raise AssertionError("it started")
+
+    with pytest.raises(TomevalError, match="labels cannot be scored"):
+        with_model(served, work, scoring="required")
+
+
+def test_a_prefill_is_refused_with_a_remedy_and_can_be_left_out(served):
+    begun = GenerateRequest(
+        Prompt(PROMPT.messages, prefill="Answer:"), Sampling(max_tokens=4), seed=1
+    )
+    with pytest.raises(TomevalError, match="does not go on from a begun answer"):
+        with_model(served, lambda model: model.generate(begun))
+    reply = with_model(served, lambda model: model.generate(begun), prefill="omit")
+    assert reply.details["prefill"] == "omitted"
+    reply = with_model(served, lambda model: model.generate(begun), api="completions")
+    assert reply.usage.prompt > 0
+
+
+def test_requests_at_the_same_time_all_get_replies(served):
+    async def work(model):
+        return await asyncio.gather(*(draw(model, seed) for seed in range(6)))
+
+    assert len(with_model(served, work, concurrency=3)) == 6

@@ -1,0 +1,406 @@
+"""What figures show is what the run's rows say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import xml.etree.ElementTree as ET
+
+import matplotlib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.figures.scatter import attainable
+from tomeval.models.scripted import SCRIPTS
+from tomeval.plots import FIGURES, Options, draw, svg_text
+from tomeval.plots.drawing import families, number
+from tomeval.plots.levels import can_compare, comparisons, play_matters
+from tomeval.plots.style import fold
+
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
+NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
+SUBJECTS = [
+    "rmax",
+    "best_response",
+    {"kind": "simulated", "name": "half", "p": 0.5},
+    {"kind": "simulated", "name": NASTY, "p": 0.9, "q": 0.2},
+]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    experiment = {
+        "games": ["RPS", "IBS", "IPD"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": SUBJECTS,
+        "horizon": 8,
+        "episodes": 9,
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("content") / "run") as run:
+        yield run
+
+
+def rows_of(run, partners):
+    return [row for row in run.rows() if row["partners"] == partners]
+
+
+def test_families_put_the_games_of_a_partner_set_together(opened) -> None:
+    found = families(opened.cells)
+    assert [family.stem for family in found] == ["single_action_8", "tit_for_tat_8"]
+    assert [title for title, _ in found[0].panels] == ["RPS", "IBS", "IPD"]
+    assert found[0].subjects == [cell.title for cell in opened.cells[:4]]
+
+
+def test_label_sets_of_one_game_are_apart(tmp_path) -> None:
+    game = {"game": "RPS", "labels": ["letters", "neutral"]}
+    experiment = {"games": [game, "IPD"], "subjects": "random", "episodes": 2, "horizon": 2}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        found = families(run.cells)
+    assert [family.stem for family in found] == [
+        "letters_single_action_2",
+        "neutral_single_action_2",
+        "canonical_single_action_2",
+    ]
+
+
+def test_forest_shows_the_rows_of_the_table_and_the_tabular_line(opened) -> None:
+    drawing = next(d for d in draw(opened, ["forest"]) if "regret_tit" in d.stem)
+    rows = rows_of(opened, "tit_for_tat")
+    for axes, game in zip(drawing.figure.axes, ("RPS", "IBS", "IPD"), strict=True):
+        mine = [row for row in rows if row["game"] == game]
+        dots = {
+            float(line.get_ydata()[0]): float(line.get_xdata()[0])
+            for line in axes.lines
+            if line.get_marker() in ("o", "D")
+        }
+        spans = {
+            float(line.get_ydata()[0]): np.ptp(line.get_xdata()) / 2
+            for line in axes.lines
+            if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2
+        }
+        for place, row in enumerate(mine):
+            assert dots[place] == pytest.approx(row["delta_functional_per_step"])
+            assert spans[place] == pytest.approx(row["delta_functional_per_step_ci95"])
+        dashed = [line for line in axes.lines if line.get_color() == "0.25" and not_dot(line)]
+        (line,) = dashed
+        assert line.get_xdata()[0] == pytest.approx(mine[0]["delta_functional_per_step"])
+    assert "rmax" in drawing.description
+
+
+def not_dot(line) -> bool:
+    return line.get_marker() == "None"
+
+
+def test_forest_without_a_tabular_subject_has_no_line(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 3}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        figure = draw(run, ["forest"])[0].figure
+    assert not figure.legends
+    assert [line for line in figure.axes[0].lines if line.get_color() == "0.25"] == []
+
+
+def test_bars_add_up_to_the_regret_and_negative_parts_are_left_of_zero(opened) -> None:
+    drawing = next(d for d in draw(opened, ["decomposition"]) if "tit_for_tat" in d.stem)
+    rows = rows_of(opened, "tit_for_tat")
+    names = ("delta_tom_best_response", "response_gap", "foresight_gap")
+    negative = 0
+    for axes, game in zip(drawing.figure.axes, ("RPS", "IBS", "IPD"), strict=True):
+        mine = [row for row in rows if row["game"] == game]
+        for place, row in enumerate(mine):
+            bars = [
+                patch
+                for patch in axes.patches
+                if patch.get_hatch() is not None or patch.get_height() < 0.7
+                if abs(patch.get_y() + patch.get_height() / 2 - place) < 1e-9
+                if patch.get_height() == pytest.approx(0.66)
+            ]
+            widths = [bar.get_width() for bar in bars]
+            assert widths == pytest.approx([row[f"{name}_per_step"] for name in names])
+            assert sum(widths) == pytest.approx(row["delta_functional_per_step"])
+            low = sum(w for w in widths if w < 0)
+            assert min(min(b.get_x(), b.get_x() + b.get_width()) for b in bars) == pytest.approx(
+                low
+            )
+            negative += low < -1e-9
+    assert negative  # cooperation with tit for tat among them
+
+
+def test_attainable_by_hand(opened) -> None:
+    limits = {
+        (cell.game.name, cell.definition["partners"]["name"]): attainable(cell)
+        for cell in opened.cells
+    }
+    assert limits["RPS", "single_action"] == pytest.approx((2, 0, 2))
+    # dancing with the wrong one loses 10 or 7, each half of the time
+    assert limits["IBS", "single_action"] == pytest.approx((8.5, 0, 8.5))
+    # a cooperator: 10 instead of 8; a defector: 5 instead of 0; predictions never matter
+    assert limits["IPD", "single_action"] == pytest.approx((0, 0, 3.5))
+    # best: 7 x 8 + 10 in 8 steps; worst: 10 and 0 in turns, which is 5 a step
+    assert limits["IPD", "tit_for_tat"] == pytest.approx((0, 0, 66 / 8 - 5))
+
+
+def test_profiles_show_the_share_of_episodes_above(opened) -> None:
+    drawing = next(d for d in draw(opened, ["profiles"]) if "tom" in d.stem)
+    (axes,) = drawing.figure.axes
+    for line, title in zip(axes.lines, [c.title for c in opened.cells[:4]], strict=True):
+        cells = [cell for cell in opened.cells if cell.title == title]
+        for x, y in list(zip(*line.get_data(), strict=True))[::20]:
+            share = np.mean([(c.metrics()["tom_percent"] / 100 > x).mean() for c in cells])
+            assert y == pytest.approx(100 * share)
+
+
+def test_differences_are_those_of_the_rows(opened) -> None:
+    (drawing,) = draw(opened, ["differences"])
+    titles = [axes.get_title().replace("\n", " ") for axes in drawing.figure.axes]
+    place = titles.index("IPD, tit_for_tat")
+    axes = drawing.figure.axes[place]
+    rows = [row for row in rows_of(opened, "tit_for_tat") if row["game"] == "IPD"]
+    dots = [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
+    regret = [row["delta_functional_per_step"] for row in rows]
+    assert dots == pytest.approx([value - regret[0] for value in regret[1:]])
+
+
+def play_script(tmp_path, script, **options):
+    SCRIPTS["biased"] = script
+    experiment = {
+        "games": "RPS",
+        "labels": "neutral",
+        "model": "scripted:biased",
+        "subjects": {"option_order": "shuffled", **options},
+        "episodes": 24,
+        "horizon": 3,
+    }
+    experiment["subjects"].setdefault("strategy", "QA")
+    return tomeval.run(experiment, tmp_path / "run")
+
+
+def first_shown(request) -> str:
+    last = request.prompt.messages[-1].content
+    return "Final answer: " + re.findall(r"Which action .*?, (\w)[, ]", last)[-1]
+
+
+def test_a_planted_position_bias_is_found(tmp_path) -> None:
+    from tomeval.domains.matrix.label_shares import label_shares
+
+    with play_script(tmp_path, first_shown) as run:
+        found = label_shares(run.store, run.cells[0])
+        orders = [
+            json.loads(text)
+            for (text,) in run.store.query(
+                "SELECT own_order FROM step_records WHERE step = 1 ORDER BY episode"
+            )
+        ]
+        drawing = draw(run, ["label_bias"])[0]
+    chosen = found["chosen"]
+    assert chosen.by_position.tolist() == [[1, 0, 0]] * 24
+    firsts = np.bincount([order[0] for order in orders], minlength=3) / 24
+    assert chosen.by_label.mean(axis=0) == pytest.approx(firsts)
+    by_hand = np.mean([[firsts[action] for action in order] for order in orders], axis=0)
+    assert chosen.expected_by_position == pytest.approx(by_hand)
+    assert chosen.expected_by_label is None  # written answers state no probabilities
+    assert [axes.get_title().replace("\n", " ") for axes in drawing.figure.axes] == [
+        "chosen, by label",
+        "predicted, by label",
+        "chosen, by position",
+        "predicted, by position",
+    ]
+    assert "chosen by position 100, 0, 0" in drawing.description
+
+
+def test_a_planted_label_bias_is_found_and_is_no_position_bias(tmp_path) -> None:
+    from tomeval.domains.matrix.label_shares import label_shares
+
+    with play_script(tmp_path, lambda request: "Final answer: F") as run:
+        found = label_shares(run.store, run.cells[0])
+        played = run.cells[0].played.partner
+    for shares in found.values():
+        assert shares.by_label.tolist() == [[0, 1, 0]] * 24
+        assert shares.by_position.mean(axis=0) == pytest.approx(shares.expected_by_position)
+    theirs = np.bincount(played, minlength=3) / len(played)
+    assert found["predicted"].expected_by_label == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [("[2, 1, 0]", "changes within an episode"), ("[0, 0, 1]", "is not one"), ("[0, 1]", "of 3")],
+)
+def test_damaged_orders_are_refused(tmp_path, order, message) -> None:
+    from tomeval.domains.matrix.label_shares import label_shares
+
+    play_script(tmp_path, first_shown).close()
+    one_step = "AND step = 2" if "changes" in message else ""
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
+        db.execute(
+            "UPDATE steps SET act_details = json_set(act_details, '$.own_order', json(?)) "
+            f"WHERE episode IN (3, 4, 5, 6, 7, 8) {one_step}",
+            (order,),
+        )
+    db.close()
+    with (
+        tomeval.Run(tmp_path / "run") as run,
+        pytest.raises(TomevalError, match=f"damaged.*{message}"),
+    ):
+        label_shares(run.store, run.cells[0])
+
+
+def test_stated_probabilities_are_what_to_expect(tmp_path) -> None:
+    from tomeval.domains.matrix.label_shares import label_shares
+
+    logprobs = np.log([0.5, 0.3, 0.2])
+    with play_script(tmp_path, lambda request: logprobs, strategy="LM") as run:
+        found = label_shares(run.store, run.cells[0])
+    assert found["chosen"].expected_by_label == pytest.approx([0.5, 0.3, 0.2])
+    assert found["chosen"].by_label.mean(axis=0).tolist() == [1, 0, 0]  # argmax
+
+
+def test_a_fixed_order_has_no_panels_by_position(tmp_path) -> None:
+    with play_script(tmp_path, first_shown, option_order="fixed") as run:
+        drawing = draw(run, ["label_bias"])[0]
+    assert len(drawing.figure.axes) == 2
+    assert "option_order" in drawing.caption
+
+
+def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
+    drawings = draw(opened)
+    assert {d.name for d in drawings} == set(FIGURES)
+    assert len({d.stem for d in drawings}) == len(drawings)
+    for drawing in drawings:
+        assert drawing.title
+        assert len(drawing.caption) > 40
+        assert re.search(r"\d", drawing.description)
+        assert "half" in drawing.description
+
+
+def test_inline_svg_is_well_formed_safe_and_the_same_again(opened) -> None:
+    seen: set[str] = set()
+    for drawing in draw(opened, ["regret", "scatter", "decomposition"]):
+        for text in (False, True):
+            drawn = svg_text(drawing, text)
+            assert drawn == svg_text(drawing, text)
+            assert drawn.startswith("<svg ")
+            assert "<script" not in drawn
+            assert "<?xml" not in drawn
+            root = ET.fromstring(drawn)
+            ids = [element.get("id") for element in root.iter() if element.get("id")]
+            assert len(ids) == len(set(ids))
+            prefix = f"figure-{drawing.stem}-"
+            assert all(name.startswith(prefix) for name in ids)
+            assert not text or seen.isdisjoint(ids)
+            used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', drawn)
+            assert {a or b for a, b in used} <= set(ids)
+            names = {element.tag.rpartition("}")[2] for element in root.iter()}
+            assert names.isdisjoint({"script", "image", "foreignObject", "a", "metadata"})
+            assert not re.search(r'(?:href|src)="(?!#)', drawn)
+            first, second = root[0], root[1]
+            assert (first.text, second.text) == (drawing.title, drawing.description)
+            if text:
+                words = ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text")]
+                shown = "".join(words).replace("\n", "").replace(" ", "")
+                assert NASTY.replace(" ", "") in shown or drawing.name == "decomposition"
+                seen |= set(ids)
+
+
+def test_users_settings_do_not_change_pictures(opened, tmp_path) -> None:
+    from tomeval.plots.files import plot_run
+
+    plain = plot_run(opened, tmp_path / "a", only=["forest"], formats=["svg"])
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "text.color": "green"}):
+        other = plot_run(opened, tmp_path / "b", only=["forest"], formats=["svg"])
+    for left, right in zip(plain, other, strict=True):
+        assert left.read_bytes() == right.read_bytes()
+
+
+def test_what_cannot_be_drawn_is_said(opened, tmp_path) -> None:
+    with pytest.raises(TomevalError, match="did you mean 'forest'"):
+        draw(opened, ["forrest"])
+    with pytest.raises(TomevalError, match="unknown column 'triple'"):
+        Options(column="triple")
+    with pytest.raises(TomevalError, match="unknown interval"):
+        Options(interval="median")
+    with pytest.raises(TomevalError, match="unknown format 'gif'"):
+        tomeval_plot(opened, tmp_path, formats=["gif"])
+    experiment = {"games": "RPS", "subjects": "random", "episodes": 2, "horizon": 2}
+    with tomeval.run(experiment, tmp_path / "one") as run:
+        with pytest.raises(TomevalError, match="does not support the figure 'differences'"):
+            draw(run, ["differences"])
+        assert {d.name for d in draw(run)} == set(FIGURES) - {"differences"}
+
+
+def tomeval_plot(run, folder, **options):
+    from tomeval.plots.files import plot_run
+
+    return plot_run(run, folder / "plots", only=["forest"], **options)
+
+
+def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
+    with play_script(tmp_path, lambda request: "no answer", max_attempts=1) as run:
+        assert not run.cells[0].played.episodes
+        with pytest.raises(TomevalError, match="no complete episode"):
+            draw(run)
+
+
+def test_subjects_without_a_common_task_are_not_compared(tmp_path) -> None:
+    payoffs = [[[1, 0], [0, 0]], [[1, 0], [0, 0]]]  # own moves change nothing
+    game = tomeval.MatrixGame(
+        "idle", np.array(payoffs, float), tomeval.get_game("IPD").labels, title="Idle"
+    )
+    experiment = {"games": [game], "subjects": ["random", "best_response"], "episodes": 2}
+    with tomeval.run(experiment | {"horizon": 2}, tmp_path / "run") as run:
+        assert comparisons(run) == ["subject"]
+        assert can_compare(run, "subject")
+        assert not play_matters(run.cells)
+        stems = [d.stem for d in draw(run)]
+    assert "profiles_tom_by_subject" in stems
+    assert "profiles_attained_by_subject" not in stems
+
+
+def test_bca_intervals_are_those_of_the_table(opened) -> None:
+    options = Options(interval="bca")
+    drawing = next(d for d in draw(opened, ["forest"], options) if "regret_single" in d.stem)
+    row = next(
+        row
+        for row in opened.rows("bca")
+        if (row["subject"], row["game"], row["partners"]) == ("half", "IBS", "single_action")
+    )
+    low, high = (row[f"delta_functional_per_step_ci95_{end}"] for end in ("low", "high"))
+    assert f"({number(low)} to {number(high)})" in drawing.description
+
+
+@given(st.text(), st.integers(1, 30))
+def test_folding_loses_nothing_and_keeps_the_width(text, width) -> None:
+    folded = fold(text, width)
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    assert folded.replace("\n", "").replace(" ", "") == shown.replace(" ", "")
+    assert all(len(line) <= width for line in folded.split("\n"))
+
+
+def test_numbers_for_reading() -> None:
+    assert [number(x) for x in (-0.001, -1.005, 2.0)] == ["0.00", "−1.00", "2.00"]
+    assert number(float("nan")) == "no value"
+
+
+def test_cells_without_episodes_are_left_out(tmp_path) -> None:
+    """Of two models and the tabular baseline, one never gives an answer that can be read."""
+    SCRIPTS["mute"] = lambda request: "no answer"
+    SCRIPTS["plain"] = first_shown
+    experiment = {
+        "games": ["RPS", "IPD"],
+        "labels": "neutral",
+        "model": ["scripted:mute", "scripted:plain"],
+        "subjects": ["rmax", {"strategy": "QA", "max_attempts": 1}],
+        "episodes": 4,
+        "horizon": 2,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        assert not run.cells[1].played.episodes
+        drawings = draw(run)
+    assert {d.name for d in drawings} == set(FIGURES)
+    for drawing in drawings:
+        assert "mute" not in drawing.description or drawing.name in ("differences", "profiles")
+        assert "nan" not in drawing.description

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.plots.files import curve_figure, plot_run, scatter_figure, smooth
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    experiment = {
+        "games": ["IBS", "IPD"],
+        "partners": ["single_action"],
+        "subjects": ["rmax", {"kind": "simulated", "name": "half $50 & <b>", "p": 0.5}],
+        "horizon": 12,
+        "episodes": 6,
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("plots") / "run") as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def drawn(opened, tmp_path_factory):
+    return plot_run(opened, tmp_path_factory.mktemp("drawn") / "deep" / "plots")
+
+
+def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
+    names = sorted(path.name for path in drawn)
+    stems = [
+        f"{what}_{game}_canonical_single_action_12"
+        for what in ("regret", "tom", "label_bias")
+        for game in ("IBS", "IPD")
+    ]
+    family = ("literal_against_functional", "decomposition", "forest_regret", "forest_tom")
+    stems += [f"{what}_single_action_12" for what in family]
+    stems += ["differences_by_subject", "profiles_attained_by_subject", "profiles_tom_by_subject"]
+    assert names == sorted(f"{stem}.{kind}" for stem in stems for kind in ("png", "svg"))
+    assert sorted(p.name for p in drawn[0].parent.iterdir()) == names
+    for path in drawn:
+        data = path.read_bytes()
+        assert len(data) > 5_000
+        assert data.startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml")
+
+
+def test_plots_are_the_same_when_drawn_again(opened, drawn, tmp_path) -> None:
+    again = plot_run(opened, tmp_path / "b")
+    for left, right in zip(drawn, again, strict=True):
+        assert left.read_bytes() == right.read_bytes(), left.name
+
+
+def test_curves_show_the_mean_and_name_everything(opened) -> None:
+    cells = [c for c in opened.cells if c.game.name == "IPD" and c.partners[0].name == "always(0)"]
+    figure = curve_figure(cells, "tom_percent", "a title")
+    axes = figure.axes[0]
+    assert axes.get_title() == "a title"
+    assert axes.get_xlabel() == "step"
+    assert "ToM %" in axes.get_ylabel()
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["rmax", "half $50 & <b>"]
+    for line, cell in zip(axes.lines, cells, strict=True):
+        expected = smooth(cell.curves()["tom_percent"]).mean(axis=0)
+        assert line.get_xdata().tolist() == list(range(1, 13))
+        assert np.allclose(line.get_ydata(), expected)
+
+
+def test_scatter_places_every_cell_with_its_interval(opened) -> None:
+    figure = scatter_figure(opened.cells)
+    assert [axes.get_title() for axes in figure.axes] == ["IBS", "IPD"]
+    points = [
+        (float(x[0]), float(y[0]))
+        for axes in figure.axes
+        for container in axes.containers
+        for x, y in [container[0].get_data()]
+    ]
+    expected = [
+        (row["delta_tom_best_response_per_step"], row["delta_functional_per_step"])
+        for row in opened.rows()
+    ]
+    assert np.allclose(sorted(points), sorted(expected))
+    assert all(axes.get_xlabel() for axes in figure.axes)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[:2] == ["rmax", "half $50 & <b>"]
+
+
+def test_smoothing_by_hand() -> None:
+    # windows of five, cut at the ends: steps 1-3, 1-4, 1-5, 2-6, 3-6, 4-6
+    found = smooth(np.array([[6.0, 0, 0, 12, 0, 6]]))
+    assert found[0].tolist() == pytest.approx([2, 4.5, 3.6, 3.6, 4.5, 6])
+    assert smooth(np.array([[4.0]])).tolist() == [[4]]
+
+
+def test_one_episode_has_no_band(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 3}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        figure = curve_figure(run.cells, "tom_percent", "one")
+        assert not figure.axes[0].collections
+        assert plot_run(run, tmp_path / "plots")
+
+
+def test_names_of_sets_become_names_of_files(tmp_path) -> None:
+    experiment = {
+        "games": "RPS",
+        "subjects": "random",
+        "partners": ["0.5*always(0) + 0.5*always(1)", "noisy_tit_for_tat(0.1)"],
+        "episodes": 2,
+        "horizon": 3,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret", "scatter"))
+    assert len(set(paths)) == len(paths) == 12
+    assert all(set(p.name) <= set("abcdefghijklmnopqrstuvwxyzRPS0123456789_-.") for p in paths)
+
+
+def test_sets_whose_file_names_would_be_equal_do_not_overwrite_each_other(tmp_path) -> None:
+    partners = [{"name": name, "partners": ["always(0)"]} for name in ("a+b", "a*b")]
+    experiment = {"games": "RPS", "subjects": "random", "partners": partners, "episodes": 2}
+    with tomeval.run(experiment | {"horizon": 3}, tmp_path / "run") as run:
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret", "scatter"))
+    assert len(set(paths)) == len(paths) == 12
+
+
+def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TomevalError, match="cannot be made"):
+        plot_run(opened, tmp_path / "file")
+
+
+def test_sixteen_subjects_are_told_apart_and_nothing_is_cut_off(tmp_path):
+    """Every legend entry, label and title lies on the page, in the narrowest figure too."""
+    subjects = [
+        {"kind": "simulated", "name": f"a strategy with a long name {k}", "p": k / 16}
+        for k in range(16)
+    ]
+    experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        figures = [scatter_figure(run.cells), curve_figure(run.cells, "tom_percent", "title")]
+    for figure in figures:
+        FigureCanvasAgg(figure).draw()
+        page = figure.bbox
+        boxes = [text.get_window_extent() for text in figure.legends[0].get_texts()]
+        boxes += [handle.get_window_extent() for handle in figure.legends[0].legend_handles]
+        boxes += [axes.yaxis.label.get_window_extent() for axes in figure.axes]
+        boxes += [axes.xaxis.label.get_window_extent() for axes in figure.axes]
+        for box in boxes:
+            assert page.x0 - 1 <= box.x0 <= box.x1 <= page.x1 + 1
+            assert page.y0 - 1 <= box.y0 <= box.y1 <= page.y1 + 1
+    points = figures[0].legends[0].legend_handles[:16]
+    looks = {(point.get_color(), point.get_fillstyle()) for point in points}
+    assert len(looks) == 16
+    panels = [axes for axes in figures[1].axes if axes.lines]
+    assert [axes.get_title(loc="left").replace("\n", " ") for axes in panels] == [
+        subject["name"] for subject in subjects
+    ]
+
+
+def test_six_lines_in_one_panel_are_told_apart_without_colour(tmp_path) -> None:
+    subjects = ["rmax", *({"kind": "simulated", "p": k / 5} for k in range(5))]
+    experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (axes,) = curve_figure(run.cells, "tom_percent", "title").axes
+    looks = {(line.get_marker(), str(line._dash_pattern)) for line in axes.lines}
+    assert len(looks) == len({line.get_marker() for line in axes.lines}) == 6
+    assert axes.lines[0].get_color() == "0.25"  # the tabular baseline

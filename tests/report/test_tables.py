@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.report.tables import FORMATS, render
+
+NAN = float("nan")
+ROWS = [
+    {"subject": "a|b", "game": "RPS", "tom_percent": 97.456, "tom_percent_ci95": 0.4},
+    {"subject": "x_1 & 50 %", "game": "RPS", "tom_percent": 100 / 3, "tom_percent_ci95": NAN},
+    {"subject": "none", "game": "RPS", "tom_percent": NAN, "tom_percent_ci95": NAN},
+]
+
+
+def test_text() -> None:
+    assert render(ROWS).splitlines() == [
+        "game RPS",
+        "subject     ToM %",
+        "a|b         97.46 ± 0.40",
+        "x_1 & 50 %  33.33",
+        "none        –",
+    ]
+
+
+def test_csv_round_trips_at_full_precision() -> None:
+    rows = list(csv.DictReader(io.StringIO(render(ROWS, "csv"))))
+    assert list(rows[0]) == list(ROWS[0])
+    assert [row["subject"] for row in rows] == ["a|b", "x_1 & 50 %", "none"]
+    assert float(rows[1]["tom_percent"]) == 100 / 3
+    assert rows[1]["tom_percent_ci95"] == rows[2]["tom_percent"] == ""
+
+
+def test_json_round_trips_at_full_precision_and_is_strict() -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    rows = json.loads(render(ROWS, "json"), parse_constant=refuse)
+    assert rows[0] == ROWS[0]
+    assert rows[1]["tom_percent"] == 100 / 3
+    assert rows[2]["tom_percent"] is None
+    assert json.loads(render([{"x": float("inf")}], "json"), parse_constant=refuse) == [{"x": None}]
+
+
+def test_markdown_escapes_bars() -> None:
+    lines = render(ROWS, "markdown").splitlines()
+    assert lines[0] == "game RPS; bold: best mean of its task"
+    assert lines[2] == "| subject | ToM % |"
+    assert lines[4] == "| a\\|b | **97.46 ± 0.40** |"
+    assert all(line.replace("\\|", "").count("|") == 3 for line in lines[2:])
+
+
+def test_latex_escapes_specials() -> None:
+    table = render(ROWS, "latex")
+    assert r"x\_1 \& 50 \% & \multicolumn{2}{l}{33.33} \\" in table
+    assert r"a|b & \bfseries 97.46 & \bfseries 0.40 \\" in table
+    assert r"none & \multicolumn{2}{c}{--} \\" in table
+    assert r"ToM \%" in table
+    assert r"\caption{game RPS; bold: best mean of its task}" in table
+    hostile = render([{"x": "\\ & % $ # _ { } ~ ^", "ΔFunctional": 1.0}], "latex")
+    assert r"\textbackslash{} \& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{}" in hostile
+    assert r"$\Delta$Functional" in hostile
+
+
+def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
+    row = {
+        "tom_percent": 97.0,
+        "tom_percent_ci95": 0.5,
+        "tom_percent_ci95_low": 96.4,
+        "tom_percent_ci95_high": 97.4,
+    }
+    assert render([row]).splitlines()[1] == "97.00 [96.40, 97.40]"
+    assert len(next(csv.reader(io.StringIO(render([row], "csv"))))) == 4
+
+
+def test_invalid_rate_is_always_shown_as_percent() -> None:
+    rows = [
+        {"subject": "a", "invalid_rate": 0.125, "reward_per_step": 1.0, "reward_per_step_ci95": 0},
+        {"subject": "b", "invalid_rate": NAN, "reward_per_step": 1.0, "reward_per_step_ci95": 0},
+    ]
+    text = render(rows)
+    assert "invalid %" in text
+    assert "12.5" in text
+    assert "–" in text
+
+
+def test_a_column_in_which_all_rows_agree_is_not_lost() -> None:
+    text = render([dict(row, invalid_rate=0.0) for row in ROWS])
+    assert text.splitlines()[0] == "game RPS; invalid % 0.0"
+
+
+def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
+    def row(game, who, tom, regret, gap):
+        metrics = {
+            "tom_percent": tom,
+            "delta_functional_per_step": regret,
+            "response_gap_per_step": gap,
+        }
+        cells = {"subject": who, "game": game}
+        for name, value in metrics.items():
+            cells |= {name: value, f"{name}_ci95": 0.1}
+        return cells
+
+    rows = [
+        row("RPS", "a", 90.0, 0.5, 0.1),
+        row("RPS", "b", 90.0, 0.25, 0.2),
+        row("IPD", "a", 10.0, NAN, 0.3),
+        row("IPD", "b", 5.0, 2.0, 0.4),
+        row("IBS", "a", 1.0, 1.0, 0.5),  # nothing to be better than
+    ]
+    lines = render(rows, "markdown").splitlines()
+    marked = [[cell.strip() for cell in line.split("|")[3:6]] for line in lines[-5:]]
+    assert [[cell.startswith("**") for cell in cells] for cells in marked] == [
+        [True, False, False],
+        [True, True, False],
+        [True, False, False],
+        [False, False, False],
+        [False, False, False],
+    ]
+    assert "bold" not in render(rows)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_rows(form: str) -> None:
+    assert render([], form) == {"json": "[]", "csv": ""}.get(form, "nothing to show")
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(TomevalError, match="did you mean 'markdown'"):
+        render(ROWS, "markdow")

@@ -1,0 +1,972 @@
+"""Playing language models: batches, concurrency, invalid answers, kills, caps, logs, secrets."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_server import FakeServer
+from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
+from support import ROOT, dump
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import InvalidAnswerError
+from tomeval.domains.matrix.games import get_game
+from tomeval.models.base import (
+    BackendError,
+    GenerateRequest,
+    LocalModel,
+    Message,
+    Prompt,
+    Reply,
+    Sampling,
+    Scores,
+)
+from tomeval.models.batching import Batcher
+from tomeval.models.scripted import SCRIPTS, ScriptedModel
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.plan import plan_rows
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import Store
+from tomeval.runs.transcripts import transcript_lines
+from tomeval.strategies import NAMED, all_strategies
+
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
+NAMES = [strategy.name for strategy in NAMED]
+IPD = get_game("IPD")
+LABELS = ("J", "F")
+
+
+def experiment(script, strategies="QA", **options):
+    """Return an experiment of one scripted model; further options go to the subject or above."""
+    if script is not None:
+        SCRIPTS["rule"] = script
+    above = (
+        "games",
+        "partners",
+        "labels",
+        "horizon",
+        "episodes",
+        "on_invalid",
+        "reference",
+        "seed",
+    )
+    data = {
+        "games": ["IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": 3,
+        "episodes": 3,
+        "model": "scripted:rule",
+    }
+    subject = {"strategy": strategies, **{k: v for k, v in options.items() if k not in above}}
+    data |= {key: value for key, value in options.items() if key in above}
+    return make_experiment(data | {"subjects": [subject]})
+
+
+def rows_of(folder):
+    """Return all that is stored, without what may differ: latencies."""
+    tables = dump(folder)
+    tables["calls"] = [(*row[:-1], _without_latency(row[-1])) for row in tables["calls"]]
+    return tables
+
+
+def _without_latency(record):
+    call = json.loads(record)
+    for part in ("reply", "scores"):
+        if part in call:
+            call[part].pop("latency")
+    return json.dumps(call)
+
+
+# --- what a reply looks like does not matter here: it depends on the request alone ---------------
+
+
+def noisy(request):
+    """Answer by the seed: mostly readable, now and then not."""
+    purpose, _, _ = question(request)
+    if not hasattr(request, "seed"):
+        text = request.prompt.messages[0].content + request.prompt.prefill
+        draw = np.random.default_rng(len(text)).random(len(request.labels))
+        return np.log(draw / draw.sum()).tolist()
+    rng = np.random.default_rng(request.seed)
+    if purpose in ("summarise", "reflect", "plan"):
+        return f"note {rng.integers(100)}"
+    options = ["Final answer: J", "Final answer: F", "J", "Final answer: K", "<think>"]
+    return str(rng.choice(options, p=[0.4, 0.3, 0.1, 0.1, 0.1]))
+
+
+REQUEST = GenerateRequest(Prompt((Message("user", "x"),)), Sampling(), 1)
+
+
+class Local(LocalModel):
+    """A local model that answers by a script, and notes its batches."""
+
+    name = "local"
+
+    def __init__(self, script):
+        self.script, self.batches = script, []
+
+    def generate_batch(self, requests):
+        self.batches.append(len(requests))
+        return [Reply(self.script(request)) for request in requests]
+
+    def score_batch(self, requests):
+        self.batches.append(len(requests))
+        scores = [tuple(self.script(request)) for request in requests]
+        return [Scores(s, float(np.exp(s).sum()), "local") for s in scores]
+
+    def count_tokens(self, prompt):
+        return None
+
+
+def run_local(monkeypatch, model, loaded, folder, **options):
+    monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *args, **kwargs: model)
+    return run_experiment(loaded, folder, **options)
+
+
+def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
+    loaded = experiment(noisy, NAMES, on_invalid="random", max_attempts=2, conditional=True)
+    stored = []
+    for concurrency in (1, 3, 32):
+        for kind in ("served", "local"):
+            folder = tmp_path / f"{kind}{concurrency}"
+            if kind == "served":
+                run_experiment(loaded, folder, concurrency=concurrency)
+            else:
+                model = Local(noisy)
+                with monkeypatch.context() as patch:
+                    run_local(patch, model, loaded, folder, concurrency=concurrency)
+                # As full as it can be: written answers ask both questions side by side.
+                assert concurrency < max(model.batches) <= 2 * concurrency
+            tables = rows_of(folder)
+            tables["calls"] = [
+                (*row[:-1], re.sub('"method": "(local|scripted)"', "", row[-1]))
+                for row in tables["calls"]
+            ]
+            tables["steps"] = [
+                tuple(re.sub('"method": "(local|scripted)"', "", str(x)) for x in row)
+                for row in tables["steps"]
+            ]
+            assert tables["answered"] == []
+            stored.append(tables)
+    assert all(tables == stored[0] for tables in stored[1:])
+    outcomes = {row[11] for row in stored[0]["steps"]}
+    assert {"valid", "illegal", "unparsable", "truncated"} <= outcomes
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    pytest.importorskip("transformers")
+    sys.path.insert(0, str(ROOT / "experiments"))
+    try:
+        from make_tiny_model import make_model
+    finally:
+        sys.path.pop(0)
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    make_model(folder)
+    return folder
+
+
+def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
+    data = {
+        "games": ["IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": 2,
+        "episodes": 1,
+        "on_invalid": "random",
+        "subjects": [{"strategy": NAMES, "max_tokens": 2, "max_attempts": 1, "decide": "sample"}],
+        "model": f"hf:{tiny}",
+    }
+    loaded = make_experiment(data)
+    stored = []
+    for concurrency in (1, 3, 32):
+        run_experiment(loaded, tmp_path / str(concurrency), concurrency=concurrency)
+        stored.append(dump(tmp_path / str(concurrency)))
+    for tables in stored[1:]:
+        for one, other in zip(stored[0]["steps"], tables["steps"], strict=True):
+            assert one[:9] == other[:9]  # states, actions, rewards
+            assert one[11:16] == other[11:16]  # outcomes and attempts
+            for a, b in zip(one[9:11], other[9:11], strict=True):  # up to rounding
+                assert (a is None) == (b is None)
+                if a is not None:
+                    np.testing.assert_allclose(json.loads(a), json.loads(b), rtol=1e-3)
+        for one, other in zip(stored[0]["calls"], tables["calls"], strict=True):
+            assert one[:5] == other[:5]
+            call, call_2 = json.loads(one[-1]), json.loads(other[-1])
+            assert call["prompt_rest"] == call_2["prompt_rest"]
+            if "reply" in call:
+                assert call["reply"]["text"] == call_2["reply"]["text"]
+    with Run(tmp_path / "3") as run:
+        assert {cell.labels_of_row()["model"] for cell in run.cells} == {f"hf:{tiny}"}
+        revisions = run.store.query("SELECT DISTINCT revision FROM cells")
+        assert len(revisions) == 1
+        assert revisions[0][0]
+
+
+def test_smoke_experiment_end_to_end(tmp_path, tiny):
+    """As the README says, only smaller: sixteen strategies, three games, both partner sets."""
+    small = ["episodes=1", "subjects.0.max_tokens=2", "subjects.0.max_attempts=1"]
+    sets = [part for text in small for part in ("--set", text)]
+    command = [sys.executable, "-m", "tomeval.cli"]
+    path = ROOT / "experiments" / "strategies_smoke.toml"
+    out = ["--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [*command, "run", str(path), "--model", f"hf:{tiny}", *sets, *out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    table = subprocess.run(
+        [*command, "table", str(tmp_path / "run"), "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = json.loads(table.stdout)
+    assert len(rows) == 16 * 3 * 2
+    assert {row["strategy"] for row in rows} == set(NAMES)
+    assert all(row["episodes"] == 1 for row in rows)
+    assert all(0 <= row["tom_percent"] <= 100 for row in rows)
+    lm = [row for row in rows if row["strategy"] in ("LM", "Social LM")]
+    assert all(row["invalid_rate"] == 0 for row in lm)
+
+
+# --- invalid answers ------------------------------------------------------------------------------
+
+BAD = {
+    "illegal": "Final answer: K",
+    "unparsable": "I choose J.",
+    "truncated": Reply("Final answer: J", finish="length"),
+    "refusal": Reply("No.", finish="refusal"),
+    "backend_error": BackendError("the server is gone"),
+}
+
+
+def fails(purpose, step, outcome, after=0):
+    """Return a script that gives one bad kind of answer at one place, after some good draws."""
+    known = Known(IPD, IPD.label_set("neutral"))
+    count = {}
+
+    def script(request):
+        asked, at, _ = question(request)
+        if (asked, at) == (purpose, step):
+            episode = episode_of(request)
+            count[episode] = count.get(episode, 0) + 1
+            if count[episode] > after:
+                if isinstance(BAD[outcome], Exception):
+                    raise BAD[outcome]
+                return BAD[outcome]
+        return known(request)
+
+    return script
+
+
+@pytest.mark.parametrize("purpose", ["act", "predict"])
+@pytest.mark.parametrize("outcome", BAD)
+def test_void(tmp_path, purpose, outcome):
+    loaded = experiment(fails(purpose, 2, outcome), max_attempts=4)
+    run_experiment(loaded, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        row = run.rows()[0]
+        status = run.status()[0]
+        steps = run.store.query(
+            "SELECT step, act_outcome, predict_outcome, act_attempts, predict_attempts, "
+            "own_action, predicted_action FROM steps WHERE episode = 0"
+        )
+        asked = run.store.query("SELECT form, record FROM calls WHERE episode = 0 AND step = 2")
+    assert row["episodes"] == 0
+    assert np.isnan(row["tom_percent"])
+    attempts = 1 if outcome == "backend_error" else 4
+    failed = outcome == "backend_error"  # nobody's answer: to be played again
+    assert (status["complete"], status["void"], status["failed"]) == (0, 3 - 3 * failed, 3 * failed)
+    assert status[outcome] == 3
+    assert sum(status[name] for name in BAD) == 3
+    assert steps[0] == (1, "valid", "valid", 1, 1, 0, 1)
+    if purpose == "act":
+        assert steps[1:] == [(2, outcome, "not_asked", attempts, 0, None, None)]
+        assert row["invalid_rate"] == pytest.approx(0 if failed else 1 / 3)
+    else:
+        assert steps[1:] == [(2, "valid", outcome, 1, attempts, 1, None)]
+        assert row["invalid_rate"] == pytest.approx(0 if failed else 1 / 4)
+    bad = [json.loads(record) for form, record in asked if form == purpose]
+    assert len(bad) == attempts
+    assert len({call["seed"] for call in bad}) == attempts  # every attempt is a fresh draw
+    assert [call["attempt"] for call in bad] == list(range(1, attempts + 1))
+
+
+@pytest.mark.parametrize("outcome", BAD)
+def test_random(tmp_path, outcome):
+    options = {"on_invalid": "random", "episodes": 40, "max_attempts": 2}
+    run_experiment(experiment(fails("act", 2, outcome), **options), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        status = run.status()[0]
+        drawn = run.store.query("SELECT own_action, act_outcome FROM steps WHERE step = 2")
+        others = run.store.query("SELECT DISTINCT act_outcome FROM steps WHERE step != 2")
+    assert {o for _, o in drawn} == {outcome}
+    assert others == [("valid",)]
+    if outcome == "backend_error":  # never becomes an answer
+        assert (status["complete"], status["failed"]) == (0, 40)
+        assert {a for a, _ in drawn} == {None}
+    else:
+        assert (status["complete"], status["void"]) == (40, 0)
+        assert 8 < sum(a for a, _ in drawn) < 32
+
+
+def test_stop_keeps_what_is_finished(tmp_path):
+    bad = fails("predict", 2, "illegal")
+    known = Known(IPD, IPD.label_set("neutral"))
+    asked = []
+
+    def script(request):
+        asked.append(request.seed)
+        return (known if episode_of(request) < 2 else bad)(request)
+
+    loaded = experiment(script, on_invalid="stop", episodes=4)
+    with pytest.raises(InvalidAnswerError, match=r"stopped at episode 2, step 2 .*illegal answer"):
+        run_experiment(loaded, tmp_path / "run", concurrency=1)
+    with Run(tmp_path / "run") as run:
+        assert run.status()[0]["complete"] == 2
+    before = len(asked)
+    with pytest.raises(InvalidAnswerError, match="stopped at episode 2"):
+        run_experiment(loaded, tmp_path / "run", concurrency=1)
+    assert len(asked) == before == len(set(asked))  # what was answered is not asked for again
+
+
+def test_asked_again_until_readable(tmp_path):
+    known = Known(IPD, IPD.label_set("neutral"))
+    count = {}
+
+    def script(request):
+        purpose, step, _ = question(request)
+        key = (request.group, purpose, step)
+        count[key] = count.get(key, 0) + 1
+        return "hm" if count[key] < 3 else known(request)
+
+    run_experiment(experiment(script), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        attempts = run.store.query("SELECT DISTINCT act_attempts, predict_attempts FROM steps")
+        assert attempts == [(3, 3)]
+        assert run.rows()[0]["invalid_rate"] == 0
+    count.clear()
+    run_experiment(experiment(script, temperature=0.0), tmp_path / "greedy")
+    with Run(tmp_path / "greedy") as run:  # the same draw again would say the same
+        assert run.store.query("SELECT DISTINCT act_attempts FROM steps") == [(1,)]
+        assert run.status()[0]["void"] == 3
+
+
+def one_episode(strategy, script, on_invalid="random", horizon=4, **options):
+    partner = fixed(IPD, [0, 1, 0, 1])
+    setup = make_setup(
+        IPD, partner, strategy, horizon, "neutral", on_invalid, max_attempts=1, **options
+    )
+    return play(setup, script)
+
+
+def outcomes(steps):
+    from tomeval.core.outcomes import OUTCOMES
+
+    return [
+        (OUTCOMES[a], OUTCOMES[p])
+        for a, p in zip(steps.act_outcome[0], steps.predict_outcome[0], strict=True)
+    ]
+
+
+def test_a_lost_summary_does_not_bring_back_an_old_prediction():
+    """S2A + Social: no summary, no prediction; that of the round before is not its stand-in."""
+    steps = one_episode("S2A + Social QA", fails("summarise", 2, "refusal"))
+    assert outcomes(steps)[1] == ("refusal", "refusal")
+    assert outcomes(steps)[2] == ("valid", "valid")
+    # Asked once, though both act and predict needed it.
+    assert sum(purpose == "summarise" for *_, purpose, _ in steps.calls) == 4
+
+
+def test_thinking_that_never_ends_is_no_summary():
+    def script(request):
+        purpose, _, _ = question(request)
+        if purpose == "summarise":
+            return "<think>they always play F"
+        return "Final answer: J"
+
+    steps = one_episode("S2A", script)
+    assert set(outcomes(steps)) == {("truncated", "truncated")}
+    # ... and a finished one is dropped, whatever its case.
+    log = []
+
+    def thinks(request):
+        log.append(request.prompt.messages[0].content)
+        if question(request)[0] == "summarise":
+            return "<THINK>secret</THINK>they play F"
+        return "<think>hidden</think>Final answer: J"
+
+    for name in ("S2A", "Reflexion 2", "Plans + Insights", "Social QA"):
+        one_episode(name, thinks)
+    assert not any("secret" in text or "hidden" in text for text in log)
+
+
+def test_a_reflection_that_fails_costs_one_round():
+    steps = one_episode("Reflexion 2", fails("reflect", 1, "refusal"))
+    assert outcomes(steps) == [
+        ("valid", "valid"),
+        ("refusal", "valid"),
+        ("valid", "valid"),
+        ("valid", "valid"),
+    ]
+
+
+def test_notes_of_an_unreadable_reply_are_not_kept():
+    log = []
+
+    def script(request):
+        purpose, step, _ = question(request)
+        log.append(request.prompt.messages[0].content)
+        if purpose == "act":
+            return f"Plans: note {step}\nInsights: x\nFinal answer: {'K' if step == 2 else 'J'}"
+        return "Final answer: J"
+
+    one_episode("Plans + Insights", script)
+    acts = [text for text in log if "Which action do you choose" in text]
+    assert ["note 1" in text for text in acts] == [False, True, True, False]
+    assert ["note 3" in text for text in acts] == [False, False, False, True]
+    assert not any("note 2" in text for text in log)
+
+
+def test_constrain_leaves_notes_alone():
+    seen = {}
+    for name in ("QA", "CoT", "Plans + Insights"):
+        script = Known(IPD, IPD.label_set("neutral"))
+        one_episode(name, script, constrain=True)
+        seen[name] = {request.choices for request in script.requests}
+    assert seen["QA"] == {("Final answer: J", "Final answer: F")}
+    assert seen["CoT"] == seen["Plans + Insights"] == {()}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Scores((float("nan"), -1.0), 0.5, "x"),
+        Scores((float("-inf"), float("-inf")), 0.0, "x"),
+        Scores((0.5, -1.0), 1.0, "x"),
+    ],
+)
+def test_scores_that_are_none_never_decide(said):
+    steps = one_episode("LM", lambda request: said)
+    assert outcomes(steps) == [("backend_error", "not_asked")]
+    assert steps.status == "failed"
+
+
+def test_scored_labels():
+    """The likelier label, or a draw; the distribution, route and mass of each row."""
+    said = [np.log(0.003), np.log(0.001)]
+    steps = one_episode("LM", lambda request: said)
+    assert steps.own_action[0].tolist() == [0] * 4
+    assert [steps.book[k] for k in steps.own_probs[0]] == [pytest.approx((0.75, 0.25))] * 4
+    details = steps.details[0, 0]["act"]
+    assert details["method"] == "scripted"
+    assert details["mass"] == pytest.approx(0.004)
+    assert details["low_mass"]
+    drawn = [
+        one_episode("LM", lambda request: said, decide="sample", seed=s).own_action.mean()
+        for s in range(100)
+    ]
+    assert abs(np.mean(drawn) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)
+    ties = [
+        one_episode("LM", lambda request: [-1.0, -1.0], seed=s).own_action.mean()
+        for s in range(100)
+    ]
+    assert abs(np.mean(ties) - 0.5) < 4 * np.sqrt(0.25 / 400)
+
+
+def test_failed_episodes_are_warned_of_and_played_again(tmp_path, caplog):
+    """The second run asks only where the backend failed, and completes."""
+    script = Known(IPD, IPD.label_set("neutral"))
+    down = {"now": True}
+
+    def flaky(request):
+        purpose, step, _ = question(request)
+        if down["now"] and (purpose, step) == ("predict", 2):
+            raise BackendError("the server is gone")
+        return script(request)
+
+    loaded = experiment(flaky)
+    run_experiment(loaded, tmp_path / "run")
+    assert "3 episodes failed because the model gave no reply" in caplog.text
+    asked = len(script.requests)
+    down["now"] = False
+    caplog.clear()
+    assert run_experiment(loaded, tmp_path / "run") == 3
+    assert caplog.text == ""
+    with Run(tmp_path / "run") as run:
+        assert run.status()[0]["complete"] == 3
+        assert run.store.query("SELECT COUNT(*) FROM answered") == [(0,)]
+        needed = run.store.query("SELECT COUNT(*) FROM calls")[0][0]
+    assert len(script.requests) == needed  # nothing that had been answered was asked again
+    assert asked < needed
+    run_experiment(loaded, tmp_path / "whole")
+    assert rows_of(tmp_path / "run") == rows_of(tmp_path / "whole")
+
+
+def test_small_label_mass_is_warned_of(tmp_path, caplog):
+    low = [np.log(0.003), np.log(0.001)]
+    run_experiment(experiment(lambda request: low, "LM"), tmp_path / "low")
+    assert "18 of 18 scored answers" in caplog.text
+    caplog.clear()
+    run_experiment(experiment(lambda request: [-0.7, -0.8], "LM"), tmp_path / "high")
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": -1}, "temperature must be a number from 0"),
+        ({"top_p": 0}, "top_p must be"),
+        ({"top_k": 1.5}, "top_k must be"),
+        ({"max_attempts": 0}, "max_attempts must be"),
+        ({"max_attempts": True}, "max_attempts must be"),
+        ({"decide": "argmx"}, "unknown decide 'argmx' \\(did you mean 'argmax'"),
+        ({"literal_order": "x"}, "unknown literal_order"),
+        ({"option_order": "x"}, "unknown option_order"),
+        ({"conditional": "false"}, 'conditional must be true or false, is "false"'),
+        ({"constrain": 1}, "constrain must be true or false"),
+        ({"prompts": 3}, "prompts must be the name of a folder"),
+        ({"prompts": "nowhere"}, "no such folder of prompts"),
+        ({"strategies": "QAA"}, "cannot be read"),
+        ({"optoin_order": "fixed"}, "no option 'optoin_order' \\(did you mean 'option_order'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(TomevalError, match=message):
+        experiment(lambda request: "", **options)
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def test_an_episode_that_ends_early_holds_nobody_up(tmp_path, monkeypatch):
+    known = Known(IPD, IPD.label_set("neutral"))
+
+    def script(request):
+        _, step, _ = question(request)
+        void = episode_of(request) == 1 and step == 2
+        return "?" if void else known(request)
+
+    model = Local(script)
+    loaded = experiment(None, episodes=3, horizon=4, max_attempts=1)
+    run_local(monkeypatch, model, loaded, tmp_path / "run", concurrency=3)
+    # Both questions of each live episode, side by side; the void one asks twice and is gone.
+    assert model.batches == [6, 6, 4, 4]
+    with Run(tmp_path / "run") as run:
+        assert (run.status()[0]["complete"], run.status()[0]["void"]) == (2, 1)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_a_wrong_number_of_results_is_an_error(tmp_path, monkeypatch, size):
+    model = Local(None)
+    model.generate_batch = lambda requests: [Reply("Final answer: J")] * size
+    with pytest.raises(RuntimeError, match=f"gave {size} results for 6 requests"):
+        run_local(monkeypatch, model, experiment(None), tmp_path / "run")
+
+
+def test_an_error_in_a_batch_reaches_the_user_once(tmp_path, monkeypatch, capfd, caplog):
+    calls = []
+
+    def script(request):
+        calls.append(request)
+        if len(calls) > 10:
+            raise TomevalError("the prompt is too long")
+        return "Final answer: J"
+
+    loaded = experiment(None, episodes=4, horizon=5)
+    with pytest.raises(TomevalError, match="the prompt is too long"):
+        run_local(monkeypatch, Local(script), loaded, tmp_path / "run")
+    assert "never retrieved" not in capfd.readouterr().err + caplog.text
+    calls[:] = []
+    done = run_local(monkeypatch, Local(lambda r: "Final answer: J"), loaded, tmp_path / "run")
+    assert done == 4
+
+
+def test_a_backend_error_in_a_batch_voids_those_who_waited(tmp_path, monkeypatch):
+    calls = []
+
+    def script(request):
+        calls.append(request)
+        if len(calls) == 5:
+            raise BackendError("out of memory")
+        return "Final answer: J"
+
+    model = Local(script)
+    run_local(monkeypatch, model, experiment(None, episodes=4), tmp_path / "run", concurrency=2)
+    with Run(tmp_path / "run") as run:
+        assert (run.status()[0]["complete"], run.status()[0]["failed"]) == (2, 2)
+
+
+def test_mixed_requests_share_a_batch(tmp_path, monkeypatch):
+    known = Known(IPD, IPD.label_set("neutral"))
+    model = Local(known)
+    loaded = experiment(None, ["LM", "QA", "S2A", "Reflexion 1"], horizon=3)
+    run_local(monkeypatch, model, loaded, tmp_path / "run", concurrency=12)
+    with Run(tmp_path / "run") as run:
+        assert [row["complete"] for row in run.status()] == [3] * 4
+
+
+@pytest.mark.parametrize("kind", ["served", "local"])
+def test_cells_that_differ_in_their_reference_alone(tmp_path, monkeypatch, kind):
+    loaded = experiment(noisy, on_invalid="random", reference=["horizon", "stationary"])
+    if kind == "local":
+        run_local(monkeypatch, Local(noisy), loaded, tmp_path / "run")
+    else:
+        run_experiment(loaded, tmp_path / "run")
+    steps = dump(tmp_path / "run")["steps"]
+    assert [row[1:] for row in steps if row[0] == 0] == [row[1:] for row in steps if row[0] == 1]
+
+
+def test_a_list_of_replies_starts_anew_in_every_episode(tmp_path):
+    replies = [f"Final answer: {label}" for label in "JFFJJJ"]
+    (tmp_path / "replies.json").write_text(json.dumps(replies))
+    data = {
+        "games": ["IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": 3,
+        "episodes": 4,
+        "reference": ["horizon", "stationary"],
+        "subjects": ["llm"],
+        "model": "scripted:replies.json",
+    }
+    loaded = make_experiment(data, base=tmp_path)
+    run_experiment(loaded, tmp_path / "run", concurrency=3)
+    with Run(tmp_path / "run") as run:
+        found = run.store.query(
+            "SELECT own_action, predicted_action FROM steps ORDER BY cell, episode, step"
+        )
+        assert found == [(0, 1), (1, 0), (0, 0)] * 8
+    # A run that stops in the middle goes on in the middle of the list.
+    keep = Store.keep_reply
+    kept = []
+
+    def stop(self, *args):
+        keep(self, *args)
+        kept.append(args)
+        if len(kept) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "keep_reply", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(loaded, tmp_path / "again", concurrency=1)
+    run_experiment(loaded, tmp_path / "again", concurrency=1)
+    assert rows_of(tmp_path / "again") == rows_of(tmp_path / "run")
+
+
+def test_scripts():
+    model = ScriptedModel(["a"])
+    from tomeval.models.base import GenerateRequest, Message, Prompt, ScoreRequest
+
+    prompt = Prompt((Message("user", "x"),))
+    request = GenerateRequest(prompt, Sampling(), 1)
+    assert asyncio.run(model.generate(request)).text == "a"
+    with pytest.raises(BackendError, match="no more than 1 replies"):
+        asyncio.run(model.generate(request))
+    with pytest.raises(TypeError, match="must give 2 log-probabilities"):
+        asyncio.run(ScriptedModel(["a"]).score(ScoreRequest(prompt, ("J", "F"))))
+    with pytest.raises(TypeError, match="gave list where a text was asked for"):
+        asyncio.run(ScriptedModel([[0.0]]).generate(request))
+
+
+def test_a_cancelled_episode_leaves_the_batch():
+    async def go():
+        model = Local(lambda request: "x")
+        batcher = Batcher(model)
+
+        async def episode(count):
+            with batcher.episode() as line:
+                for _ in range(count):
+                    await line.generate(REQUEST)
+
+        tasks = [asyncio.create_task(episode(count)) for count in (1, 3, 5)]
+        await asyncio.sleep(0)
+        tasks[2].cancel()
+        await asyncio.wait(tasks, timeout=5)
+        assert all(task.done() for task in tasks)
+        return model.batches
+
+    assert asyncio.run(go()) == [2, 1, 1]
+
+
+def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
+    """Two slots: the first two episodes are played to their ends before others begin."""
+
+    async def go():
+        model = Local(lambda request: "x")
+        model.slots = lambda: 2
+        batcher, ends = Batcher(model), []
+
+        async def episode(number, count):
+            with batcher.episode() as line:
+                for _ in range(count):
+                    await line.generate(REQUEST)
+                ends.append(number)
+
+        counts = (1, 3, 2, 1, 1)
+        tasks = [asyncio.create_task(episode(*one)) for one in enumerate(counts)]
+        await asyncio.wait(tasks, timeout=5)
+        assert all(task.done() and not task.exception() for task in tasks)
+        return ends, model.batches
+
+    ends, batches = asyncio.run(go())
+    assert [sorted(ends[:1]), sorted(ends[1:3]), sorted(ends[3:])] == [[0], [1, 2], [3, 4]]
+    assert batches == [2, 2, 2, 2]  # 0 1 | 1 2 | 1 2 | 3 4
+
+
+# --- plan, override, transcript -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("conditional", [False, True])
+@pytest.mark.parametrize("horizon", [1, 3])
+def test_plan_counts_what_is_asked(tmp_path, conditional, horizon):
+    known = Known(IPD, IPD.label_set("neutral"))
+    names = [strategy.name for strategy in all_strategies()][:: 1 if horizon == 3 else 5]
+    loaded = experiment(known, names, horizon=horizon, episodes=2, conditional=conditional)
+    planned = plan_rows(loaded)
+    known.log.clear()
+    run_experiment(loaded, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        assert [row["calls"] for row in planned] == [row["calls"] for row in run.status()]
+    assert sum(row["calls"] for row in planned) == len(known.log)
+    characters = sum(len(m.content) for r in known.requests for m in r.prompt.messages)
+    tokens = sum(row["prompt_tokens"] for row in planned)
+    assert tokens == pytest.approx(characters / 4, rel=0.1)
+
+
+def test_model_override(tmp_path):
+    path = tmp_path / "e.toml"
+    path.write_text(
+        'games = "RPS"\nmodel = ["hf:a", "hf:a2"]\n'
+        'subjects = ["random", "llm", {model = "hf:b", decide = "sample"},'
+        ' {kind = "llm", name = "mine", model = {name = "hf:e", dtype = "float32"}}]'
+    )
+    cells = load_experiment(path).cells()
+    assert [c.spec.model for c in cells] == ["", "hf:a", "hf:a2", "hf:b", "hf:e"]
+    cells = load_experiment(path, model="hf:x").cells()
+    assert [c.spec.model for c in cells] == ["", *["hf:x"] * 3]
+    assert [c.subject for c in cells] == ["random", "QA", "QA(decide=sample)", "mine"]
+    assert cells[3].setup.options["model"] == "hf:x"
+
+
+def test_transcript(tmp_path):
+    known = Known(IPD, IPD.label_set("neutral"))
+    bad = fails("act", 2, "illegal", after=0)
+
+    def script(request):
+        generates = hasattr(request, "seed")
+        return bad(request) if generates and episode_of(request) == 1 else known(request)
+
+    loaded = experiment(script, ["Social QA", "LM"], horizon=4, max_attempts=2)
+    run_experiment(loaded, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        text = "\n".join(transcript_lines(run, 0, 0))
+        assert text.count("You play a repeated game") == 2  # once per purpose, not per round
+        assert text.count("== step") == 4
+        for step in range(1, 5):
+            assert f"said-act-{step}" in text
+            assert f"said-predict-{step}" in text
+        assert "chose J, predicted F; partner chose J; reward 8" in text
+        void = "\n".join(transcript_lines(run, 0, 1))
+        assert "void, 2 steps" in void
+        assert "attempt 2" in void
+        assert "chose nothing (illegal)" in void
+        scored = "\n".join(transcript_lines(run, 1, 0))
+        assert "log-probabilities: J -0.105, F -4.605 (mass 0.910, scripted)" in scored
+        for cell, episode, message in ((2, 0, "no cell 2"), (0, 9, "no episode 9")):
+            with pytest.raises(TomevalError, match=message):
+                list(transcript_lines(run, cell, episode))
+
+
+def test_the_call_log_gives_back_every_prompt():
+    for strategy in all_strategies()[::11]:
+        script = Known(IPD, IPD.label_set("neutral"))
+        steps = one_episode(strategy.name, script, conditional=True)
+        assert prompts_in_log(steps) == script.log
+
+
+# --- served runs: kills, caps, keys ---------------------------------------------------------------
+
+KEY = "sk-planted-0123456789abcdef"
+
+
+class GameServer(FakeServer):
+    """Plays by the seed; after `open_for` requests of the game it answers no more."""
+
+    def __init__(self):
+        super().__init__("vllm", KEY)
+        self.open_for = None
+        self.answered, self.held = [], []
+        self.gate = threading.Event()
+        self._mutex = threading.Lock()
+
+    def post(self, path, body):
+        text = json.dumps(body.get("messages") or body.get("prompt"))
+        if "repeated game" not in text:
+            return super().post(path, body)
+        with self._mutex:
+            hold = self.open_for is not None and len(self.answered) >= self.open_for
+            (self.held if hold else self.answered).append(json.dumps(body, sort_keys=True))
+        if hold:
+            self.gate.wait(30)
+        return super().post(path, body)
+
+    def text(self, body):
+        if "repeated game" not in json.dumps(body.get("messages")):
+            return super().text(body)
+        rng = np.random.default_rng(body.get("seed", 0))
+        return f"Final answer: {rng.choice(['J', 'J', 'F', 'K'])}"
+
+    def restart(self, open_for=None):
+        self.open_for, self.answered, self.held = open_for, [], []
+        self.gate.clear()
+
+
+SERVED = """
+games = "IPD"
+partners = "tit_for_tat"
+labels = "neutral"
+horizon = 3
+episodes = 3
+on_invalid = "random"
+[[subjects]]
+strategy = [{strategies}]
+max_attempts = 2
+"""
+
+
+def served_command(tmp_path, server, out, strategies, *more):
+    path = tmp_path / "served.toml"
+    path.write_text(SERVED.format(strategies=", ".join(f'"{name}"' for name in strategies)))
+    command = [sys.executable, "-m", "tomeval.cli", "run", str(path), "--out", str(out)]
+    return [*command, "--model", f"openai:toy@{server.url}", "--concurrency", "4", *more]
+
+
+def environment(key=KEY):
+    return {**os.environ, "OPENAI_API_KEY": key}
+
+
+def run_command(command, key=KEY):
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment(key), timeout=120
+    )
+
+
+def assert_no_secret(folder, *texts):
+    for path in Path(folder).rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+            assert b"Bearer" not in path.read_bytes(), path
+    assert not any(KEY in text for text in texts)
+
+
+def test_kill_and_resume(tmp_path):
+    strategies = ["QA", "Reflexion 1", "S2A", "LM"]
+    with GameServer() as server:
+        whole = run_command(served_command(tmp_path, server, tmp_path / "whole", strategies))
+        assert whole.returncode == 0, whole.stderr
+        needed = len(server.answered)
+        command = served_command(tmp_path, server, tmp_path / "killed", strategies)
+        before: list[str] = []
+        for open_for in (11, 30):
+            server.restart(open_for)
+            process = subprocess.Popen(
+                command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            deadline = time.monotonic() + 60
+            held = -1
+            while (held < 4 or held != len(server.held)) and time.monotonic() < deadline:
+                held = len(server.held)
+                time.sleep(0.4)
+            assert held >= 4  # every live episode waits: all answers have arrived
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            server.gate.set()
+            before += server.answered
+        db = sqlite3.connect(tmp_path / "killed" / "run.sqlite")
+        assert db.execute("SELECT COUNT(*) FROM answered").fetchone()[0] > 0
+        db.close()
+        server.restart()
+        resumed = run_command(command)
+        assert resumed.returncode == 0, resumed.stderr
+        assert len(before) + len(server.answered) == needed
+        drawn = [body for body in before + server.answered if '"max_tokens": 1,' not in body]
+        written = [body for body in drawn if '"seed"' in body and "Continue the record" not in body]
+        assert len(written) == len(set(written)) > 40
+        assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
+        assert dump(tmp_path / "killed")["answered"] == []
+    assert_no_secret(tmp_path, whole.stderr, whole.stdout, resumed.stderr)
+
+
+def test_max_calls(tmp_path):
+    with GameServer() as server:
+        out = tmp_path / "run"
+        nothing = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "0"))
+        assert nothing.returncode == 2
+        assert server.answered == []
+        stopped = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "7"))
+        assert stopped.returncode == 2
+        assert "stopped before call 8: the cap is 7 calls" in stopped.stderr
+        assert "Traceback" not in stopped.stderr
+        assert len(server.requests) == 7  # start-up tests cost calls too
+        tokens = run_command(served_command(tmp_path, server, out, ["QA"], "--max-tokens", "900"))
+        assert tokens.returncode == 2
+        assert "the cap is 900" in tokens.stderr
+        resumed = run_command(served_command(tmp_path, server, out, ["QA"]))
+        assert resumed.returncode == 0, resumed.stderr
+        assert len(server.answered) == len(set(server.answered))
+        asked = len(server.answered)
+        server.restart()
+        whole = run_command(served_command(tmp_path, server, tmp_path / "whole", ["QA"]))
+        assert whole.returncode == 0
+        assert len(server.answered) == asked
+        assert rows_of(out) == rows_of(tmp_path / "whole")
+    assert_no_secret(tmp_path, stopped.stderr)
+
+
+def test_a_refused_key_is_not_told(tmp_path):
+    with GameServer() as server:
+        server.key = "sk-another"
+        done = run_command(served_command(tmp_path, server, tmp_path / "run", ["QA"]))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert_no_secret(tmp_path, done.stderr, done.stdout)
+
+
+def test_progress_counts_steps_of_episodes_that_are_not_finished(tmp_path):
+    """Two steps a time at concurrency 2, to the last, void and failed episodes included."""
+    seen = []
+    loaded = experiment(fails("act", 3, "illegal"), episodes=4, horizon=3, max_attempts=1)
+    run_experiment(loaded, tmp_path / "run", progress=lambda *pair: seen.append(pair))
+    done = [ready for ready, _ in seen]
+    assert {total for _, total in seen} == {12}
+    assert done == sorted(done)
+    assert (done[0], done[1], done[2], done[-1]) == (0, 1, 2, 12)
+
+
+def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):
+    """As in a notebook: the rows are those of a run outside."""
+    loaded = experiment(noisy, ["QA", "LM"], on_invalid="random", max_attempts=2)
+
+    async def cell():
+        return run_experiment(loaded, tmp_path / "inside")
+
+    assert asyncio.run(cell()) == run_experiment(loaded, tmp_path / "outside")
+    assert rows_of(tmp_path / "inside") == rows_of(tmp_path / "outside")

@@ -1,0 +1,677 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import filelock
+import numpy as np
+import pytest
+from support import ROOT, dump, outcome
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.play import Setup, play_episode, play_episode_async
+from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import SCHEMA_VERSION, Store
+
+SMALL = {
+    "name": "small",
+    "games": ["RPS", "IPD"],
+    "partners": ["single_action", "noisy_tit_for_tat(0.2)"],
+    "subjects": ["rmax", {"kind": "simulated", "p": 0.8, "q": [0.2, 0.9]}],
+    "horizon": 12,
+    "episodes": 8,
+    "seed": 3,
+}
+
+
+def run(folder: Path, workers: int = 1, **changes) -> int:
+    return run_experiment(make_experiment(SMALL | changes), folder, workers=workers)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def damaged(finished, tmp_path) -> Path:
+    """Return a copy of a finished run to be damaged."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in finished.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+# --- the same rows, however the run went ----------------------------------------------------------
+
+
+def test_every_row_is_there(finished) -> None:
+    rows = dump(finished)
+    cells = 2 * 2 * 3
+    assert len(rows["cells"]) == cells
+    assert len(rows["episodes"]) == cells * 8
+    assert len(rows["steps"]) == cells * 8 * 12
+    assert rows["calls"] == []
+    beside = {"run.lock", "run.sqlite-wal", "run.sqlite-shm"}  # while somebody reads or writes
+    files = {path.name for path in finished.iterdir()} - beside
+    assert files == {"run.sqlite", "experiment.json", "sessions.json"}
+    sessions = json.loads((finished / "sessions.json").read_text())
+    assert sessions[0]["versions"]["tomeval"] == tomeval.__version__
+    assert json.loads((finished / "experiment.json").read_text())["episodes"] == 8
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_rows_do_not_depend_on_workers(finished, tmp_path, monkeypatch, workers) -> None:
+    # small batches, so that there is something to share
+    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    assert run(tmp_path / "run", workers) == 2 * 2 * 3 * 8
+    assert dump(tmp_path / "run") == dump(finished)
+
+
+def test_a_finished_run_plays_nothing(finished) -> None:
+    before = dump(finished)
+    assert run(finished) == 0
+    assert dump(finished) == before
+
+
+def test_more_episodes_extend_a_run(finished, tmp_path) -> None:
+    folder = tmp_path / "run"
+    assert run(folder, episodes=3) == 12 * 3
+    assert run(folder, episodes=8, workers=2) == 12 * 5
+    assert dump(folder) == dump(finished)
+    # fewer ask for nothing and delete nothing
+    assert run(folder, episodes=2) == 0
+    assert dump(folder) == dump(finished)
+
+
+def test_gaps_are_filled(finished, damaged) -> None:
+    with sqlite3.connect(damaged / "run.sqlite") as db:
+        for table in ("steps", "episodes"):
+            db.execute(f"DELETE FROM {table} WHERE (cell + episode) % 3 = 1")
+    db.close()
+    assert run(damaged) > 0
+    assert dump(damaged) == dump(finished)
+
+
+def test_progress_counts_to_the_end(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    run(tmp_path / "run", episodes=3)
+    seen: list[tuple[int, int]] = []
+    run_experiment(
+        make_experiment(SMALL), tmp_path / "run", progress=lambda a, b: seen.append((a, b))
+    )
+    total = 12 * 8 * 12
+    assert seen[0] == (12 * 3 * 12, total)
+    assert seen[-1] == (total, total)
+    assert [a for a, _ in seen] == sorted(a for a, _ in seen)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"seed": 4}, "seed"),
+        ({"horizon": 13}, "horizon"),
+        ({"games": ["RPS"]}, "cells"),
+        ({"name": "other"}, "name"),
+        ({"reference": "stationary"}, "reference"),
+    ],
+)
+def test_another_experiment_is_refused_and_nothing_changes(finished, changes, word) -> None:
+    before = dump(finished)
+    files = {p.name: p.read_bytes() for p in finished.iterdir()}
+    with pytest.raises(TomevalError, match="holds another experiment") as caught:
+        run(finished, **changes)
+    assert word in str(caught.value)
+    assert dump(finished) == before
+    assert files == {p.name: p.read_bytes() for p in finished.iterdir()}
+
+
+# --- kill -9 --------------------------------------------------------------------------------------
+
+KILLED = """
+import itertools, os, random, signal, sys, threading
+import tomeval.runs.runner
+tomeval.runs.runner.STEPS_PER_CHUNK = 2_000
+from pathlib import Path
+from tomeval.runs.experiment import make_experiment
+experiment = make_experiment({
+    "name": "killed", "games": ["RPS", "IPD"], "subjects": ["rmax", "simulated"],
+    "partners": ["single_action", "tit_for_tat"], "horizon": 20, "episodes": 400, "seed": 1,
+})
+folder, workers, dies_at = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+die = threading.Timer(random.uniform(0, 0.01), os.kill, (os.getpid(), signal.SIGKILL))
+die.daemon = True
+calls = itertools.count(1)
+def progress(done, total):
+    if next(calls) == dies_at:
+        die.start()
+if dies_at == 0:
+    die.start()
+tomeval.runs.runner.run_experiment(experiment, folder, workers=workers, progress=progress)
+if dies_at >= 0:
+    die.join()
+"""
+NEVER = -1
+
+
+def start(folder: Path, workers: int, dies_at: int = NEVER) -> subprocess.Popen:
+    """Start a run that is killed shortly after its `dies_at`-th report of progress."""
+    return subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder), str(workers), str(dies_at)],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def finish(folder: Path, workers: int) -> None:
+    process = start(folder, workers)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    finish(folder, 1)
+    return dump(folder)
+
+
+def episodes_in(folder: Path) -> int:
+    with contextlib.closing(Store(folder)) as store:
+        return sum(len(episodes) for episodes in store.finished().values())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted, workers) -> None:
+    # The moments are drawn afresh in every run of the tests: whatever they are, it must hold.
+    # They are counted in chunks of work, so that a fast machine is not done before them.
+    folder = tmp_path / "run"
+    kept = 0
+    for _ in range(7):
+        process = start(folder, workers, dies_at=random.randrange(4))
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, errors
+        if (folder / "run.sqlite").exists():
+            done, message = outcome(lambda: episodes_in(folder))
+            if done is None:  # killed before its tables were made
+                assert "unfinished" in message
+                done = 0
+            assert done >= kept, "finished episodes were lost"
+            kept = done
+    assert kept < len(uninterrupted["episodes"]), "nothing was left to be finished"
+    finish(folder, workers)
+    assert dump(folder) == uninterrupted
+
+
+def test_no_worker_outlives_a_killed_run(tmp_path) -> None:
+    process = start(tmp_path / "run", 2)
+    children: list[str] = []
+    listing = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not listing.exists():
+        process.kill()
+        process.communicate()
+        pytest.skip("needs /proc")
+    deadline = time.monotonic() + 20
+    while len(children) < 2 and time.monotonic() < deadline:
+        children = listing.read_text().split()
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 5
+    alive = children
+    while alive and time.monotonic() < deadline:
+        alive = [pid for pid in alive if _runs(pid)]
+        time.sleep(0.02)
+    for pid in alive:
+        os.kill(int(pid), signal.SIGKILL)
+    assert not alive
+
+
+def _runs(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class DiesInWorker(Subject):
+    """Ends its own process, as running out of memory would."""
+
+    def act(self, observation):
+        if observation.round == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Decision(0)
+
+    def predict(self, observation, own_action):
+        return Decision(0)
+
+
+def test_a_worker_that_dies_is_an_error_not_a_hang(tmp_path) -> None:
+    script = (
+        "import sys; sys.path[:0] = ['tests', 'tests/runs']\n"
+        "import test_runner, tomeval\n"
+        "tomeval.SUBJECTS['dies'] = test_runner.DiesInWorker\n"
+        "try:\n"
+        "    tomeval.run({'games': 'IPD', 'subjects': ['dies'], 'episodes': 4, 'horizon': 3},\n"
+        "                sys.argv[1], workers=2)\n"
+        "except tomeval.TomevalError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=ROOT,
+        check=False,
+    )
+    assert "a worker process died" in done.stdout, done.stderr
+
+
+# --- folders that cannot be used ------------------------------------------------------------------
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(TomevalError, match=r"not empty and not a run folder.*thesis\.tex"):
+        run(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(TomevalError, match="is a file"):
+        run(tmp_path / "thesis.tex")
+
+
+def test_the_folder_is_locked_while_it_is_used(finished) -> None:
+    with (
+        filelock.FileLock(finished / "run.lock"),
+        pytest.raises(TomevalError, match="another process is running in this folder"),
+    ):
+        run(finished)
+    assert run(finished) == 0
+
+
+def test_a_lock_of_another_process_counts_too(finished) -> None:
+    script = (
+        "import filelock, sys\n"
+        "with filelock.FileLock(sys.argv[1]):\n"
+        "    print('held', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(finished / "run.lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(TomevalError, match="another process"):
+            run(finished)
+        holder.stdin.close()
+    assert run(finished) == 0
+
+
+def test_reading_needs_no_lock(finished) -> None:
+    with filelock.FileLock(finished / "run.lock"), tomeval.Run(finished) as opened:
+        assert len(opened.rows()) == 12
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folders(damaged, tmp_path) -> None:
+    damaged.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        with tomeval.Run(damaged) as opened:  # reading works
+            assert len(opened.rows()) == 12
+        with pytest.raises(TomevalError, match="cannot be"):
+            run(damaged)
+        with pytest.raises(TomevalError, match="cannot be made"):
+            run(damaged / "inside")
+    finally:
+        damaged.chmod(stat.S_IRWXU)
+
+
+def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> None:
+    # what a read-only folder answers, for tests that run as root
+    def refuse(self, *args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", refuse)
+        with pytest.raises(TomevalError, match=r"cannot be made \(Permission denied\)"):
+            run(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", refuse)
+        with pytest.raises(TomevalError, match=r"cannot be written \(Permission denied\)"):
+            run(tmp_path / "run")
+
+
+def test_a_read_only_finished_run_can_be_read(damaged, monkeypatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    before = {p.name for p in damaged.iterdir()}
+    with tomeval.Run(damaged) as opened:
+        assert len(opened.rows()) == 12
+    assert {p.name for p in damaged.iterdir()} == before
+
+
+def test_a_full_disk_keeps_what_was_finished_and_goes_on_later(tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "run"
+    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    begin = Store.begin
+
+    def tight(self, *args):
+        begin(self, *args)
+        pages = self._db.execute("PRAGMA page_count").fetchone()[0]
+        self._db.execute(f"PRAGMA max_page_count = {pages + 6}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "begin", tight)
+        with pytest.raises(TomevalError, match=r"the disk is full; .*run the same command again"):
+            run(folder)
+    kept = dump(folder)
+    assert 0 < len(kept["episodes"]) < 96
+    # whole episodes only
+    assert len(kept["steps"]) == 12 * len(kept["episodes"])
+    run(folder)
+    assert len(dump(folder)["episodes"]) == 96
+
+
+def expect_damage(folder: Path) -> str:
+    """Open, read and resume a damaged run; return the message of whichever fails first."""
+
+    def read() -> None:
+        with tomeval.Run(folder) as opened:
+            opened.rows()
+            opened.status()
+
+    messages = []
+    for attempt in (read, lambda: run(folder)):
+        try:
+            attempt()
+        except TomevalError as error:
+            messages.append(str(error))
+    return "\n".join(messages)
+
+
+def test_a_text_file_in_place_of_the_store(damaged) -> None:
+    (damaged / "run.sqlite").write_text("these are not the rows you are looking for\n" * 99)
+    assert "damaged" in expect_damage(damaged)
+
+
+def test_a_truncated_store(damaged) -> None:
+    path = damaged / "run.sqlite"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert "damaged" in expect_damage(damaged)
+
+
+def test_an_empty_store_cannot_be_read(damaged) -> None:
+    (damaged / "run.sqlite").write_bytes(b"")
+    with pytest.raises(TomevalError, match="unfinished"):
+        tomeval.Run(damaged)
+
+
+def test_another_programs_database_is_refused_and_not_touched(damaged) -> None:
+    path = damaged / "run.sqlite"
+    path.unlink()
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE wages (name TEXT)")
+    db.commit()
+    db.close()
+    with pytest.raises(TomevalError, match="not a tomeval run"):
+        run(damaged)
+    db = sqlite3.connect(path)
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("wages",)]
+    db.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_overwritten_bytes_are_found_or_do_not_matter(finished, damaged, seed) -> None:
+    # SQLite keeps no checksums. Whatever is hit: either a clear error, or the same table as before.
+    rng = np.random.default_rng(seed)
+    path = damaged / "run.sqlite"
+    data = bytearray(path.read_bytes())
+    for _ in range(int(rng.integers(1, 8))):
+        place = int(rng.integers(0, len(data) - 64))
+        data[place : place + 64] = rng.integers(0, 256, 64, dtype=np.uint8).tobytes()
+    path.write_bytes(bytes(data))
+    with tomeval.Run(finished) as opened:
+        truth = opened.rows()
+    try:
+        with tomeval.Run(damaged) as opened:
+            rows = opened.rows()
+    except TomevalError:
+        return
+    assert repr(rows) == repr(truth)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE steps SET own_action = 9 WHERE cell = 0 AND step = 3",
+        "UPDATE steps SET own_action = NULL WHERE cell = 0 AND step = 3",
+        "UPDATE steps SET partner_action = -1 WHERE cell = 0 AND step = 3",
+        "UPDATE steps SET own_reward = own_reward + 0.25 WHERE cell = 0 AND step = 3",
+        "UPDATE steps SET predicted_action = 5 WHERE cell = 0 AND step = 3",
+        "UPDATE steps SET own_action = 'x' WHERE cell = 0 AND step = 3",
+        "DELETE FROM steps WHERE cell = 0 AND step = 3",
+        "UPDATE episodes SET partner = 7 WHERE cell = 0",
+        "UPDATE episodes SET steps = 0 WHERE cell = 0",
+        "UPDATE cells SET definition = '{' WHERE cell = 0",
+        "UPDATE cells SET definition = '{}' WHERE cell = 0",
+        "UPDATE cells SET definition = '[1]' WHERE cell = 0",
+    ],
+)
+def test_rows_that_contradict_each_other_are_an_error(damaged, statement) -> None:
+    db = sqlite3.connect(damaged / "run.sqlite")
+    db.execute(statement)
+    db.commit()
+    db.close()
+    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
+        opened.rows()
+
+
+def test_a_newer_version_is_refused_and_not_touched(damaged) -> None:
+    db = sqlite3.connect(damaged / "run.sqlite")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    db.close()
+    content = (damaged / "run.sqlite").read_bytes()
+    with pytest.raises(TomevalError, match="a newer version"):
+        tomeval.Run(damaged)
+    with pytest.raises(TomevalError, match="a newer version"):
+        run(damaged)
+    assert (damaged / "run.sqlite").read_bytes() == content
+
+
+def test_not_a_run_folder(tmp_path) -> None:
+    with pytest.raises(TomevalError, match="not a run folder"):
+        tomeval.Run(tmp_path)
+    with pytest.raises(TomevalError, match="not a run folder"):
+        tomeval.Run(tmp_path / "none")
+
+
+# --- own subjects and invalid answers -------------------------------------------------------------
+
+
+class Mumbler(Subject):
+    """Gives an unreadable answer in chosen steps."""
+
+    def __init__(self, seat, act_at: int = 0, predict_at: int = 0, reason: str = "unparsable"):
+        super().__init__(seat)
+        self.act_at, self.predict_at, self.reason = act_at, predict_at, reason
+
+    def act(self, observation):
+        if observation.round == self.act_at and self.seat.rng.random() < 0.5:
+            return Invalid(self.reason, "well...", attempts=3, calls=({"prompt": "act?"},))
+        return Decision(1, calls=({"prompt": "act?", "reply": "D"},))
+
+    def predict(self, observation, own_action):
+        if observation.round == self.predict_at and self.seat.rng.random() < 0.5:
+            return Invalid(self.reason, "hm")
+        return Decision(0)
+
+
+class Waiting(Subject):
+    """Answers only after a while, like a served model."""
+
+    async def act(self, observation):
+        await asyncio.sleep(0)
+        return Decision((observation.round - 1) % 2)
+
+    async def predict(self, observation, own_action):
+        await asyncio.sleep(0)
+        assert own_action == (observation.round - 1) % 2
+        return Decision(0)
+
+
+@pytest.fixture
+def own_subjects(monkeypatch):
+    monkeypatch.setitem(SUBJECTS, "mumbler", Mumbler)
+    monkeypatch.setitem(SUBJECTS, "waiting", Waiting)
+
+
+def mumble(folder, workers=1, **changes) -> dict:
+    subject = {"kind": "mumbler", "act_at": 3} | changes.pop("subject", {})
+    data = {
+        "games": "IPD",
+        "partners": "tit_for_tat",
+        "subjects": [subject],
+        "horizon": 6,
+        "episodes": 40,
+    } | changes
+    run_experiment(make_experiment(data), folder, workers=workers)
+    return dump(folder)
+
+
+def test_void_episodes_are_kept_and_left_out_of_metrics(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run")
+    statuses = [row[3] for row in rows["episodes"]]
+    void = statuses.count("void")
+    assert 5 < void < 35
+    assert len(rows["steps"]) == 6 * (40 - void) + 3 * void
+    with tomeval.Run(tmp_path / "run") as opened:
+        row = opened.rows()[0]
+        assert opened.status()[0]["complete"] == row["episodes"] == 40 - void
+        assert opened.status()[0]["void"] == void
+    # answers: 12 per complete episode; 2 + 2 + 1 in a void one, whose third act was invalid
+    assert row["invalid_rate"] == pytest.approx(void / (12 * (40 - void) + 5 * void))
+    # all that is left defected throughout: 10 + 5 x 5 of 5 x 8 + 10
+    assert row["delta_functional_per_step"] == pytest.approx((50 - 35) / 6)
+    last = [r for r in rows["steps"] if r[2] == 3 and r[11] == "unparsable"]
+    assert len(last) == void
+    # no action, no rewards, no prediction asked for
+    assert all(r[4] is r[6] is r[7] is r[8] is None for r in last)
+    assert all(r[12] == "not_asked" and r[13] == 3 and r[14] == 0 for r in last)
+
+
+def test_an_invalid_prediction_voids_too_but_the_action_stands(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", subject={"act_at": 0, "predict_at": 1})
+    last = [r for r in rows["steps"] if r[12] == "unparsable"]
+    assert last
+    assert all(r[4] == 1 and r[6] == 10 and r[8] is None for r in last)
+
+
+def test_random_replaces_invalid_answers_by_legal_actions(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", on_invalid="random", episodes=200)
+    assert {row[3] for row in rows["episodes"]} == {"complete"}
+    drawn = [r[4] for r in rows["steps"] if r[11] == "unparsable"]
+    assert 50 < len(drawn) < 150
+    assert 0.3 < np.mean(drawn) < 0.7
+    with tomeval.Run(tmp_path / "run") as opened:
+        assert opened.rows()[0]["invalid_rate"] == pytest.approx(len(drawn) / (200 * 12))
+
+
+def test_a_backend_error_never_becomes_an_action(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", on_invalid="random", subject={"reason": "backend_error"})
+    assert {row[3] for row in rows["episodes"]} == {"complete", "failed"}
+    assert all(r[4] is None for r in rows["steps"] if r[11] == "backend_error")
+
+
+def test_stop_says_where_and_keeps_what_was_finished(own_subjects, tmp_path) -> None:
+    with pytest.raises(TomevalError, match=r"stopped at episode \d+, step 3 \(mumbler") as caught:
+        mumble(tmp_path / "run", on_invalid="stop")
+    assert "'well...'" in str(caught.value)
+    kept = dump(tmp_path / "run")
+    assert {row[3] for row in kept["episodes"]} <= {"complete"}
+    assert len(kept["steps"]) == 6 * len(kept["episodes"])
+
+
+def test_calls_are_logged_with_their_step(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", episodes=2, subject={"act_at": 0})
+    assert len(rows["calls"]) == 12
+    cell, episode, call, step, form, record = min(rows["calls"], key=lambda r: r[:3])
+    assert (cell, episode, call, step, form) == (0, 0, 0, 1, "act")
+    assert json.loads(record) == {"prompt": "act?", "reply": "D"}
+
+
+def test_own_subjects_run_in_several_processes(own_subjects, tmp_path) -> None:
+    alone = mumble(tmp_path / "one")
+    shared = mumble(tmp_path / "two", workers=2)
+    assert alone == shared
+
+
+def waiting_setup() -> Setup:
+    game = tomeval.get_game("IPD")
+    return Setup(
+        "waiting",
+        {},
+        game=game,
+        labels=game.label_set(),
+        partners=tomeval.get_partner_set("tit_for_tat", game),
+        horizon=5,
+        seed=0,
+    )
+
+
+def test_coroutine_subjects(own_subjects) -> None:
+    steps = asyncio.run(play_episode_async(waiting_setup(), 0))
+    assert steps.own_action.tolist() == [[0, 1, 0, 1, 0]]
+    assert steps.partner_action.tolist() == [[0, 0, 1, 0, 1]]
+    with pytest.raises(TomevalError, match="waits for something"):
+        play_episode(waiting_setup(), 0)
+
+
+class Wrong(Subject):
+    """Answers what is no answer."""
+
+    answer: object = 7
+
+    def act(self, observation):
+        return self.answer
+
+    def predict(self, observation, own_action):
+        return Decision(0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(7, TypeError), (Decision(2), ValueError), (Decision(-1), ValueError), (None, TypeError)],
+)
+def test_programming_errors_of_own_subjects_are_not_swallowed(monkeypatch, answer, error) -> None:
+    monkeypatch.setitem(SUBJECTS, "waiting", Wrong)
+    monkeypatch.setattr(Wrong, "answer", answer)
+    with pytest.raises(error):
+        play_episode(waiting_setup(), 0)
+
+
+@pytest.mark.parametrize("action", [0.5, True, "0", None])
+def test_an_action_that_is_no_index_is_not_rounded(monkeypatch, action) -> None:
+    monkeypatch.setitem(SUBJECTS, "waiting", Wrong)
+    monkeypatch.setattr(Wrong, "answer", Decision(action))
+    with pytest.raises((TypeError, ValueError)):
+        play_episode(waiting_setup(), 0)

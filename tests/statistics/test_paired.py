@@ -1,0 +1,236 @@
+"""Oracles: scipy, statsmodels, enumeration, brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tomeval.comparing.power import pairs_needed, power_of, smallest_effect
+from tomeval.statistics.improvement import beats, improvement, improvement_interval
+from tomeval.statistics.paired import (
+    Standard,
+    bca_ends,
+    bootstrap_shifts,
+    equivalence_test,
+    hedges,
+    holm,
+    sign_flip,
+    sign_flip_exact,
+    standard_error,
+    t_interval,
+    t_test,
+)
+
+RNG = np.random.default_rng(20)
+SKEWED = RNG.gamma(1.5, size=(23, 3)) - 1.2
+
+
+def form(values):
+    """Return mean and influences of a plain mean."""
+    values = np.asarray(values, dtype=float).reshape(len(values), -1)
+    return values.mean(axis=0), [(values - values.mean(axis=0)) / len(values)]
+
+
+def test_t_is_scipys() -> None:
+    mean, influences = form(SKEWED)
+    standard = standard_error(influences)
+    theirs = scipy.stats.ttest_1samp(SKEWED, 0)
+    assert t_test(mean, standard) == pytest.approx(theirs.pvalue, rel=1e-12)
+    low, high = t_interval(mean, standard)
+    ends = theirs.confidence_interval(0.95)
+    assert low == pytest.approx(ends.low)
+    assert high == pytest.approx(ends.high)
+    low90, _ = t_interval(mean, standard, 0.9)
+    assert low90 == pytest.approx(theirs.confidence_interval(0.9).low)
+
+
+def test_two_strata_are_welchs_test() -> None:
+    one, two = SKEWED[:9], 3 * SKEWED[9:] + 1
+    mean = one.mean(axis=0) - two.mean(axis=0)
+    influences = [form(one)[1][0], -form(two)[1][0]]
+    standard = standard_error(influences)
+    theirs = scipy.stats.ttest_ind(one, two, equal_var=False)
+    assert standard.freedom == pytest.approx(theirs.df)
+    assert t_test(mean, standard) == pytest.approx(theirs.pvalue)
+
+
+def test_one_unit_has_no_error_and_equal_values_have_none() -> None:
+    assert np.isnan(standard_error([np.zeros((1, 2))]).error).all()
+    assert np.isnan(standard_error([np.zeros((5, 1)), np.zeros((1, 1))]).error).all()
+    constant = standard_error([np.zeros((4, 2))])
+    assert constant.error.tolist() == [0, 0]
+    assert t_test(np.array([0.0, 2.0]), constant).tolist() == pytest.approx(
+        [1, np.nan], nan_ok=True
+    )
+    low, high = t_interval(np.array([0.0, 2.0]), constant)
+    assert low.tolist() == high.tolist() == [0, 2]
+    assert np.isnan(equivalence_test(np.zeros(2), constant, np.ones(2))).all()
+    assert hedges(np.array([0.0, 2.0]), np.zeros(2), 3).tolist() == pytest.approx(
+        [0, np.nan], nan_ok=True
+    )
+
+
+def test_equivalence_is_statsmodels() -> None:
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
+    mean, influences = form(SKEWED[:, 0])
+    for margin in (0.2, 0.5, 1.0):
+        ours = equivalence_test(mean, standard_error(influences), np.array([margin]))
+        theirs = weightstats.ttost_paired(SKEWED[:, 0], np.zeros(23), -margin, margin)[0]
+        assert ours[0] == pytest.approx(theirs)
+    no_margin = equivalence_test(mean, standard_error(influences), np.array([np.nan]))
+    assert np.isnan(no_margin[0])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_statsmodels(values) -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    assert holm(values) == pytest.approx(multitest.multipletests(values, method="holm")[1])
+
+
+def test_holm_leaves_out_what_was_not_tested() -> None:
+    ours = holm([0.02, np.nan, 0.01])
+    assert ours[0] == pytest.approx(0.02)
+    assert ours[2] == pytest.approx(0.02)
+    assert np.isnan(ours[1])
+    assert np.isnan(holm([np.nan])).all()
+
+
+@pytest.mark.parametrize("count", [2, 5, 9])
+def test_exact_sign_flips_are_scipys_and_enumerations(count) -> None:
+    values = np.round(SKEWED[:count], 1)
+    ours = sign_flip_exact(values / count)
+    theirs = scipy.stats.permutation_test(
+        (values, np.zeros_like(values)),
+        lambda x, y, axis: (x - y).mean(axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        vectorized=True,
+        axis=0,
+    )
+    assert ours == pytest.approx(theirs.pvalue)
+    seen = abs(values.sum(axis=0))
+    signs = itertools.product((1, -1), repeat=count)
+    sums = np.array([abs(np.array(s) @ values) for s in signs])
+    assert ours == pytest.approx((sums >= seen - 1e-9).mean(axis=0))
+
+
+def test_sign_flips_count_ties_in_spite_of_rounding() -> None:
+    # 0.1 + 0.2 - 0.3 is not 0 in binary: every pattern is as extreme as the sum of 0 seen.
+    assert sign_flip_exact(np.array([[0.1], [0.2], [-0.3]])).tolist() == [1.0]
+    assert sign_flip_exact(np.zeros((4, 1))).tolist() == [1.0]
+
+
+def test_monte_carlo_sign_flips_are_near_the_exact_ones() -> None:
+    one, two = SKEWED[:6] / 6, SKEWED[6:12] / 6
+    strata = [one[:, None], two[:, None]]
+    shares = np.full((2, 3), 0.5)
+    tasks, pooled = sign_flip(strata, shares, 40_000, np.random.default_rng(0))
+    assert tasks[0] == pytest.approx(sign_flip_exact(one), abs=0.012)
+    assert tasks[1] == pytest.approx(sign_flip_exact(two), abs=0.012)
+    assert pooled == pytest.approx(sign_flip_exact(np.concatenate([one, two])), abs=0.012)
+    smallest, _ = sign_flip([np.ones((60, 1, 1))], np.ones((1, 1)), 99, np.random.default_rng(0))
+    assert smallest[0, 0] == 0.01  # never 0
+
+
+def test_units_in_several_tasks_flip_together() -> None:
+    values = SKEWED[:10, :1] / 10
+    both = np.stack([values, -values], axis=1)  # the second task undoes the first
+    _, pooled = sign_flip([both], np.full((2, 1), 0.5), 200, np.random.default_rng(0))
+    assert pooled[0] == 1.0
+
+
+def test_bca_is_scipys() -> None:
+    mean, influences = form(SKEWED)
+    z = influences[0]
+    (shifts,) = bootstrap_shifts(influences, 40_000, np.random.default_rng(3))
+    low, high = bca_ends(shifts, (z**3).sum(axis=0), (z**2).sum(axis=0))
+    theirs = scipy.stats.bootstrap(
+        (SKEWED,), np.mean, axis=0, n_resamples=40_000, method="BCa", rng=np.random.default_rng(4)
+    ).confidence_interval
+    width = theirs.high - theirs.low
+    assert np.abs(mean + low - theirs.low).max() < 0.03 * width.min()
+    assert np.abs(mean + high - theirs.high).max() < 0.03 * width.min()
+
+
+def test_bootstrap_of_strata_adds_their_variances() -> None:
+    one, two = form(SKEWED[:8, :1])[1][0], form(SKEWED[8:, :1])[1][0]
+    shifts = bootstrap_shifts([one, two], 40_000, np.random.default_rng(5))
+    total = shifts[0] + shifts[1]
+    assert total.var() == pytest.approx((one**2).sum() + (two**2).sum(), rel=0.03)
+
+
+def test_hedges_factor() -> None:
+    # Hedges' approximation 1 - 3 / (4 m - 1), good to a third digit
+    for freedom in (5, 20, 100):
+        ours = hedges(np.array([1.0]), np.array([1.0]), freedom)[0]
+        assert ours == pytest.approx(1 - 3 / (4 * freedom - 1), abs=2e-3)
+    assert np.isnan(hedges(np.array([1.0]), np.array([1.0]), 1)[0])
+
+
+def test_improvement_is_mann_whitneys_u() -> None:
+    x, y = np.round(SKEWED, 1), np.round(SKEWED[::-1] + 0.2, 1)
+    value, influences = improvement(x, y)
+    u = scipy.stats.mannwhitneyu(x, y).statistic
+    assert value == pytest.approx(u / len(x) ** 2)
+    assert influences.sum(axis=0) == pytest.approx(0, abs=1e-12)
+    # DeLong's variance by its definition
+    order = (x[:, None] > y[None]) + 0.5 * (x[:, None] == y[None])
+    v10, v01 = order.mean(axis=1), order.mean(axis=0)
+    n = len(x)
+    variance = (v10.var(0, ddof=1) + v01.var(0, ddof=1)) / n + 2 * np.array(
+        [np.cov(v10[:, j], v01[:, j])[0, 1] for j in range(3)]
+    ) / n
+    assert standard_error([influences]).error ** 2 == pytest.approx(variance)
+
+
+def test_improvement_under_weights_is_that_of_repeated_values() -> None:
+    x, y = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
+    times_x, times_y = np.array([[1, 2, 0], [3, 0, 0]]), np.array([[2, 1], [1, 1]])
+    ours = beats(x, y, times_x, times_y)
+    for row in range(2):
+        a, b = np.repeat(x, times_x[row]), np.repeat(y, times_y[row])
+        brute = np.mean([(p > q) + 0.5 * (p == q) for p in a for q in b])
+        assert ours[row] == pytest.approx(brute)
+
+
+def test_improvement_interval_at_the_ends() -> None:
+    standard = Standard(np.array([0.0, 0.0, 0.0, 0.1]), np.full(4, 9.0))
+    low, high = improvement_interval(np.array([1.0, 0.0, 0.5, 0.5]), standard, 10)
+    # 5 disjoint pairs all won: Clopper and Pearson
+    expected = scipy.stats.binomtest(5, 5).proportion_ci(0.95, "exact").low
+    assert (low[0], high[0]) == (pytest.approx(expected), 1)
+    assert (low[1], high[1]) == (0, pytest.approx(1 - expected))
+    assert np.isnan([low[2], high[2]]).all()
+    assert low[3] == pytest.approx(1 - high[3])
+    assert 0 < low[3] < 0.5
+
+
+def test_power_is_statsmodels() -> None:
+    power = pytest.importorskip("statsmodels.stats.power")
+    theirs = power.TTestPower()
+    for effect, pairs in ((0.2, 40), (0.5, 10), (1.0, 3), (0.0, 12)):
+        assert power_of(effect, pairs) == pytest.approx(theirs.power(effect, pairs, 0.05), rel=1e-9)
+    for effect in (0.1, 0.4, 1.2):
+        needed = theirs.solve_power(effect, power=0.9, alpha=0.01)
+        assert pairs_needed(effect, 0.9, 0.01) == int(np.ceil(needed))
+    assert pairs_needed(-0.4) == pairs_needed(0.4)
+    assert pairs_needed(1e-5) is None
+
+
+@pytest.mark.parametrize(("pairs", "effect", "alpha"), [(2, 30.0, 0.01), (3, 18.0, 0.001)])
+def test_power_far_out_is_that_of_simulated_tests(pairs, effect, alpha) -> None:
+    values = effect + np.random.default_rng(1).normal(size=(200_000, pairs))
+    t = np.abs(values.mean(axis=1)) / (values.std(axis=1, ddof=1) / np.sqrt(pairs))
+    share = (t > scipy.stats.t.ppf(1 - alpha / 2, pairs - 1)).mean()
+    assert power_of(effect, pairs, alpha) == pytest.approx(share, abs=0.005)
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 30, 1000])
+def test_smallest_effect_inverts_power(pairs) -> None:
+    assert power_of(smallest_effect(pairs), pairs) == pytest.approx(0.8, abs=1e-6)

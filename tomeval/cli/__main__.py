@@ -1,0 +1,5 @@
+"""``python -m tomeval.cli``."""
+
+from tomeval.cli import main
+
+main()

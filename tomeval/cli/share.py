@@ -1,0 +1,106 @@
+"""Commands that make a run readable by others: a report, and a dataset on the Hub."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tomeval.cli.options import Interval, IntervalOption, ReferenceOption, RunFolder
+from tomeval.core.errors import TomevalError
+
+
+def report(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
+    interval: IntervalOption = Interval.normal,
+    reference: ReferenceOption = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="What to compare: strategy, subject, model or labels."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="What the others are compared with.")
+    ] = None,
+    transcripts: Annotated[
+        str,
+        typer.Option(
+            "--transcripts",
+            help="Of how many episodes per cell to include prompts and replies: a number, none, "
+            "all, or auto (up to 100,000 model calls).",
+        ),
+    ] = "auto",
+    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes that draw a large run's figures.")
+    ] = 2,
+) -> None:
+    """Write a report: one HTML file with tables, figures, comparisons and every game."""
+    from tomeval.report import ReportOptions, write_report
+    from tomeval.runs.results import Run
+
+    options = ReportOptions(
+        interval=str(interval),
+        reference=None if reference is None else str(reference),
+        by=by,
+        baseline=baseline,
+        transcripts=_count(transcripts),
+        figures=figures,
+        workers=workers,
+    )
+    with Run(folder) as opened:
+        print(write_report(opened, out, options))
+
+
+def _count(text: str) -> int | None:
+    """Read the option --transcripts."""
+    if text == "auto":
+        return None
+    if text in ("all", "none"):
+        return sys.maxsize if text == "all" else 0
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise TomevalError(f"--transcripts must be a number, none, all or auto, is {text!r}")
+
+
+def push(
+    folder: RunFolder,
+    repo: Annotated[str, typer.Argument(help="The dataset, OWNER/NAME.", metavar="REPO")],
+    upload: Annotated[
+        bool, typer.Option("--upload", help="Upload. Without it nothing leaves this machine.")
+    ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make a new dataset public. Default: private.")
+    ] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Include the report as report.html.")
+    ] = False,
+) -> None:
+    """Show what a run's dataset on the Hugging Face Hub would hold; with --upload, upload it."""
+    from tomeval.interchange.push import size_text, stage
+    from tomeval.interchange.push import upload as send
+    from tomeval.runs.results import Run
+
+    with tempfile.TemporaryDirectory(prefix="tomeval-push-") as place:
+        with Run(folder) as opened:
+            staged = stage(opened, repo, Path(place), report=with_report)
+        print(f"dataset {repo}: {'public' if public else 'private'} if it is new")
+        for name, size in staged.files:
+            print(f"{size_text(size):>9}  {name}")
+        print(f"{size_text(sum(size for _, size in staged.files)):>9}  in all")
+        if upload:
+            print(send(staged, repo, private=not public))
+            return
+        print(f"\nREADME.md:\n\n{staged.card}")
+        print("Nothing was uploaded. To upload this: add --upload", file=sys.stderr)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command()(report)
+    app.command()(push)

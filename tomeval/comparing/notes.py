@@ -1,0 +1,91 @@
+"""What a reader must know beside the numbers of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.runs.directions import in_payoff_units
+
+if TYPE_CHECKING:
+    from tomeval.comparing.comparison import Comparison
+
+ALPHA = 0.05
+FEW = 20
+"""Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
+
+
+def comparison_notes(found: Comparison, ranges: Mapping[str, float] | None) -> list[str]:
+    """Return what a reader must know beside the numbers."""
+    notes = []
+    total = len(found.scopes) - (len(found.scopes) > 1)
+    first = 1 if len(found.scopes) > 1 else 0
+    for k, level in enumerate(found.levels):
+        missing = [found.scopes[first + t] for t in range(total) if not found.covered[first + t, k]]
+        if missing:
+            some = "; ".join(missing[:3]) + (f" and {len(missing) - 3} more" * (len(missing) > 3))
+            have = total - len(missing)
+            notes.append(
+                f"{level}: paired in {have} of {total} tasks (none in {some}); its numbers over "
+                "all tasks cover other tasks than those of complete levels"
+                if have
+                else f"{level}: shares no task with the baseline and is not compared"
+            )
+        if found.unpaired[0, k]:
+            notes.append(
+                f"{level}: {found.unpaired[0, k]} complete episodes have no partner episode (the "
+                "other was voided, failed or not played) and are left out; if that depends on how "
+                "an episode goes, the difference holds only for episodes that both complete"
+            )
+    few = [found.levels[k] for k in range(len(found.levels)) if 1 < found.pairs[0, k] < FEW]
+    if few:
+        notes.append(
+            f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap's interval is too narrow, "
+            "read Student's"
+        )
+    single = [found.levels[k] for k in range(len(found.levels)) if found.pairs[0, k] == 1]
+    if single:
+        notes.append(f"one pair only ({', '.join(single)}): a difference without interval or test")
+    no_error = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
+    partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] > 1))]
+    if partly:
+        notes.append(
+            f"a single pair with one of the partner sets ({', '.join(partly)}): no interval over "
+            "all tasks"
+        )
+    notes += _unit_notes(found, ranges)
+    return notes
+
+
+def _unit_notes(found: Comparison, ranges: Mapping[str, float] | None) -> list[str]:
+    """Return notes about units, the resolution of p, and what was lost to NaN."""
+    notes = []
+    games = {task["game"] for task in found.tasks if task}
+    widths = {game: ranges[game] for game in games} if ranges else {}
+    if len(set(widths.values())) > 1 and any(in_payoff_units(name) for name in found.metrics):
+        shown = ", ".join(f"{game} {widths[game]:g}" for game in sorted(widths))
+        notes.append(
+            f"the games' payoffs have different ranges ({shown}); over all tasks, metrics in "
+            'payoff units are dominated by the widest: use scale "range" to give games equal weight'
+        )
+    largest = int(found.family_size.max(initial=0))
+    if largest and largest / (1 + found.resamples) >= ALPHA:
+        notes.append(
+            f"{found.resamples} resamples cannot give a corrected p below {ALPHA} in a family of "
+            f"{largest}: use more"
+        )
+    smallest = np.where(found.pairs > 0, 2.0 ** (1 - found.pairs.astype(float)), 0)
+    short = (found.pairs > 1) & (smallest * found.family_size.max(axis=2) >= ALPHA)
+    if short[0].any():
+        notes.append(
+            "too few pairs for the permutation test: even if all differences had one sign, its "
+            f"corrected p would not be below {ALPHA} "
+            f"({', '.join(found.levels[k] for k in np.flatnonzero(short[0]))})"
+        )
+    lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
+    if lost.any():
+        names = ", ".join(found.metrics[m] for m in np.flatnonzero(lost.any(axis=0)))
+        notes.append(f"not every episode has a value of {names}: no difference is given")
+    return notes

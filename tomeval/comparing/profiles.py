@@ -1,0 +1,359 @@
+"""Interquartile means, performance profiles and probability of improvement.
+
+After Agarwal et al. 2021, *Deep reinforcement learning at the edge of the statistical precipice*,
+with stratified bootstraps: episodes are resampled within each task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tomeval.comparing.sides import (
+    TASK_COLUMNS,
+    Runs,
+    Side,
+    level_names,
+    opened,
+    read_sides,
+    task_names,
+)
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.optima import best_response, worst_response
+from tomeval.statistics.improvement import beats
+from tomeval.statistics.paired import FloatArray, IntArray
+
+SCORES = ("attained", "tom")
+RESAMPLES = 2_000
+MANY = 100
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of every episode, by level and task.
+
+    Attributes
+    ----------
+    by, score : str
+    levels : tuple of str
+        L levels, in the runs' order.
+    tasks : tuple of str
+        K tasks.
+    values : tuple of tuple of ndarray
+        ``values[l][k]`` are the scores of level l in task k, shape (n,); empty where it was not
+        played.
+    """
+
+    by: str
+    score: str
+    levels: tuple[str, ...]
+    tasks: tuple[str, ...]
+    values: tuple[tuple[FloatArray, ...], ...]
+
+    def played(self, level: str) -> list[FloatArray]:
+        """Return the scores of a level in the tasks it has episodes of."""
+        if level not in self.levels:
+            raise unknown(self.by, level, self.levels)
+        return [part for part in self.values[self.levels.index(level)] if len(part)]
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregates:
+    """One number per level with its 95 % interval; arrays of shape (L,).
+
+    NaN interval: a task with fewer than two episodes. ``episodes`` and ``tasks`` count what the
+    value is over; levels with different tasks do not compare.
+    """
+
+    levels: tuple[str, ...]
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    episodes: IntArray
+    tasks: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Share of episodes with a score above each threshold, shape (L, K), with pointwise bands."""
+
+    levels: tuple[str, ...]
+    thresholds: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Improvements:
+    """Probability that a level's episode beats the baseline's, by level, shape (L',)."""
+
+    baseline: str
+    levels: tuple[str, ...]
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    tasks: IntArray
+
+
+def collect_scores(
+    runs: Runs, by: str = "strategy", score: str = "attained", reference: str | None = None
+) -> Scores:
+    """Read every complete episode's score.
+
+    Parameters
+    ----------
+    runs : Run, path, or sequence of them
+    by : str
+        See `tomeval.comparing.compare`.
+    score : {"attained", "tom"}
+        ``attained``: (reward - worst) / (best - worst), both exact for the episode's own partner
+        and horizon: 0 is the worst and 1 the best that can be expected, in every game. Chance in a
+        stochastic partner can carry an episode outside. ``tom``: ToM % / 100.
+    reference : str, optional
+        Not used by either score; only told apart in the tasks' names.
+
+    Raises
+    ------
+    TomevalError
+        A task in which no policy does better than another has no attained share.
+    """
+    if score not in SCORES:
+        raise unknown("score", score, SCORES)
+    metric = "reward_per_step" if score == "attained" else "tom_percent"
+    with opened(runs) as listed:
+        sides = read_sides(listed, by, [metric], reference)
+        scored = [
+            _attained(side) if score == "attained" else side.values[:, 0] / 100 for side in sides
+        ]
+    keys = list(dict.fromkeys((*side.task, side.player) for side in sides))
+    levels = level_names(sides)
+    parts: dict[tuple[str, int], list[FloatArray]] = {}
+    for side, mine in zip(sides, scored, strict=True):
+        place = (side.level, keys.index((*side.task, side.player)))
+        parts.setdefault(place, []).append(mine)
+    columns = [*(name for name in TASK_COLUMNS if name != by), "player"]
+    names = task_names([dict(zip(columns, key, strict=True)) for key in keys])
+    empty = [np.empty(0)]
+    laid = tuple(
+        tuple(np.concatenate(parts.get((level, k), empty)) for k in range(len(keys)))
+        for level in levels
+    )
+    return Scores(by, score, levels, names, laid)
+
+
+def _attained(side: Side) -> FloatArray:
+    """Return which share of what is attainable each episode attained."""
+    game, horizon = side.cell.game, side.cell.definition["horizon"]
+    ends = np.full((len(side.cell.partners), 2), np.nan)
+    for index in np.unique(side.which):
+        partner = side.cell.partners[index]
+        worst = worst_response(game, partner, horizon).value / horizon
+        best = best_response(game, partner, horizon).value / horizon
+        if best - worst <= 1e-12 * max(1.0, abs(best)):
+            raise TomevalError(
+                f"game {game.name}, partner {partner.name}: every policy earns the same, so there "
+                "is no share of what is attainable"
+            )
+        ends[index] = worst, best
+    low, high = ends[side.which].T
+    attained: FloatArray = (side.values[:, 0] - low) / (high - low)
+    return attained
+
+
+def interquartile_mean(values: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return the mean of the middle half of the weighted values; NaN without values.
+
+    The mean of the quantile function between 1/4 and 3/4. Where a quarter of the values is a whole
+    number and weights are equal, it is the 25 % trimmed mean; else the values at the edges count in
+    part.
+
+    Examples
+    --------
+    >>> interquartile_mean([0, 1, 2, 100])
+    1.5
+    >>> round(interquartile_mean([0, 1, 2, 3, 100]), 12)
+    2.0
+    """
+    data = np.asarray(values, dtype=np.float64)
+    if data.size == 0:
+        return float("nan")
+    mass = np.ones(data.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    order = np.argsort(data, kind="stable")
+    return float(_middle(data[order], (mass / mass.sum())[order][None])[0])
+
+
+def _middle(ordered: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return interquartile means of sorted values under each row of weights that sum to 1."""
+    reached = np.clip(np.cumsum(mass, axis=1), 0.25, 0.75)
+    kept = np.diff(reached, axis=1, prepend=0.25)
+    found: FloatArray = (kept @ ordered) / kept.sum(axis=1)
+    return found
+
+
+def interquartile_means(scores: Scores, *, resamples: int = RESAMPLES, seed: int = 0) -> Aggregates:
+    """Return the interquartile mean of every level over all its episodes, tasks counting the same.
+
+    Less swayed by a few games or episodes than the mean, and by more episodes than the median
+    (Agarwal et al. 2021, section 4.3). Percentile intervals of a bootstrap within tasks.
+    """
+    rows = []
+    for level in scores.levels:
+        parts = scores.played(level)
+        flat = np.concatenate(parts) if parts else np.empty(0)
+        weights = _weights(parts)
+        low = high = float("nan")
+        if parts and min(map(len, parts)) >= 2:
+            means = _resampled_means(parts, _generator(seed, "iqm", level), resamples)
+            low, high = np.quantile(means, (0.025, 0.975))
+        value = interquartile_mean(flat, weights)
+        rows.append((value, float(low), float(high), len(flat), len(parts)))
+    columns = list(zip(*rows, strict=True))
+    numbers = [np.array(column, dtype=np.float64) for column in columns[:3]]
+    counts = [np.array(column, dtype=np.int64) for column in columns[3:]]
+    return Aggregates(
+        scores.levels,
+        value=numbers[0],
+        low=numbers[1],
+        high=numbers[2],
+        episodes=counts[0],
+        tasks=counts[1],
+    )
+
+
+def _weights(parts: Sequence[FloatArray]) -> FloatArray:
+    """Return each episode's weight, so that every task weighs the same."""
+    if not parts:
+        return np.empty(0)
+    return np.concatenate([np.full(len(p), 1 / (len(p) * len(parts))) for p in parts])
+
+
+def _resampled_means(
+    parts: Sequence[FloatArray], rng: np.random.Generator, resamples: int
+) -> FloatArray:
+    """Return interquartile means of bootstrap samples, shape (resamples,)."""
+    flat = np.concatenate(parts)
+    order = np.argsort(flat, kind="stable")
+    chunk = max(1, min(resamples, _CHUNK // len(flat)))
+    result = []
+    for first in range(0, resamples, chunk):
+        count = min(chunk, resamples - first)
+        times = np.concatenate([_counts(count, len(p), rng) / len(p) for p in parts], axis=1)
+        result.append(_middle(flat[order], times[:, order] / len(parts)))
+    return np.concatenate(result)
+
+
+def _counts(count: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return how often each of `size` episodes is drawn in each of `count` resamples."""
+    drawn = rng.integers(0, size, size=(count, size)) + np.arange(count)[:, None] * size
+    return np.bincount(drawn.ravel(), minlength=count * size).reshape(count, size)
+
+
+def performance_profiles(
+    scores: Scores,
+    thresholds: ArrayLike | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Profiles:
+    """Return the share of episodes above each threshold, tasks counting the same.
+
+    Agarwal et al. 2021, equation 3 (score distributions), with pointwise 95 % percentile bands of a
+    bootstrap within tasks. Default thresholds: 0 to 1 in steps of 0.01. The bands are too narrow
+    with fewer than about `MANY` episodes per task, most where shares are near 0 or 1; see
+    docs/comparisons.md.
+    """
+    edges = np.linspace(0, 1, 101) if thresholds is None else np.asarray(thresholds, np.float64)
+    if edges.ndim != 1 or edges.size == 0 or (np.diff(edges) <= 0).any():
+        raise TomevalError("thresholds must rise from one to the next")
+    share = np.full((3, len(scores.levels), len(edges)), np.nan)
+    for row, level in enumerate(scores.levels):
+        parts = scores.played(level)
+        if not parts:
+            continue
+        above = [_above(part, edges) for part in parts]
+        share[0, row] = np.mean([shares.sum(axis=0) / len(shares) for shares in above], axis=0)
+        if min(map(len, parts)) >= 2:
+            rng = _generator(seed, "profile", level)
+            drawn = np.mean([_resampled_shares(a, rng, resamples) for a in above], axis=0)
+            share[1:, row] = np.quantile(drawn, (0.025, 0.975), axis=0)
+    return Profiles(scores.levels, edges, share[0], share[1], share[2])
+
+
+def _above(values: FloatArray, thresholds: FloatArray) -> NDArray[np.bool_]:
+    """Return which values lie above which threshold, shape (n, K)."""
+    above: NDArray[np.bool_] = values[:, None] > thresholds
+    return above
+
+
+def _resampled_shares(
+    above: NDArray[np.bool_], rng: np.random.Generator, resamples: int
+) -> FloatArray:
+    """Return bootstrap shares above each threshold, shape (resamples, K).
+
+    Resampling episodes is drawing how many fall between neighbouring thresholds.
+    """
+    size = len(above)
+    passed = above.sum(axis=1)  # thresholds rise: an episode passes the first ones
+    between = np.bincount(passed, minlength=above.shape[1] + 1) / size
+    drawn = rng.multinomial(size, between, size=resamples)
+    shares: FloatArray = drawn[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] / size
+    return shares
+
+
+def probability_of_improvement(
+    scores: Scores, baseline: str, *, resamples: int = RESAMPLES, seed: int = 0
+) -> Improvements:
+    """Return the probability that a level's episode scores higher than one of the baseline.
+
+    The mean over their common tasks of P(X > Y) + P(X = Y) / 2 over all pairs of episodes (Agarwal
+    et al. 2021, section 4.3), with percentile intervals of a bootstrap that resamples both sides
+    within tasks, independently. `tomeval.comparing.compare` gives the same value for every metric,
+    with an interval that uses the pairing.
+    """
+    if baseline not in scores.levels:
+        raise unknown(f"{scores.by} as the baseline", baseline, scores.levels)
+    base = scores.values[scores.levels.index(baseline)]
+    levels = tuple(level for level in scores.levels if level != baseline)
+    out = np.full((3, len(levels)), np.nan)
+    tasks = np.zeros(len(levels), dtype=np.int64)
+    for row, level in enumerate(levels):
+        mine = scores.values[scores.levels.index(level)]
+        common = [
+            (np.round(x, 10), np.round(y, 10))
+            for x, y in zip(mine, base, strict=True)
+            if len(x) and len(y)
+        ]
+        tasks[row] = len(common)
+        if not common:
+            continue
+        once = [beats(x, y, np.ones((1, len(x))), np.ones((1, len(y)))) for x, y in common]
+        out[0, row] = float(np.mean(once))
+        if min(min(len(x), len(y)) for x, y in common) >= 2:
+            rng = _generator(seed, "improvement", level)
+            drawn = np.mean([_resampledbeats(x, y, rng, resamples) for x, y in common], axis=0)
+            out[1:, row] = np.quantile(drawn, (0.025, 0.975))
+    return Improvements(baseline, levels, out[0], out[1], out[2], tasks)
+
+
+def _resampledbeats(
+    x: FloatArray, y: FloatArray, rng: np.random.Generator, resamples: int
+) -> FloatArray:
+    """Return P(X > Y) + P(X = Y) / 2 of bootstrap samples, shape (resamples,)."""
+    chunk = max(1, min(resamples, _CHUNK // max(len(x), len(y))))
+    result = []
+    for first in range(0, resamples, chunk):
+        count = min(chunk, resamples - first)
+        result.append(beats(x, y, _counts(count, len(x), rng), _counts(count, len(y), rng)))
+    return np.concatenate(result)
+
+
+def _generator(seed: int, *purpose: str) -> np.random.Generator:
+    """Return a generator that depends on seed and purpose alone, not on the other levels."""
+    digest = hashlib.sha256(repr((seed, *purpose)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))

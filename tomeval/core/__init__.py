@@ -1,0 +1,1 @@
+"""What everybody stands on: errors, shipped files, randomness, outcomes. Imports nothing else."""

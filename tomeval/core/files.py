@@ -1,0 +1,46 @@
+"""Write files whole or not at all: a reader, a kill or a full disk never leaves half of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tomeval.core.errors import TomevalError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which takes the place of `path` when the block ends without an error.
+
+    The draft lies beside `path`, whose folder is made where it is missing; after an error it is
+    removed.
+
+    Raises
+    ------
+    TomevalError
+        The draft cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield draft
+        os.replace(draft, path)
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Replace a text file in one step, UTF-8 with plain line ends, and return its path."""
+    return write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> Path:
+    """Replace a file in one step, and return its path."""
+    with replacing(path) as draft:
+        draft.write_bytes(data)
+    return path

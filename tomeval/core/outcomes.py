@@ -1,0 +1,91 @@
+"""What becomes of a question and of an episode: the words that every kind of game uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tomeval.core.errors import TomevalError
+
+VALID = "valid"
+INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "backend_error")
+NOT_ASKED = "not_asked"
+OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
+"""What became of a question; ``not_asked`` where the episode ended before it."""
+
+COMPLETE, VOID, FAILED = "complete", "void", "failed"
+"""What became of an episode. A failed one got no reply from its backend and is played again when
+the run is resumed; a void one was ended by an invalid answer and is in no measure."""
+
+ON_INVALID = ("void", "random", "stop")
+"""What an invalid answer does: end the episode, draw a legal action, stop the run."""
+
+T = TypeVar("T")
+
+
+class InvalidAnswerError(TomevalError):
+    """An invalid answer under the policy ``stop``."""
+
+
+@dataclass(frozen=True)
+class Said(Generic[T]):
+    """A readable, legal answer.
+
+    Attributes
+    ----------
+    value
+        What was said: the index of an action, or what the domain makes of other answers.
+    probs : tuple of float or None
+        The distribution that `value`, an index, was drawn from; None where all mass lies on it.
+    attempts : int
+        How often the question was asked until it got this answer.
+    calls : tuple of dict
+        What was sent to and received from a model, one JSON-ready dict per call, for the call log.
+    details : dict or None
+        JSON-ready facts for the step's row: the route of scored labels, their mass, option order.
+    """
+
+    value: T
+    probs: tuple[float, ...] | None = None
+    attempts: int = 1
+    calls: tuple[dict[str, Any], ...] = ()
+    details: dict[str, Any] | None = None
+
+
+class Decision(Said[int]):
+    """An action, and the distribution over actions that it was drawn from; see `Said`.
+
+    Examples
+    --------
+    >>> Decision(1, (0.25, 0.75)).action
+    1
+    """
+
+    @property
+    def action(self) -> int:
+        """Index of the action that counts."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """No readable answer: never turned into a move except by the experiment's named policy.
+
+    Attributes
+    ----------
+    reason : {"illegal", "unparsable", "truncated", "refusal", "backend_error"}
+    raw : str
+        What was said.
+    attempts, calls, details
+        As for `Said`.
+    """
+
+    reason: str
+    raw: str = ""
+    attempts: int = 1
+    calls: tuple[dict[str, Any], ...] = ()
+    details: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason not in INVALID_REASONS:
+            raise ValueError(f"reason must be one of {INVALID_REASONS}, is {self.reason!r}")

@@ -1,0 +1,168 @@
+"""Embedding players in their seats: one game, turn by turn, in plain steps.
+
+`batch` plays the same games many at a time; a test demands that they are equal.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.embedding_players import (
+    ENCODER_DRAWS,
+    EncoderSpec,
+    Floats,
+    ListenerSpec,
+    forms,
+    history_scores,
+    match,
+    nearest,
+)
+from tomeval.domains.decrypto.embeddings import Embedding
+from tomeval.domains.decrypto.game import (
+    CODES,
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    InterceptorView,
+    Keywords,
+    Turn,
+    fold,
+    hint_history,
+)
+from tomeval.domains.decrypto.lexicon import WordLists
+from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor
+
+
+class EmbeddingEncoder(Encoder):
+    """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
+
+    draws_per_game: ClassVar[int] = ENCODER_DRAWS
+
+    def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
+        super().__init__(chair)
+        self.spec, self.lists = spec, lists
+        self._draws = chair.rng.random(ENCODER_DRAWS)
+
+    async def encode(self, view: EncoderView) -> Said[Hints]:
+        """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
+        one, two, three = (self._hint(view, place) for place in range(3))
+        return Said((one, two, three))
+
+    def _hint(self, view: EncoderView, place: int) -> str:
+        found = encoder_candidates(view, place, self.spec, self.lists)
+        if not found:
+            keyword = view.keywords[view.code[place] - 1]
+            raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
+        draw = self._draws[3 * len(view.turns) + place]
+        return self.lists.hints[found[int(draw * len(found))]]
+
+
+def encoder_candidates(
+    view: EncoderView, place: int, spec: EncoderSpec, lists: WordLists
+) -> list[int]:
+    """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
+
+    Positions in ``lists.hints``; empty only where the bank has no legal hint left.
+    """
+    digit = view.code[place] - 1
+    history = hint_history(view.turns)[digit]
+    scores, ranked = _scored(spec.embedding, lists, view.keywords)
+    had = {fold(hint) for hint in history}
+    found = [
+        hint
+        for hint in ranked[digit][: spec.k + len(history)]
+        if fold(lists.hints[hint]) not in had
+    ]
+    return _nearer(found, scores, digit) if spec.careful and found else found
+
+
+def _nearer(found: list[int], scores: Floats, digit: int) -> list[int]:
+    """Return the hints nearest to their own keyword, or else the one that comes closest to it."""
+    others = [other for other in range(4) if other != digit]
+    margins = [scores[digit, hint] - scores[others, hint].max() for hint in found]
+    kept = [hint for hint, margin in zip(found, margins, strict=True) if margin > 0]
+    return kept or [found[int(np.argmax(margins))]]
+
+
+@lru_cache(maxsize=64)
+def _scored(
+    embedding: Embedding, lists: WordLists, keywords: Keywords
+) -> tuple[Floats, list[list[int]]]:
+    """Return the bank's scores with the keywords, and each one's legal hints, nearest first."""
+    rows = np.stack([keyword_vector(embedding, keyword) for keyword in keywords])
+    scores = rows @ embedding.vectors[embedding.rows(lists.hints)].T
+    legal = np.asarray(~forms(keywords, lists.hints).any(axis=0))
+    ranked = nearest(scores, scores.shape[1])
+    return scores, [[int(hint) for hint in row if legal[hint]] for row in ranked]
+
+
+class EmbeddingDecoder(Decoder):
+    """Bob: matches hints with keywords by cosine; see `ListenerSpec`."""
+
+    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
+        super().__init__(chair)
+        self.spec = spec
+
+    async def decode(self, view: DecoderView) -> Said[Code]:
+        """Match the hints; one without a vector scores 0 and is named in the details."""
+        vectors, details = _hint_vectors(self.spec.embedding, view.hints)
+        keywords = [keyword_vector(self.spec.embedding, keyword) for keyword in view.keywords]
+        scores = vectors @ np.stack(keywords).T
+        return Said(CODES[int(match(scores[None], self.spec.matching)[0])], details=details)
+
+
+class EmbeddingInterceptor(Interceptor):
+    """Eve: matches hints with the mean of each digit's past hints; see `ListenerSpec`."""
+
+    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
+        super().__init__(chair)
+        self.spec = spec
+
+    async def intercept(self, view: InterceptorView) -> Said[Code]:
+        """Match the hints; one without a vector scores 0 and is named in the details."""
+        vectors, details = _hint_vectors(self.spec.embedding, view.hints)
+        sums = history_sums(self.spec.embedding, view.turns)
+        scores = history_scores(vectors[None], sums[None])
+        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+
+
+def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:
+    """Return the sum of the vectors of each digit's past hints, shape (4, d).
+
+    A hint without a vector adds nothing.
+    """
+    sums = np.zeros((4, embedding.vectors.shape[1]))
+    for digit, hints in enumerate(hint_history(turns)):
+        for hint in hints:
+            vector = embedding.hint_vector(hint)
+            if vector is not None:
+                sums[digit] += vector
+    return sums
+
+
+def keyword_vector(embedding: Embedding, keyword: str) -> Floats:
+    """Return a keyword's vector, found as for hints; without one, a `TomevalError` names it."""
+    vector = embedding.hint_vector(keyword)
+    if vector is None:
+        embedding.rows([keyword])  # raises, with a near match
+        raise AssertionError(keyword)
+    return vector
+
+
+def _hint_vectors(embedding: Embedding, hints: Hints) -> tuple[Floats, dict[str, Any] | None]:
+    """Return vectors, shape (3, d), and the hints that have none."""
+    vectors = np.zeros((3, embedding.vectors.shape[1]))
+    unknown = []
+    for place, hint in enumerate(hints):
+        vector = embedding.hint_vector(hint)
+        if vector is None:
+            unknown.append(hint)
+        else:
+            vectors[place] = vector
+    return vectors, {"unknown_hints": unknown} if unknown else None

@@ -1,0 +1,371 @@
+"""The rules of Decrypto: codes, hints, turns, what each seat may see, and how a game ends.
+
+Rules after Lupu, Willi and Foerster 2025, arXiv 2506.20664; the party game is by Thomas
+Dagenais-Lespérance. Nothing here knows of models, word lists or embeddings.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.streams import Stream
+
+Code = tuple[int, int, int]
+Hints = tuple[str, str, str]
+Keywords = tuple[str, str, str, str]
+
+DIGITS = (1, 2, 3, 4)
+CODES: tuple[Code, ...] = tuple(itertools.permutations(DIGITS, 3))
+"""All 24 codes, in ascending order."""
+
+OUTCOMES = ("miscommunication", "interception", "both", "survived")
+"""How a finished game ended; the first three are Eve's wins."""
+
+MAX_HINT_LENGTH = 60
+_WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
+_ENDINGS = ("'s", "s", "es", "ed", "ing", "ings", "er", "ers")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may vary between experiments.
+
+    Attributes
+    ----------
+    turns : int
+        Turns after which Alice and Bob have survived, 1 to 24.
+    miscommunications, interceptions : int
+        How many of either end the game.
+    no_repeat_hints : bool
+        Whether a hint that a digit had before, ignoring case, is illegal for this digit.
+    """
+
+    turns: int = 8
+    miscommunications: int = 2
+    interceptions: int = 2
+    no_repeat_hints: bool = False
+
+    def __post_init__(self) -> None:
+        for name, high in (("turns", len(CODES)), ("miscommunications", 24), ("interceptions", 24)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
+                raise TomevalError(f"rules: {name} must be from 1 to {high}, is {value!r}")
+        if not isinstance(self.no_repeat_hints, bool):
+            raise TomevalError(
+                f"rules: no_repeat_hints must be true or false, is {self.no_repeat_hints!r}"
+            )
+
+
+class Turn(NamedTuple):
+    """One finished turn; everybody sees it.
+
+    `hints` are in the order of `code`; `bob` and `eve` are the guesses.
+    """
+
+    code: Code
+    hints: Hints
+    bob: Code
+    eve: Code
+
+    @property
+    def miscommunicated(self) -> bool:
+        """Whether Bob guessed wrong."""
+        return self.bob != self.code
+
+    @property
+    def intercepted(self) -> bool:
+        """Whether Eve guessed right."""
+        return self.eve == self.code
+
+
+@dataclass(frozen=True)
+class EncoderView:
+    """What Alice sees before she gives hints."""
+
+    keywords: Keywords
+    code: Code
+    turns: tuple[Turn, ...] = ()
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True)
+class DecoderView:
+    """What Bob sees before he guesses."""
+
+    keywords: Keywords
+    turns: tuple[Turn, ...]
+    hints: Hints
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True)
+class InterceptorView:
+    """What Eve sees before she guesses: no keywords, no code."""
+
+    turns: tuple[Turn, ...]
+    hints: Hints
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True)
+class Deal:
+    """What chance decides before a game: four keywords, and a code for every turn."""
+
+    keywords: Keywords
+    codes: tuple[Code, ...]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game under way. Immutable: `after` returns the next state.
+
+    Examples
+    --------
+    >>> deal = Deal(("river", "violin", "bread", "winter"), ((2, 4, 1), (1, 2, 3)))
+    >>> game = Game(deal, Rules(turns=2))
+    >>> hints = ("string", "snow", "bank")
+    >>> game = game.after(hints, bob=(2, 4, 1), eve=(1, 2, 3))
+    >>> game.interceptor_view(("flow", "bow", "loaf")).turns[0].hints
+    ('string', 'snow', 'bank')
+    >>> game.after(("flow", "bow", "loaf"), bob=(1, 2, 3), eve=(1, 2, 4)).outcome
+    'survived'
+    """
+
+    deal: Deal
+    rules: Rules = Rules()
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The coming turn, from 1."""
+        return len(self.turns) + 1
+
+    @property
+    def code(self) -> Code:
+        """The code of the coming turn."""
+        return self.deal.codes[len(self.turns)]
+
+    @property
+    def outcome(self) -> str | None:
+        """One of `OUTCOMES`, or None while the game goes on."""
+        return outcome_of(self.turns, self.rules)
+
+    def encoder_view(self) -> EncoderView:
+        """Return what Alice may see now."""
+        return EncoderView(self.deal.keywords, self.code, self.turns, self.rules)
+
+    def decoder_view(self, hints: Hints) -> DecoderView:
+        """Return what Bob may see once hints are given."""
+        return DecoderView(self.deal.keywords, self.turns, hints, self.rules)
+
+    def interceptor_view(self, hints: Hints) -> InterceptorView:
+        """Return what Eve may see once hints are given."""
+        return InterceptorView(self.turns, hints, self.rules)
+
+    def after(self, hints: Hints, bob: Code, eve: Code) -> Game:
+        """Return the game after a turn."""
+        if self.outcome is not None:
+            raise ValueError(f"the game is over: {self.outcome}")
+        return Game(self.deal, self.rules, (*self.turns, Turn(self.code, hints, bob, eve)))
+
+
+def outcome_of(turns: Sequence[Turn], rules: Rules) -> str | None:
+    """Return how a game with these turns ended, or None where it goes on.
+
+    ``both``: the two limits were reached on the same turn, which is then the last one.
+    """
+    wrong = sum(turn.miscommunicated for turn in turns) >= rules.miscommunications
+    caught = sum(turn.intercepted for turn in turns) >= rules.interceptions
+    if wrong and caught:
+        return "both"
+    if wrong:
+        return "miscommunication"
+    if caught:
+        return "interception"
+    return "survived" if len(turns) >= rules.turns else None
+
+
+def hint_history(turns: Sequence[Turn]) -> tuple[tuple[str, ...], ...]:
+    """Return the past hints of digits 1 to 4, oldest first.
+
+    Examples
+    --------
+    >>> hint_history([Turn((2, 4, 1), ("string", "snow", "bank"), (2, 4, 1), (1, 2, 3))])
+    (('bank',), ('string',), (), ('snow',))
+    """
+    found: tuple[list[str], ...] = ([], [], [], [])
+    for turn in turns:
+        for digit, hint in zip(turn.code, turn.hints, strict=True):
+            found[digit - 1].append(hint)
+    return tuple(tuple(hints) for hints in found)
+
+
+def deal_stream(seed: int) -> Stream:
+    """Return the stream that `deal` draws from: one episode per game, equal for all pairings."""
+    return Stream.of(seed, "decrypto", "deal")
+
+
+def deal(keywords: Sequence[str], rules: Rules, rng: np.random.Generator) -> Deal:
+    """Draw a game: four different keywords and a code per turn, no code twice.
+
+    Parameters
+    ----------
+    keywords : sequence of str
+        The list to draw from, at least four different ones; its order matters to the draw.
+    rules : Rules
+    rng : numpy.random.Generator
+        Of one game: ``deal_stream(seed).episode(game)``.
+
+    Examples
+    --------
+    >>> drawn = deal(["a", "b", "c", "d", "e"], Rules(), deal_stream(1).episode(0))
+    >>> len(set(drawn.keywords)), len(set(drawn.codes))
+    (4, 8)
+    """
+    if len(keywords) < len(DIGITS):
+        raise TomevalError(f"a game needs 4 keywords, the list has {len(keywords)}")
+    places = rng.choice(len(keywords), size=len(DIGITS), replace=False)
+    order = rng.permutation(len(CODES))[: rules.turns]
+    one, two, three, four = (keywords[i] for i in places)
+    return Deal((one, two, three, four), tuple(CODES[i] for i in order))
+
+
+def as_code(value: object) -> Code | None:
+    """Return three different digits 1 to 4 as a code, or None where `value` is none.
+
+    Examples
+    --------
+    >>> as_code([4, 1, 2]), as_code([1, 1, 2]), as_code([True, 2, 3]), as_code("123")
+    ((4, 1, 2), None, None, None)
+    """
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        return None
+    if any(type(digit) is not int or digit not in DIGITS for digit in value):
+        return None
+    return tuple(value) if len(set(value)) == 3 else None
+
+
+def clean_hint(hint: str) -> str:
+    """Return a hint with blanks trimmed and single, accents composed; its case stays."""
+    return " ".join(unicodedata.normalize("NFC", hint).split())
+
+
+def fold(text: str) -> str:
+    """Return a text for comparison: without case, outer and double blanks, and accents.
+
+    Examples
+    --------
+    >>> fold("  Crème   Brûlée ")
+    'creme brulee'
+    """
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join("".join(c for c in parts if not unicodedata.combining(c)).split())
+
+
+def hint_words(hint: str) -> list[str]:
+    """Return the words of a hint; blanks and hyphens part them."""
+    return fold(hint).replace("’", "'").replace("-", " ").split()
+
+
+@lru_cache(maxsize=65536)
+def stems(word: str) -> frozenset[str]:
+    """Return what `word` may be a form of: itself, and it without one ending.
+
+    Endings: -'s, -s, -es, -ed, -ing, -ings, -er, -ers, where three letters remain. The rest counts
+    as it is, with -e added, with a final i as y, and with a doubled last letter made single.
+
+    Examples
+    --------
+    >>> sorted(stems("dancing"))
+    ['danc', 'dance', 'dancing']
+    >>> "run" in stems("running"), "berry" in stems("berries"), stems("sing") == {"sing"}
+    (True, True, True)
+    """
+    found = {word}
+    for ending in _ENDINGS:
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= 3:
+            found |= {rest, rest + "e"}
+            if rest.endswith("i"):
+                found.add(rest[:-1] + "y")
+            if rest[-1] == rest[-2]:
+                found.add(rest[:-1])
+    return frozenset(found)
+
+
+def is_form(word: str, keyword: str) -> bool:
+    """Tell whether a hint's word is a keyword or a form of one: whether they share a stem.
+
+    Case and accents do not matter. Compounds and words of like meaning are no forms.
+
+    Examples
+    --------
+    >>> is_form("Dancers", "dance"), is_form("sunlight", "sun"), is_form("bus", "bus")
+    (True, False, True)
+    """
+    return not stems(fold(word)).isdisjoint(stems(fold(keyword)))
+
+
+def hint_fault(
+    hints: Sequence[str],
+    keywords: Sequence[str],
+    code: Code,
+    turns: Sequence[Turn] = (),
+    rules: Rules | None = None,
+) -> str | None:
+    """Return why three hints break the rules, or None where they are legal.
+
+    Parameters
+    ----------
+    hints : sequence of str
+        In the order of `code`.
+    keywords : sequence of str
+        All four: a hint must be no form of any of them.
+    code, turns, rules
+        For the rule against repeats.
+
+    Notes
+    -----
+    A hint is one or two words of letters (blanks and hyphens part words), at most 60 characters.
+    Neither its words nor both written together may be a keyword, a word of one, or a form of
+    either, see `is_form`. With ``rules.no_repeat_hints`` a digit never gets the same hint twice,
+    ignoring case and accents.
+
+    Examples
+    --------
+    >>> words = ("river", "violin", "bread", "winter")
+    >>> hint_fault(("string", "snow", "bank"), words, (2, 4, 1))
+    >>> hint_fault(("string", "rivers", "bank"), words, (2, 4, 1))
+    "hint 2, 'rivers': is a keyword or a form of one ('river')"
+    >>> hint_fault(("string", "very cold season", "bank"), words, (2, 4, 1))
+    "hint 2, 'very cold season': must be one or two words of letters"
+    """
+    if len(hints) != 3:
+        return f"three hints are needed, there are {len(hints)}"
+    past = hint_history(turns) if rules is not None and rules.no_repeat_hints else None
+    for place, (hint, digit) in enumerate(zip(hints, code, strict=True), start=1):
+        where = f"hint {place}, {hint!r}"
+        words = hint_words(hint)
+        if (
+            not 1 <= len(words) <= 2
+            or len(hint) > MAX_HINT_LENGTH
+            or not all(_WORD.fullmatch(word) for word in words)
+        ):
+            return f"{where}: must be one or two words of letters"
+        for keyword in keywords:
+            parts = hint_words(keyword)
+            revealed = {"".join(parts), *parts}
+            if any(is_form(w, k) for w in {"".join(words), *words} for k in revealed):
+                return f"{where}: is a keyword or a form of one ({keyword!r})"
+        if past is not None and fold(hint) in map(fold, past[digit - 1]):
+            return f"{where}: digit {digit} has had this hint"
+    return None

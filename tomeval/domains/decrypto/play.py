@@ -1,0 +1,359 @@
+"""One game: the turn loop exists once, for play, for replay, and for people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID, VOID, Invalid, Said
+from tomeval.domains.decrypto.game import (
+    CODES,
+    Code,
+    Deal,
+    EncoderView,
+    Game,
+    Hints,
+    Rules,
+    Turn,
+    hint_fault,
+    outcome_of,
+)
+from tomeval.domains.decrypto.probes import Probed, Probes, ask_encoder, ask_interceptor
+from tomeval.domains.decrypto.replays import RecordedGame
+from tomeval.domains.decrypto.seats import Decoder, Encoder, Interceptor
+
+T = TypeVar("T")
+
+RECORDED = "recorded"
+RECORD = "record"
+
+Call = tuple[int, str, dict[str, Any]]
+"""Turn, role, record."""
+
+
+@dataclass
+class PlayedTurn:
+    """One row of the turn table.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    code : Code
+    hints, bob, eve
+        The hints that were heard and the guesses; None where an answer was invalid (or, for those
+        who come later in the turn, was not asked for).
+    outcomes, attempts : dict
+        By role: ``valid``, an invalid reason, ``not_asked`` or, in replays, ``recorded``.
+    told : bool
+        Whether Alice learned in this turn what her view does not show.
+    details : dict
+        By role: JSON-ready facts, such as an Oracle's draft; under ``record`` in replays, what was
+        said then.
+    probes : list of Probed
+    best : float or None
+        Best value that Alice could have reached in this turn, where it was searched for.
+    """
+
+    number: int
+    code: Code
+    hints: Hints | None = None
+    bob: Code | None = None
+    eve: Code | None = None
+    outcomes: dict[str, str] = field(default_factory=dict)
+    attempts: dict[str, int] = field(default_factory=dict)
+    told: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+    probes: list[Probed] = field(default_factory=list)
+    best: float | None = None
+
+
+@dataclass
+class PlayedGame:
+    """A game as it goes to the store.
+
+    Attributes
+    ----------
+    index : int
+        From 0.
+    deal : Deal
+    status : {"complete", "void", "failed"}
+    outcome : str or None
+        None for games that are not complete, and for replays that end before the game does.
+    turns : list of PlayedTurn
+    calls : list of Call
+    """
+
+    index: int
+    deal: Deal
+    status: str = COMPLETE
+    outcome: str | None = None
+    turns: list[PlayedTurn] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+
+Best = Callable[[EncoderView], float]
+"""Returns the best value that Alice can reach in a turn."""
+
+
+@dataclass
+class Table:
+    """Who plays, and how.
+
+    Attributes
+    ----------
+    encoder, decoder, interceptor
+        None: forced to the record.
+    rules : Rules
+    probes : Probes
+    on_invalid : {"void", "random", "stop"}
+    hint_words : sequence of str
+        What random hints are drawn from.
+    rng : numpy.random.Generator
+        For answers that are drawn in place of invalid ones.
+    best : callable, optional
+        Searches for the best attainable value of a turn; see `Best`.
+    on_turn : callable, optional
+        Called with each finished turn.
+    """
+
+    encoder: Encoder | None
+    decoder: Decoder | None
+    interceptor: Interceptor | None
+    rules: Rules = field(default_factory=Rules)
+    probes: Probes = field(default_factory=Probes)
+    on_invalid: str = "void"
+    hint_words: Sequence[str] = ()
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    best: Best | None = None
+    on_turn: Callable[[Turn], None] | None = None
+
+
+class _Void(Exception):
+    """The game cannot go on; the argument is its status."""
+
+
+async def play_game(
+    table: Table, index: int, deal: Deal, record: RecordedGame | None = None
+) -> PlayedGame:
+    """Play a game, or replay one.
+
+    Parameters
+    ----------
+    table : Table
+    index : int
+    deal : Deal
+    record : RecordedGame, optional
+        Every recorded turn is asked about with the past as it was recorded. Players that `table`
+        lacks answer as recorded. A replaced encoder is heard where both listeners are replaced
+        too; else the recorded hints are heard, and her own are kept among the details.
+
+    Returns
+    -------
+    PlayedGame
+        ``failed`` where a model gave no reply, ``void`` where an answer was invalid and the policy
+        says so.
+    """
+    if record is None and None in (table.encoder, table.decoder, table.interceptor):
+        raise ValueError("an empty seat needs a record")
+    played = PlayedGame(index, deal)
+    game = Game(deal, table.rules)
+    answered: list[Turn] = []
+    try:
+        for turn in range(len(record.turns) if record else table.rules.turns):
+            past = record.turns[turn] if record else None
+            row = PlayedTurn(game.number, game.code)
+            played.turns.append(row)
+            await _Round(table, game, row, played.calls, past).play()
+            answered.append(_as_turn(row))
+            if table.on_turn:
+                table.on_turn(answered[-1])
+            played.outcome = played.outcome or outcome_of(answered, table.rules)
+            if past is None and played.outcome:
+                break
+            following = past or answered[-1]
+            if not (record and turn == len(record.turns) - 1):
+                await _observe(table, following, row.number, played.calls)
+                game = game.after(following.hints, following.bob, following.eve)
+    except _Void as stopped:
+        played.status, played.outcome = str(stopped), None
+    return played
+
+
+def _as_turn(row: PlayedTurn) -> Turn:
+    if row.hints is None or row.bob is None or row.eve is None:
+        raise RuntimeError("a turn that is not complete cannot be played on")
+    return Turn(row.code, row.hints, row.bob, row.eve)
+
+
+async def _observe(table: Table, turn: Turn, number: int, calls: list[Call]) -> None:
+    """Tell everybody how a turn ended."""
+    seats = [
+        (role, seat)
+        for role, seat in (
+            ("encoder", table.encoder),
+            ("decoder", table.decoder),
+            ("interceptor", table.interceptor),
+        )
+        if seat is not None
+    ]
+    found = await together(*(seat.observe(turn) for _, seat in seats))
+    for (role, _), made in zip(seats, found, strict=True):
+        calls += [(number, role, call) for call in made]
+
+
+class _Round:
+    """One turn under way."""
+
+    def __init__(
+        self, table: Table, game: Game, row: PlayedTurn, calls: list[Call], past: Turn | None
+    ) -> None:
+        self.table, self.game, self.row, self.calls, self.past = table, game, row, calls, past
+        if past is not None:
+            row.details[RECORD] = {"hints": past.hints, "bob": past.bob, "eve": past.eve}
+        self._heard: dict[tuple[str, Hints], Said[Code] | Invalid] = {}
+
+    async def play(self) -> None:
+        """Ask everybody, in order."""
+        row, table = self.row, self.table
+        for role in ("encoder", "decoder", "interceptor"):
+            row.outcomes[role], row.attempts[role] = NOT_ASKED, 0
+        view = self.game.encoder_view()
+        if table.best is not None:
+            row.best = table.best(view)
+        row.hints = hints = await self._hints(view)
+        probes: list[Probed] = []
+        calls: list[list[Call]] = [[], []]
+        bob, eve, _ = await together(
+            self._guess("decoder", hints),
+            self._eve(hints, probes, calls[1]),
+            self._probe_encoder(view, hints, probes, calls[0]),
+        )
+        row.probes = sorted(probes, key=lambda probed: probed.order)
+        self.calls += calls[0] + calls[1]
+        if any(probed.outcome == "backend_error" for probed in probes):
+            raise _Void(FAILED)
+        row.bob = self._take("decoder", bob, self._random_code)
+        row.eve = self._take("interceptor", eve, self._random_code)
+
+    async def _hints(self, view: EncoderView) -> Hints:
+        """Return the hints that are heard."""
+        row, table = self.row, self.table
+        if table.encoder is None:
+            row.outcomes["encoder"] = RECORDED
+            return self._recorded().hints
+        door = table.encoder.chair.door
+        door.set(self._listen)
+        answer = await table.encoder.encode(view)
+        self._log("encoder", answer)
+        row.told = door.used
+        hints = self._take("encoder", answer, self._random_hints)
+        forced = table.decoder is None or table.interceptor is None
+        if not forced:
+            return hints
+        row.details.setdefault("encoder", {})["given"] = list(hints)
+        return self._recorded().hints
+
+    async def _listen(self, hints: Hints) -> tuple[Said[Code] | Invalid, Said[Code] | Invalid]:
+        bob, eve = await together(self._guess("decoder", hints), self._guess("interceptor", hints))
+        return bob, eve
+
+    async def _guess(self, role: str, hints: Hints) -> Said[Code] | Invalid:
+        """Return a listener's guess; for the same hints always the same one."""
+        seat = getattr(self.table, role)
+        if seat is None:
+            turn = self._recorded()
+            return Said(turn.bob if role == "decoder" else turn.eve, attempts=0, details={RECORDED: True})
+        key = (role, hints)
+        if key not in self._heard:
+            if isinstance(seat, Decoder):
+                answer = await seat.decode(self.game.decoder_view(hints))
+            else:
+                answer = await seat.intercept(self.game.interceptor_view(hints))
+            self._heard[key] = answer
+            self._log(role, answer)
+        return self._heard[key]
+
+    async def _probe_encoder(
+        self, view: EncoderView, hints: Hints, probes: list[Probed], calls: list[Call]
+    ) -> None:
+        if self.table.encoder is not None:
+            found = await ask_encoder(self.table.encoder, self.table.probes, view, hints)
+            self._keep("encoder", found, probes, calls)
+
+    async def _eve(
+        self, hints: Hints, probes: list[Probed], calls: list[Call]
+    ) -> Said[Code] | Invalid:
+        """Ask Eve for her beliefs, then for her guess."""
+        if self.table.interceptor is not None:
+            view, truth = self.game.interceptor_view(hints), self.game.deal.keywords
+            found = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
+            self._keep("interceptor", found, probes, calls)
+        return await self._guess("interceptor", hints)
+
+    def _keep(
+        self, role: str, found: list[Probed], probes: list[Probed], calls: list[Call]
+    ) -> None:
+        probes += found
+        for probed in found:
+            calls += [(self.row.number, role, call) for call in probed.calls]
+
+    def _log(self, role: str, answer: Said[Any] | Invalid) -> None:
+        self.calls += [(self.row.number, role, call) for call in answer.calls]
+
+    def _take(self, role: str, answer: Said[T] | Invalid, draw: Callable[[], T]) -> T:
+        """Return what counts as a seat's answer, by the policy where it is invalid."""
+        row = self.row
+        row.attempts[role] = answer.attempts
+        if answer.details and not answer.details.get(RECORDED):
+            row.details.setdefault(role, {}).update(answer.details)
+        if isinstance(answer, Said):
+            row.outcomes[role] = VALID
+            if answer.details and answer.details.get(RECORDED):
+                row.outcomes[role] = RECORDED
+            return answer.value
+        row.outcomes[role] = answer.reason
+        if answer.reason == "backend_error":
+            raise _Void(FAILED)
+        if self.table.on_invalid == "stop":
+            raise TomevalError(
+                f"turn {row.number}: the {role}'s answer is {answer.reason}: {answer.raw[:200]!r}"
+            )
+        if self.table.on_invalid == "void":
+            raise _Void(VOID)
+        return draw()
+
+    def _random_code(self) -> Code:
+        return CODES[int(self.table.rng.integers(len(CODES)))]
+
+    def _random_hints(self) -> Hints:
+        return random_hints(self.game.encoder_view(), self.table.hint_words, self.table.rng)
+
+    def _recorded(self) -> Turn:
+        if self.past is None:
+            raise RuntimeError("there is no record")
+        return self.past
+
+
+def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
+    """Return three legal hints, uniformly drawn; keeps drawing until they are legal."""
+    for _ in range(1000):
+        one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
+        hints = (one, two, three)
+        if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
+            return hints
+    raise TomevalError("among the hint words there are hardly any legal hints")
+
+
+async def together(*tasks: Awaitable[Any]) -> list[Any]:
+    """Await all; an error is raised when all have come to an end, so that nothing paid is lost."""
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in found:
+        if isinstance(result, BaseException):
+            raise result
+    return found

@@ -1,0 +1,322 @@
+"""Players as experiments name them: language models, embedding players, random ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.embedding_files import open_embedding
+from tomeval.domains.decrypto.embedding_players import EncoderSpec, ListenerSpec
+from tomeval.domains.decrypto.embeddings import SHIPPED, Embedding
+from tomeval.domains.decrypto.game import (
+    CODES,
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    InterceptorView,
+)
+from tomeval.domains.decrypto.lexicon import WordLists
+from tomeval.domains.decrypto.play import random_hints
+from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+
+if TYPE_CHECKING:
+    from tomeval.domains.decrypto.llm_seats import LLMOptions
+
+KINDS = ("llm", "embedding", "random")
+RECORD = "record"
+"""What pairings of a replay call a seat that answers as recorded."""
+
+_EMBEDDING_OPTIONS = ("embedding", "k", "careful", "matching")
+
+
+class Setting(Protocol):
+    """What a player is checked and seated in: an experiment."""
+
+    @property
+    def lists(self) -> WordLists: ...  # noqa: D102
+
+    @property
+    def base(self) -> Path | None: ...  # noqa: D102
+
+    @property
+    def records(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Player:
+    """One player; it can take every seat that its options make sense in.
+
+    Attributes
+    ----------
+    name : str
+        As tables show it; its draws depend on it.
+    kind : {"llm", "embedding", "random"}
+    options : dict
+        Complete: what the experiment leaves out is filled in.
+    model : str or dict
+        The model's spec, for kind ``llm``; see `tomeval.models.open_model`.
+    base : Path or None
+        Folder that relative paths start from.
+    """
+
+    name: str
+    kind: str
+    options: dict[str, Any]
+    model: str | dict[str, Any] = ""
+    base: Path | None = None
+
+    @property
+    def model_name(self) -> str:
+        """The model's name, or an empty text."""
+        from tomeval.models import model_name
+
+        return model_name(self.model) if self.kind == "llm" else ""
+
+    @cached_property
+    def llm_options(self) -> LLMOptions:
+        """The options of a language model."""
+        from tomeval.domains.decrypto.llm_seats import LLMOptions
+
+        return LLMOptions(**self.options)
+
+    @cached_property
+    def templates(self) -> str:
+        """The hash of the prompt templates; empty where none are used."""
+        if self.kind != "llm":
+            return ""
+        from tomeval.strategies.templates import load_prompts
+
+        folder = self.options["prompts"]
+        found = load_prompts("decrypto", str((self.base or Path()) / folder) if folder else "")
+        return found.sha256()
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """The player as JSON-ready data."""
+        data = {"name": self.name, "kind": self.kind, "options": self.options}
+        if self.kind == "llm":
+            return {**data, "model": self.model_name, "spec": self.model}
+        return {**data, "model": ""}
+
+    def embedding(self, lists: WordLists) -> Embedding:
+        """Return the embedding of an embedding player."""
+        return _embedding(self.options["embedding"], lists, self.base)
+
+    def encoder_spec(self, lists: WordLists) -> EncoderSpec:
+        """Return an embedding player as Alice."""
+        return EncoderSpec(self.embedding(lists), self.options["k"], self.options["careful"])
+
+    def listener_spec(self, lists: WordLists) -> ListenerSpec:
+        """Return an embedding player as Bob or Eve."""
+        return ListenerSpec(self.embedding(lists), self.options["matching"])
+
+    def check(self, role: str, where: str, setting: Setting) -> None:
+        """Raise a `TomevalError` where the player cannot take a seat."""
+        try:
+            if self.kind == "embedding":
+                _ = self.encoder_spec(setting.lists), self.listener_spec(setting.lists)
+            if self.kind == "llm":
+                from tomeval.domains.decrypto.strategy import seat_strategy
+
+                strategy = seat_strategy(self.llm_options.strategy, role)
+                conversation = self.llm_options.memory == "conversation"
+                if conversation and strategy.context == "s2a":
+                    raise TomevalError(
+                        "S2A rewrites the past, a conversation keeps it: choose one of them"
+                    )
+                if conversation and setting.records:
+                    raise TomevalError(
+                        "in a replay the past is the record's, not the player's own: "
+                        'use memory = "restated"'
+                    )
+                _ = self.templates
+        except TomevalError as error:
+            raise TomevalError(f"{where}: {error}") from None
+
+    def seat(self, chair: Chair, lists: WordLists) -> SeatPlayer:
+        """Seat the player for one game."""
+        if self.kind == "llm":
+            from tomeval.domains.decrypto.llm_seats import LLM_SEATS
+
+            return LLM_SEATS[chair.role](chair, self.llm_options)
+        if self.kind == "random":
+            return RANDOM_SEATS[chair.role](chair, lists)
+        from tomeval.domains.decrypto import embedding_seats as seats
+
+        if chair.role == "encoder":
+            return seats.EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
+        kind = seats.EmbeddingDecoder if chair.role == "decoder" else seats.EmbeddingInterceptor
+        return kind(chair, self.listener_spec(lists))
+
+    def draws_per_game(self, role: str) -> int | None:
+        """Return how many uniform numbers a seat takes per game, where that is fixed."""
+        if self.kind == "embedding" and role == "encoder":
+            from tomeval.domains.decrypto.embedding_seats import EmbeddingEncoder
+
+            return EmbeddingEncoder.draws_per_game
+        return None
+
+
+def player_from_table(
+    name: str, table: dict[str, Any], defaults: dict[str, Any], where: str, base: Path | None
+) -> Player:
+    """Return a player from its table in an experiment.
+
+    Parameters
+    ----------
+    name : str
+    table : dict
+        ``kind``, which may be left out where ``model`` or ``embedding`` is given, and options: for
+        ``llm`` ``model`` and those of `llm_seats.LLMOptions`; for ``embedding``
+        ``embedding`` (see `embedding_files.open_embedding`), ``k``, ``careful``,
+        ``matching``; for ``random`` none.
+    defaults : dict
+        The experiment's own options for language models.
+    where : str
+        Put in front of error messages.
+    base : Path, optional
+    """
+    entry = dict(table)
+    kind = entry.pop("kind", "embedding" if "embedding" in entry else "llm")
+    if kind not in KINDS:
+        raise unknown("kind of player", kind, KINDS, f"{where}.kind")
+    known = {"embedding": _EMBEDDING_OPTIONS, "random": (), "llm": ("model", *llm_option_names())}
+    for key in entry:
+        if key not in known[kind]:
+            names = ["kind", *known[kind]]
+            raise TomevalError(
+                f"{where}: a player of kind {kind!r} has no option {key!r}"
+                f"{did_you_mean(key, names)}; known: {', '.join(names)}"
+            )
+    try:
+        if kind == "llm":
+            return _llm(name, entry, defaults, base)
+        if kind == "embedding":
+            if not isinstance(entry.get("embedding"), str):
+                raise TomevalError("needs 'embedding', the name of one or a file")
+            entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
+        return Player(name, kind, entry, base=base)
+    except TomevalError as error:
+        raise TomevalError(f"{where}: {error}") from None
+
+
+def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, Any]:
+    """Return a player's table from what a command line says.
+
+    Parameters
+    ----------
+    spec : str
+        ``random``; a shipped embedding or ``embedding:NAME``; else a language model, see
+        `tomeval.models.model_name`.
+    strategy : str
+        For language models.
+    k : int
+        For embedding encoders.
+
+    Examples
+    --------
+    >>> table_from_spec("minilm")
+    {'embedding': 'minilm', 'k': 16}
+    >>> table_from_spec("scripted:decrypto", "CoT")
+    {'model': 'scripted:decrypto', 'strategy': 'CoT'}
+    """
+    name = spec.removeprefix("embedding:")
+    if spec == "random":
+        return {"kind": "random"}
+    if name != spec or spec in SHIPPED:
+        return {"embedding": name, "k": k}
+    if ":" not in spec:
+        known = ["random", *SHIPPED]
+        raise TomevalError(
+            f"player {spec!r} cannot be read{did_you_mean(spec, known)}; write {', '.join(known)}, "
+            "embedding:NAME, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
+        )
+    return {"model": spec, "strategy": strategy}
+
+
+def llm_option_names() -> tuple[str, ...]:
+    """Return the options of a language-model player beside its model."""
+    return (
+        "strategy",
+        "memory",
+        "temperature",
+        "probe_temperature",
+        "max_tokens",
+        "max_attempts",
+        "prompts",
+    )
+
+
+def _llm(name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None) -> Player:
+    from tomeval.domains.decrypto import scripts  # noqa: F401 (registers the scripted replies)
+    from tomeval.domains.decrypto.llm_seats import LLMOptions
+    from tomeval.models import model_name
+
+    options = {**defaults, **entry}
+    model = options.pop("model")
+    if not model:
+        raise TomevalError("needs a model: give it one, or set 'model' in the experiment")
+    model_name(model)
+    return Player(name, "llm", dataclasses.asdict(LLMOptions(**options)), model, base)
+
+
+@cache
+def _embedding(name: str, lists: WordLists, base: Path | None) -> Embedding:
+    return open_embedding(name, lists, base=base)
+
+
+@cache
+def embedding_sha256(embedding: Embedding) -> str:
+    """Return the hash of an embedding's words and vectors."""
+    digest = hashlib.sha256("\n".join(embedding.words).encode())
+    digest.update(embedding.vectors.tobytes())
+    return digest.hexdigest()
+
+
+class RandomEncoder(Encoder):
+    """Gives legal hints at random: what Bob and Eve then do is chance."""
+
+    def __init__(self, chair: Chair, lists: WordLists) -> None:
+        super().__init__(chair)
+        self.lists = lists
+
+    async def encode(self, view: EncoderView) -> Said[Hints]:
+        """Draw three legal hints from the bank."""
+        return Said(random_hints(view, self.lists.hints, self.chair.rng))
+
+
+class RandomDecoder(Decoder):
+    """Guesses each code with equal probability."""
+
+    def __init__(self, chair: Chair, lists: WordLists) -> None:
+        super().__init__(chair)
+
+    async def decode(self, view: DecoderView) -> Said[Code]:
+        """Draw a code."""
+        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
+
+
+class RandomInterceptor(Interceptor):
+    """Guesses each code with equal probability."""
+
+    def __init__(self, chair: Chair, lists: WordLists) -> None:
+        super().__init__(chair)
+
+    async def intercept(self, view: InterceptorView) -> Said[Code]:
+        """Draw a code."""
+        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
+
+
+RANDOM_SEATS: dict[str, Callable[[Chair, WordLists], SeatPlayer]] = {
+    "encoder": RandomEncoder,
+    "decoder": RandomDecoder,
+    "interceptor": RandomInterceptor,
+}

@@ -1,0 +1,124 @@
+"""The theory-of-mind questions of a turn: who is asked what, and when.
+
+Beliefs (representational change, false belief) after Gopnik and Astington 1988, perspective taking
+after Piaget; as Lupu et al. 2025 ask them. A probe never enters a player's transcript.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tomeval.core.outcomes import VALID, Invalid, Said
+from tomeval.domains.decrypto.game import (
+    Code,
+    EncoderView,
+    Hints,
+    InterceptorView,
+    Keywords,
+)
+from tomeval.domains.decrypto.seats import (
+    ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
+    Encoder,
+    Interceptor,
+)
+
+QUESTIONS = (*ENCODER_QUESTIONS, *INTERCEPTOR_QUESTIONS)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Which probes are asked.
+
+    Attributes
+    ----------
+    eve, eve_reminded, bob : bool
+        Alice, after her hints of every turn: what will Eve guess, the same with the reminder that
+        Eve does not know the keywords, what will Bob guess.
+    beliefs : bool
+        Eve, before her guess, from the second turn on: prompt A, and where her answer is wrong B
+        and C.
+    """
+
+    eve: bool = False
+    eve_reminded: bool = False
+    bob: bool = False
+    beliefs: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is asked."""
+        return self.eve or self.eve_reminded or self.bob or self.beliefs
+
+
+@dataclass(frozen=True)
+class Probed:
+    """One probe's answer.
+
+    `value` is a code or four keywords, or None where the answer was invalid (`outcome` says why).
+    """
+
+    question: str
+    outcome: str
+    value: Code | Keywords | None
+    attempts: int = 1
+    raw: str = ""
+    calls: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def order(self) -> int:
+        """Place among the questions."""
+        return QUESTIONS.index(self.question)
+
+
+async def ask_encoder(
+    encoder: Encoder, probes: Probes, view: EncoderView, hints: Hints
+) -> list[Probed]:
+    """Ask Alice what the listeners will guess; players that cannot tell are left out."""
+    found = []
+    for question in ENCODER_QUESTIONS:
+        if getattr(probes, question):
+            answer = await encoder.predict(view, hints, question)
+            if answer is not None:
+                found.append(_probed(question, answer))
+    return found
+
+
+async def ask_interceptor(
+    interceptor: Interceptor, probes: Probes, view: InterceptorView, truth: Keywords
+) -> list[Probed]:
+    """Ask Eve for her beliefs; B and C only where A is readable and wrong."""
+    if not probes.beliefs or not view.turns:
+        return []
+    answer = await interceptor.believe(view, "keywords", None)
+    if answer is None:
+        return []
+    found = [_probed("keywords", answer)]
+    if isinstance(answer, Said) and not same_keywords(answer.value, truth):
+        for question in INTERCEPTOR_QUESTIONS[1:]:
+            answer = await interceptor.believe(view, question, truth)
+            if answer is not None:
+                found.append(_probed(question, answer))
+    return found
+
+
+def same_keywords(one: Any, two: Any) -> bool:
+    """Compare two lists of keywords, place by place, ignoring case and outer blanks.
+
+    Examples
+    --------
+    >>> same_keywords(["River ", "a", "b", "c"], ("river", "a", "b", "c"))
+    True
+    >>> same_keywords(["a", "river", "b", "c"], ["river", "a", "b", "c"])
+    False
+    """
+    return [w.strip().casefold() for w in one] == [w.strip().casefold() for w in two]
+
+
+def _probed(question: str, answer: Said[Any] | Invalid) -> Probed:
+    if isinstance(answer, Said):
+        return Probed(question, VALID, answer.value, answer.attempts, calls=answer.calls)
+    return Probed(
+        question, answer.reason, None, answer.attempts, raw=answer.raw, calls=answer.calls
+    )

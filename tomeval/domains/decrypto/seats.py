@@ -1,0 +1,161 @@
+"""The three seats: what a player of each role answers, and which probes it may be asked.
+
+Every seat is made anew for each game. `encode`, `decode` and `intercept` may be called more than
+once in a turn (an oracle tries hints out); what a seat remembers changes in `observe` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tomeval.core.outcomes import Invalid, Said
+from tomeval.core.streams import Stream
+from tomeval.domains.decrypto.game import (
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    InterceptorView,
+    Keywords,
+    Turn,
+)
+from tomeval.models.base import Model
+
+ROLES = ("encoder", "decoder", "interceptor")
+
+ENCODER_QUESTIONS = ("eve", "eve_reminded", "bob")
+"""Whose guess Alice predicts; ``eve_reminded`` says that Eve does not know the keywords."""
+
+INTERCEPTOR_QUESTIONS = ("keywords", "own_belief", "other_belief")
+"""Prompts A, B and C: name the keywords; what you thought; what another interceptor will think."""
+
+Listen = Callable[[Hints], Awaitable[tuple["Said[Code] | Invalid", "Said[Code] | Invalid"]]]
+
+
+class Door:
+    """What Alice may learn beyond her view; every use is recorded with its turn.
+
+    `guesses` tells what Bob and Eve guess for hints. Where Alice then gives these hints, what was
+    told is what they guess: they are not asked again.
+    """
+
+    def __init__(self) -> None:
+        self._listen: Listen | None = None
+        self.used = False
+
+    def set(self, listen: Listen) -> None:
+        """Put this turn's listeners behind the door (the turn loop does)."""
+        self._listen, self.used = listen, False
+
+    async def guesses(self, hints: Hints) -> tuple[Said[Code] | Invalid, Said[Code] | Invalid]:
+        """Return Bob's and Eve's guesses for hints."""
+        self.used = True
+        if self._listen is None:
+            raise RuntimeError("nobody is behind the door yet")
+        return await self._listen(hints)
+
+
+@dataclass(frozen=True)
+class Chair:
+    """Where a player sits for one game.
+
+    Attributes
+    ----------
+    role : {"encoder", "decoder", "interceptor"}
+    rng : numpy.random.Generator
+        The seat's own generator; the only source of chance it may use.
+    model : Model or None
+        The language model, for players that are one.
+    name : str
+        Unique to seed, pairing, game and seat: seeds of requests derive from it.
+    base : Path or None
+        Folder that relative paths among the options start from.
+    door : Door
+        For the encoder; see `Door`.
+    """
+
+    role: str
+    rng: np.random.Generator
+    model: Model | None = None
+    name: str = ""
+    base: Path | None = None
+    door: Door = field(default_factory=Door, repr=False)
+
+
+class SeatPlayer:
+    """What all seats share.
+
+    Attributes
+    ----------
+    draws_per_game : int or None
+        Uniform numbers taken from ``chair.rng`` per game, for seats that also play in batch:
+        ``chair.rng`` then is ``seat_stream(...).episode(game, draws_per_game)``.
+    """
+
+    draws_per_game: ClassVar[int | None] = None
+
+    def __init__(self, chair: Chair) -> None:
+        self.chair = chair
+
+    async def observe(self, turn: Turn) -> tuple[dict[str, Any], ...]:
+        """Learn how a turn ended; return the model calls that this took."""
+        return ()
+
+
+class Encoder(SeatPlayer, ABC):
+    """Alice."""
+
+    @abstractmethod
+    async def encode(self, view: EncoderView) -> Said[Hints] | Invalid:
+        """Give three hints for the code."""
+
+    async def predict(
+        self, view: EncoderView, hints: Hints, question: str
+    ) -> Said[Code] | Invalid | None:
+        """Say what a listener will guess for hints that were given.
+
+        A probe: must not change later answers. `question` is one of `ENCODER_QUESTIONS`. None:
+        this player is not asked.
+        """
+        return None
+
+
+class Decoder(SeatPlayer, ABC):
+    """Bob."""
+
+    @abstractmethod
+    async def decode(self, view: DecoderView) -> Said[Code] | Invalid:
+        """Guess the code."""
+
+
+class Interceptor(SeatPlayer, ABC):
+    """Eve."""
+
+    @abstractmethod
+    async def intercept(self, view: InterceptorView) -> Said[Code] | Invalid:
+        """Guess the code."""
+
+    async def believe(
+        self, view: InterceptorView, question: str, revealed: Keywords | None
+    ) -> Said[Keywords] | Invalid | None:
+        """Say what the keywords are, were thought to be, or will be thought to be.
+
+        A probe: must not change later answers, also where `revealed` holds the keywords (None for
+        the question ``keywords``). `question` is one of `INTERCEPTOR_QUESTIONS`. None: this player
+        is not asked.
+        """
+        return None
+
+
+def seat_stream(seed: int, role: str, player: str) -> Stream:
+    """Return the stream of one player in one seat.
+
+    It does not depend on who sits in the other two, so pairings share what they can.
+    """
+    return Stream.of(seed, "decrypto", role, player)

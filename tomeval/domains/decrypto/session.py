@@ -1,0 +1,191 @@
+"""A game at the terminal: people and other players at one table, recorded at its end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.streams import Stream
+from tomeval.domains.decrypto.engine import started, table_of
+from tomeval.domains.decrypto.experiment import Cell
+from tomeval.domains.decrypto.experiment_files import make_experiment
+from tomeval.domains.decrypto.game import Deal, Turn
+from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, Table, play_game
+from tomeval.domains.decrypto.players import table_from_spec
+from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
+from tomeval.domains.decrypto.seats import ROLES, Chair
+from tomeval.domains.decrypto.terminal import (
+    ENDINGS,
+    HUMAN_SEATS,
+    NAMES,
+    QuitGame,
+    Terminal,
+    result_text,
+)
+from tomeval.models import open_model
+from tomeval.models.base import LocalModel, Model
+from tomeval.runs.engine import run_loop
+
+HUMAN = "human"
+
+
+def play_session(
+    people: Sequence[str],
+    others: dict[str, dict[str, Any]],
+    terminal: Terminal,
+    out: Path,
+    *,
+    settings: dict[str, Any] | None = None,
+    game: int = 0,
+) -> RecordedGame | None:
+    """Play one game with people in some seats, and add it to a file of recorded games.
+
+    Parameters
+    ----------
+    people : sequence of str
+        Roles that people take; at least one.
+    others : dict
+        Tables of the other players, by role; see `players.player_from_table`.
+    terminal : Terminal
+    out : Path
+        Made, or added to. Checked before the game begins.
+    settings : dict, optional
+        Further keys of `tomeval.domains.decrypto.experiment.Experiment`: seed, rules, word lists.
+    game : int
+        Which game of the seed, from 0: it decides keywords and codes.
+
+    Returns
+    -------
+    RecordedGame or None
+        What was recorded: all finished turns, also of a game that was broken off. None: not one.
+    """
+    for role in people:
+        if role not in ROLES:
+            raise unknown("seat", role, ROLES)
+    before = read_games(out) if out.exists() else []
+    tables = {role: others[role] for role in ROLES if role not in people}
+    cell = _cell(people, tables, settings or {})
+    deal, _, rules = cell.deal(game)
+    played: list[Turn] = []
+    terminal.say(
+        f"You are {' and '.join(NAMES[role] for role in people)}. Type ? for help at any time."
+    )
+    ending = _play_out(cell, people, terminal, deal, game, played)
+    terminal.say(f"{ending} The keywords were: {', '.join(deal.keywords)}.")
+    if not played:
+        terminal.say("No turn was finished; nothing is recorded.")
+        return None
+    players = {role: HUMAN if role in people else _shown(tables[role]) for role in ROLES}
+    source = f"played at the terminal, seed {cell.seed}, game {game}"
+    name = _free_name(before)
+    record = RecordedGame(deal.keywords, tuple(played), rules, name, players, source)
+    write_games(out, [*before, record])
+    terminal.say(f"Recorded as {record.name!r} in {out}.")
+    return record
+
+
+def _cell(people: Sequence[str], tables: dict[str, Any], settings: dict[str, Any]) -> Cell:
+    """Return the pairing of people, whose seats are filled later, and other players."""
+    data = {
+        **settings,
+        "players": {**{NAMES[r]: t for r, t in tables.items()}, HUMAN: {"kind": "random"}},
+        "pairings": [{role: HUMAN if role in people else NAMES[role] for role in ROLES}],
+    }
+    return make_experiment(data, base=Path(), where="play").cells[0]
+
+
+def _play_out(
+    cell: Cell, people: Sequence[str], terminal: Terminal, deal: Deal, index: int, turns: list[Turn]
+) -> str:
+    """Play the game and say how it ended; finished turns go to `turns` as they come."""
+    try:
+        found = _play(cell, people, terminal, deal, index, turns)
+        ending = ENDINGS.get(found.outcome or "", "The game cannot go on.")
+        if found.outcome is None:
+            ending += f" {_why(found.turns[-1])}"
+        elif turns:
+            terminal.say(f"\n{result_text(turns[-1])}")
+    except (QuitGame, KeyboardInterrupt):
+        ending = "The game was broken off."
+    return ending
+
+
+def _play(
+    cell: Cell, people: Sequence[str], terminal: Terminal, deal: Deal, index: int, turns: list[Turn]
+) -> PlayedGame:
+    """Play the game; finished turns go to `turns` as they come."""
+    specs = {
+        json.dumps(player.model, sort_keys=True)
+        for role, player in cell.players.items()
+        if player is not None and player.kind == "llm" and role not in people
+    }
+    opened: dict[str, Model | LocalModel] = {
+        spec: open_model(json.loads(spec), base=cell.experiment.base, scores=False)
+        for spec in specs
+    }
+    result: list[PlayedGame] = []
+
+    async def play() -> None:
+        if threading.current_thread() is threading.main_thread():
+            # asyncio would keep the first Ctrl-C for later, and the person waiting.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        async with started(opened) as lines:
+            models: dict[str, Model | None] = {
+                role: lines[json.dumps(player.model, sort_keys=True)].episode(0)
+                for role, player in cell.players.items()
+                if player is not None and player.kind == "llm"
+            }
+            table = _seat_people(table_of(cell, index, models), people, terminal, index)
+            table.on_turn = turns.append
+            result.append(await play_game(table, index, deal))
+
+    run_loop(play())
+    return result[0]
+
+
+def _seat_people(table: Table, people: Sequence[str], terminal: Terminal, index: int) -> Table:
+    seats: dict[str, Any] = {
+        role: HUMAN_SEATS[role](Chair(role, Stream.of(0, HUMAN).episode(index)), terminal)
+        for role in people
+    }
+    return replace(table, **seats)
+
+
+def _why(turn: PlayedTurn) -> str:
+    for role in ROLES:
+        outcome = turn.outcomes[role]
+        if outcome not in ("valid", "not_asked"):
+            return f"{NAMES[role]}'s answer was {outcome.replace('_', ' ')}."
+    return ""
+
+
+def _free_name(before: Sequence[RecordedGame]) -> str:
+    """Return the first "game N" that no recorded game has."""
+    names = {existing.name for existing in before}
+    number = next(n for n in range(1, len(names) + 2) if f"game {n}" not in names)
+    return f"game {number}"
+
+
+def _shown(table: dict[str, Any]) -> str:
+    """Name a player that is no person."""
+    return str(table.get("model") or table.get("embedding") or table.get("kind"))
+
+
+def tables_from_specs(
+    specs: dict[str, str | None], people: Sequence[str], default: str, strategy: str, k: int
+) -> dict[str, dict[str, Any]]:
+    """Return the tables of those who are no people; who is not named is `default`."""
+    for role in people:
+        if specs.get(role):
+            raise TomevalError(f"--{role} and --seat {role}: one of them has to go")
+    return {
+        role: table_from_spec(specs.get(role) or default, strategy, k)
+        for role in ROLES
+        if role not in people
+    }

@@ -1,0 +1,256 @@
+"""People in any seat, at a terminal: history laid out legibly, mistakes forgiven."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TextIO, TypeVar
+
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.game import (
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    InterceptorView,
+    Rules,
+    Turn,
+    as_code,
+    clean_hint,
+    hint_fault,
+    hint_history,
+)
+from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor
+
+T = TypeVar("T")
+
+NAMES = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
+_HELP = """  Alice: three hints, parted by commas, in the order of the code: snow, river bank, pet
+  Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
+  history: show the past again; quit: stop (finished turns are recorded)"""
+
+
+class QuitGame(Exception):
+    """The person stops, or the input has ended."""
+
+
+class Terminal:
+    """Asks a person, and tells what happened.
+
+    Parameters
+    ----------
+    source : text stream
+        Where lines are read from.
+    sink : text stream
+        Where text is written to.
+    people : sequence of str
+        The roles that people take; with several, one makes place for the next.
+    """
+
+    def __init__(self, source: TextIO, sink: TextIO, people: Sequence[str] = ()) -> None:
+        self.source, self.sink = source, sink
+        self.people = tuple(people)
+        self._last = ""
+
+    def say(self, text: str = "") -> None:
+        """Print a line."""
+        print(text, file=self.sink, flush=True)
+
+    def read(self, prompt: str) -> str:
+        """Return a line without its end; `QuitGame` at the end of the input."""
+        print(prompt, end="", file=self.sink, flush=True)
+        line = self.source.readline()
+        if not line:
+            self.say()
+            raise QuitGame
+        return line.strip()
+
+    def ask(self, prompt: str, parse: Callable[[str], T | str], board: str) -> T:
+        """Ask until a line can be read; a text from `parse` says what is wrong with it."""
+        while True:
+            line = self.read(prompt)
+            word = line.casefold()
+            if word in ("quit", "q", "exit"):
+                raise QuitGame
+            if word in ("?", "help"):
+                self.say(_HELP)
+            elif word == "history":
+                self.say(board)
+            elif word:
+                found = parse(line)
+                if not isinstance(found, str):
+                    return found
+                self.say(f"  {found}. Try again, or ? for help.")
+
+    def hand_over(self, role: str) -> None:
+        """Hide what the last person saw before the next one looks."""
+        if len(self.people) > 1 and self._last not in ("", role):
+            self.say("\n" * 60)
+            self.read(f"{NAMES[role]} takes the keyboard; press Enter to go on. ")
+        self._last = role
+
+
+def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -> str:
+    """Return the past as a page: hints under their keywords, then the turns.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+    rules : Rules
+    keywords : sequence of str, optional
+        None for Eve, who sees question marks.
+    """
+    wrong = sum(turn.miscommunicated for turn in turns)
+    caught = sum(turn.intercepted for turn in turns)
+    lines = [
+        f"=== Turn {len(turns) + 1} of {rules.turns} === miscommunications {wrong} of "
+        f"{rules.miscommunications} === interceptions {caught} of {rules.interceptions} ===",
+        "",
+    ]
+    words = [word.upper() for word in keywords] if keywords else ["?"] * 4
+    width = max(map(len, words))
+    for digit, (word, hints) in enumerate(zip(words, hint_history(turns), strict=True), start=1):
+        lines.append(f"  {digit}  {word:{width}}  {', '.join(hints) or '-'}")
+    if turns:
+        told = [", ".join(turn.hints) for turn in turns]
+        room = max(5, *map(len, told))
+        lines += ["", f"  turn  {'hints':{room}}  code   Bob    Eve"]
+        for number, (turn, hints_told) in enumerate(zip(turns, told, strict=True), start=1):
+            bob = f"{shown(turn.bob)}{'!' if turn.miscommunicated else ' '}"
+            eve = f"{shown(turn.eve)}{'!' if turn.intercepted else ''}"
+            lines.append(f"  {number:>4}  {hints_told:{room}}  {shown(turn.code)}  {bob} {eve}")
+        lines.append("  (!: Bob wrong, or Eve right)")
+    return "\n".join(lines)
+
+
+def shown(code: Code) -> str:
+    """Return a code as people write it.
+
+    Examples
+    --------
+    >>> shown((2, 4, 1))
+    '2-4-1'
+    """
+    return "-".join(map(str, code))
+
+
+def read_code(line: str) -> Code | str:
+    """Return the code that a person wrote, or what is wrong with it.
+
+    Examples
+    --------
+    >>> read_code("2 4 1"), read_code("241"), read_code("22")
+    ((2, 4, 1), (2, 4, 1), 'A code is three different digits from 1 to 4, such as 2-4-1')
+    """
+    plain = re.fullmatch(r"\(?\s*(\d)[\s,.;-]*(\d)[\s,.;-]*(\d)\s*\)?", line.strip())
+    code = as_code([int(digit) for digit in plain.groups()]) if plain else None
+    return code or "A code is three different digits from 1 to 4, such as 2-4-1"
+
+
+class HumanEncoder(Encoder):
+    """A person as Alice."""
+
+    def __init__(self, chair: Chair, terminal: Terminal) -> None:
+        super().__init__(chair)
+        self.terminal = terminal
+
+    async def encode(self, view: EncoderView) -> Said[Hints]:
+        """Ask for three hints."""
+        self.terminal.hand_over("encoder")
+        page = board(view.turns, view.rules, view.keywords)
+        words = ", ".join(view.keywords[digit - 1].upper() for digit in view.code)
+        self.terminal.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
+
+        def parse(line: str) -> Hints | str:
+            hints = [clean_hint(part) for part in line.split(",")]
+            fault = hint_fault(hints, view.keywords, view.code, view.turns, view.rules)
+            if fault is not None:
+                return fault[0].upper() + fault[1:]
+            one, two, three = hints
+            return one, two, three
+
+        return Said(self.terminal.ask("Your hints: ", parse, page))
+
+    async def observe(self, turn: Turn) -> tuple[()]:
+        """Tell how the turn ended."""
+        _tell(self.terminal, self.chair.role, turn)
+        return ()
+
+
+class HumanDecoder(Decoder):
+    """A person as Bob."""
+
+    def __init__(self, chair: Chair, terminal: Terminal) -> None:
+        super().__init__(chair)
+        self.terminal = terminal
+
+    async def decode(self, view: DecoderView) -> Said[Code]:
+        """Ask for the code."""
+        page = board(view.turns, view.rules, view.keywords)
+        return _guess(self.terminal, "decoder", page, view.hints)
+
+    async def observe(self, turn: Turn) -> tuple[()]:
+        """Tell how the turn ended."""
+        _tell(self.terminal, self.chair.role, turn)
+        return ()
+
+
+class HumanInterceptor(Interceptor):
+    """A person as Eve."""
+
+    def __init__(self, chair: Chair, terminal: Terminal) -> None:
+        super().__init__(chair)
+        self.terminal = terminal
+
+    async def intercept(self, view: InterceptorView) -> Said[Code]:
+        """Ask for the code."""
+        page = board(view.turns, view.rules, None)
+        return _guess(self.terminal, "interceptor", page, view.hints)
+
+    async def observe(self, turn: Turn) -> tuple[()]:
+        """Tell how the turn ended."""
+        _tell(self.terminal, self.chair.role, turn)
+        return ()
+
+
+HUMAN_SEATS: dict[str, Callable[[Chair, Terminal], Encoder | Decoder | Interceptor]] = {
+    "encoder": HumanEncoder,
+    "decoder": HumanDecoder,
+    "interceptor": HumanInterceptor,
+}
+
+
+def _guess(terminal: Terminal, role: str, page: str, hints: Hints) -> Said[Code]:
+    terminal.hand_over(role)
+    terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(hints)}")
+    return Said(terminal.ask("Your guess: ", read_code, page))
+
+
+def _tell(terminal: Terminal, role: str, turn: Turn) -> None:
+    """Tell how a turn ended, once."""
+    if terminal.people and terminal.people[0] == role:
+        terminal.say(f"\n{result_text(turn)}")
+
+
+def result_text(turn: Turn) -> str:
+    """Return how a turn ended, as a sentence.
+
+    Examples
+    --------
+    >>> result_text(Turn((2, 4, 1), ("a", "b", "c"), (2, 4, 1), (1, 2, 3)))
+    'The code was 2-4-1. Bob guessed 2-4-1: right. Eve guessed 1-2-3: no interception.'
+    """
+    bob = "wrong, a miscommunication" if turn.miscommunicated else "right"
+    eve = "an interception" if turn.intercepted else "no interception"
+    return (
+        f"The code was {shown(turn.code)}. Bob guessed {shown(turn.bob)}: {bob}. "
+        f"Eve guessed {shown(turn.eve)}: {eve}."
+    )
+
+
+ENDINGS = {
+    "miscommunication": "Eve wins: too many miscommunications.",
+    "interception": "Eve wins: too many interceptions.",
+    "both": "Eve wins: by miscommunication and interception at once.",
+    "survived": "Alice and Bob win: they got through all turns.",
+}

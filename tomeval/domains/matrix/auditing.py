@@ -1,0 +1,200 @@
+"""Audit published results: find rows that cannot be true."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.resources import read_text
+from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.optima import bounds, possible_totals
+from tomeval.domains.matrix.partner_specs import get_partner_set
+
+COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
+FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"
+AUDITED = (FUNCTIONAL, TOM, LITERAL)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A closed range of numbers."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, text: str) -> Range:
+        """Return what a printed number may have been before rounding: ± half its last digit."""
+        number = Decimal(text)
+        exponent = number.as_tuple().exponent
+        half = Decimal(5).scaleb(int(exponent) - 1)
+        return cls(float(number - half), float(number + half))
+
+    def apart(self, other: Range) -> bool:
+        """Tell whether the two have no number in common, beyond rounding of the arithmetic."""
+        slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
+        return self.low > other.high + slack or self.high < other.low - slack
+
+    def __str__(self) -> str:
+        """Return the range with four decimals."""
+        return f"{self.low:.4f} to {self.high:.4f}"
+
+
+def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
+    """Return the rows of a results file that cannot be true.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with the columns ``table, model, prompting, game, partner, metric, mean, ci95``, one
+        number per row; ``metric`` is ``delta_functional_per_step``, ``delta_tom_per_step`` or
+        ``tom_percent`` (rows of other metrics are not audited).
+    horizon : int
+        Steps per episode of the results.
+
+    Returns
+    -------
+    list of dict
+        The row's own columns plus ``reason``, once per ground:
+
+        - ΔFunctional/T outside what any policy can reach against the partners, with the exact
+          T-step or the stationary optimum as reference, whichever is wider. Episodes draw
+          their partner, so the bounds are the widest over the partners of the set; a stochastic
+          partner may fall any way it can.
+        - ΔToM/T outside what the same cell's share of mispredictions can cost, under the
+          `misprediction` rule that every reported row follows.
+
+        Every printed number stands for all numbers that round to it.
+
+    Raises
+    ------
+    TomevalError
+        A missing column, an unknown game or partner, a number that is none: with the line.
+    """
+    path = Path(path)
+    rows = read_results(path)
+    cells: dict[tuple[str, str], tuple[Range, Range]] = {}
+    literal = {_cell(row): row for row in rows if row["metric"] == LITERAL}
+    found = []
+    for row in rows:
+        if row["metric"] not in AUDITED:
+            continue
+        key = (row["game"], row["partner"])
+        if key not in cells:
+            cells[key] = _attainable(path, row, horizon)
+        regret, cost = cells[key]
+        if row["metric"] == FUNCTIONAL and Range.of(row["mean"]).apart(regret):
+            reason = (
+                f"ΔFunctional/T {row['mean']} is not attainable: against {row['partner']} in "
+                f"{row['game']} every policy lies in {regret}"
+            )
+            found.append(_report(row, reason))
+        if row["metric"] == TOM and _cell(row) in literal:
+            mismatch = _misprediction(row, literal[_cell(row)]["mean"], cost)
+            if mismatch:
+                found.append(_report(row, mismatch))
+        if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
+            found.append(_report(row, f"ToM % {row['mean']} is not between 0 and 100"))
+    return found
+
+
+def _misprediction(row: dict[str, str], tom: str, cost: Range) -> str | None:
+    """Return why ΔToM does not fit ToM %, or None where it does."""
+    percent = Range.of(tom)
+    errors = Range(max(0.0, 1 - percent.high / 100), max(0.0, 1 - percent.low / 100))
+    possible = Range(cost.low * errors.low, cost.high * errors.high)
+    if not Range.of(row["mean"]).apart(possible):
+        return None
+    share = 1 - float(tom) / 100
+    per_error = f"{float(row['mean']) / share:.2f}" if share > 0 else "without bound"
+    return (
+        f"ΔToM/T {row['mean']} at ToM % {tom} means {per_error} per misprediction; in "
+        f"{row['game']} against {row['partner']} one costs {cost}, so ΔToM/T would have to "
+        f"lie in {possible}"
+    )
+
+
+def _attainable(path: Path, row: dict[str, str], horizon: int) -> tuple[Range, Range]:
+    """Return the ranges of ΔFunctional/T and of the cost of a misprediction in a cell."""
+    try:
+        game: MatrixGame = get_game(row["game"])
+        partners = get_partner_set(row["partner"], game)
+    except TomevalError as error:
+        raise TomevalError(f"{path}, line {row['line']}: {error}") from None
+    rows = bounds(game, partners, horizon)
+    regrets = []
+    for partner, bound in zip(partners.partners, rows, strict=True):
+        low, high = possible_totals(game, partner, horizon)
+        for optimum in (bound.best, bound.stationary):
+            regrets += [optimum - high / horizon, optimum - low / horizon]
+    return (
+        Range(min(regrets), max(regrets)),
+        Range(min(b.misprediction_min for b in rows), max(b.misprediction_max for b in rows)),
+    )
+
+
+def _cell(row: dict[str, str]) -> tuple[str, ...]:
+    """Return what a row shares with the other metrics of its cell."""
+    return tuple(row[name] for name in ("table", "model", "prompting", "game", "partner"))
+
+
+def _report(row: dict[str, str], reason: str) -> dict[str, Any]:
+    """Return the row's own columns, numbers as numbers, and the reason."""
+    result: dict[str, Any] = {name: text for name, text in row.items() if name != "line"}
+    for name in ("mean", "ci95"):
+        result[name] = float(row[name]) if row[name] else None
+    return result | {"reason": reason}
+
+
+def read_results(path: Path) -> list[dict[str, str]]:
+    """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
+    rows = []
+    try:
+        header = list(reader.fieldnames or [])
+        for column in COLUMNS:
+            if column not in header:
+                raise TomevalError(
+                    f"{path}: missing column {column!r}{did_you_mean(column, header)}; "
+                    f"it has: {', '.join(header) or 'none'}"
+                )
+        for row in reader:
+            line = str(reader.line_num)
+            if None in row or None in row.values():
+                raise TomevalError(f"{path}, line {line}: has another number of fields")
+            for name in ("mean", "ci95"):
+                if not _is_number(row[name]) and not (name == "ci95" and row[name] == ""):
+                    raise TomevalError(f"{path}, line {line}: {name} {row[name]!r} is no number")
+            rows.append({**row, "line": line})
+    except csv.Error as error:
+        raise TomevalError(f"{path}, line {reader.line_num}: not valid CSV: {error}") from None
+    _check_unique(path, rows)
+    return rows
+
+
+def _check_unique(path: Path, rows: Iterable[dict[str, str]]) -> None:
+    """Raise where a cell has two ToM % that a ΔToM could belong to."""
+    seen: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        key = (*_cell(row), row["metric"])
+        if key in seen:
+            raise TomevalError(
+                f"{path}, line {row['line']}: the same cell and metric as line {seen[key]}"
+            )
+        seen[key] = row["line"]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(Decimal(text)) and np.isfinite(float(text))
+    except (InvalidOperation, ValueError):
+        return False

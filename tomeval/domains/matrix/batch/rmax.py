@@ -1,0 +1,112 @@
+"""Batch form of tabular RMax: values are solved again only where they can have changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.domains.matrix.batch.subjects import Answers, IntArray, all_tie_sets, choose, tie_table
+from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.subjects.tabular import RMaxModel
+
+FloatArray = NDArray[np.float64]
+
+
+class BatchRMax:
+    """Tabular RMax over E episodes.
+
+    A state with an unknown action is worth the optimistic value whatever else is known, so values
+    change only when the last action of a state becomes known. Then the learned model is solved by
+    policy iteration, over all such episodes at once.
+    """
+
+    tells = False
+
+    def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
+        game = setup.game
+        self.model = RMaxModel(game, **options)
+        self.payoffs = game.own
+        size = self.model.first + 1
+        self.rows = np.arange(episodes)
+        self.state = np.full(episodes, self.model.first)
+        self.counts = np.zeros((episodes, size, game.m), dtype=np.int32)
+        self.seen = np.zeros((episodes, size, game.n, game.m), dtype=np.int32)
+        self.visits = np.zeros((episodes, size, game.n), dtype=np.int32)
+        self.unknown = np.full((episodes, size), game.n)
+        self.value = np.full((episodes, size), self.model.optimistic)
+        self.tie_count, self.tie_order, uniform = tie_table(all_tie_sets(game.n)[1:])
+        self.book = uniform
+        self.codes = np.where(self.tie_count == 1, NONE, np.arange(len(uniform)))
+
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        model, here = self.model, (self.rows, self.state)
+        share = self.seen[here] / model.m  # (E, n, m)
+        worth = self.payoffs + model.gamma * self.value[:, model.next_state]
+        known = self.visits[here] >= model.m
+        q = np.where(known, (share * worth).sum(axis=2), model.optimistic)
+        tied = q >= q.max(axis=1, keepdims=True) - model.tolerance
+        mask = tied @ (1 << np.arange(tied.shape[1])) - 1
+        rank = choose(self.tie_count[mask], u[0]) if model.ties == "random" else 0
+        predicted = self.counts[here].argmax(axis=1)
+        return Answers(self.tie_order[mask, rank], self.codes[mask], predicted, NONE)
+
+    def observe(self, own: IntArray, partner: IntArray) -> None:
+        """Learn what was played."""
+        model, rows, state = self.model, self.rows, self.state
+        self.counts[rows, state, partner] += 1
+        visits = self.visits[rows, state, own]
+        fresh = np.flatnonzero(visits < model.m)
+        if fresh.size:
+            where = (fresh, state[fresh], own[fresh])
+            self.seen[(*where, partner[fresh])] += 1
+            self.visits[where] += 1
+            learned = fresh[visits[fresh] == model.m - 1]
+            self.unknown[learned, state[learned]] -= 1
+            complete = learned[self.unknown[learned, state[learned]] == 0]
+            if complete.size:
+                self.value[complete] = self._solve(complete)
+        self.state = model.next_state[own, partner]
+
+    def _solve(self, chosen: IntArray) -> FloatArray:
+        """Return the values of the learned models of some episodes, shape (chosen, states)."""
+        model = self.model
+        share = self.seen[chosen] / model.m  # (k, S, n, m)
+        size, states = self.value.shape[1], np.arange(self.value.shape[1])
+        reward = (share * self.payoffs).sum(axis=3)  # (k, S, n)
+        settled = self.unknown[chosen] > 0
+        value = self.value[chosen]
+        result = value.copy()
+        active = np.arange(len(chosen))
+        policy = np.full((len(chosen), size), -1)
+        while active.size:
+            following = (share * value[:, None, model.next_state]).sum(axis=3)
+            q = reward + model.gamma * following
+            old = np.maximum(policy, 0)
+            kept = np.take_along_axis(q, old[..., None], axis=2)[..., 0]
+            better = (q.max(axis=2) > kept + 0.01 * model.tolerance) | (policy < 0)
+            changed = better & ~settled
+            policy = np.where(changed, q.argmax(axis=2), policy)
+            going = changed.any(axis=1)
+            result[active[~going]] = value[~going]
+            active, share, reward = active[going], share[going], reward[going]
+            settled, policy = settled[going], policy[going]
+            if not active.size:
+                break
+            k = np.arange(len(active))[:, None]
+            chance = share[k, states, np.maximum(policy, 0)]  # (k, S, m)
+            system = np.broadcast_to(np.eye(size), (len(active), size, size)).copy()
+            target = model.next_state[np.maximum(policy, 0)]  # (k, S, m)
+            live = ~settled
+            for b in range(share.shape[3]):
+                np.subtract.at(
+                    system,
+                    (k, states, target[..., b]),
+                    model.gamma * chance[..., b] * live,
+                )
+            right = np.where(settled, model.optimistic, reward[k, states, np.maximum(policy, 0)])
+            value = np.linalg.solve(system, right[..., None])[..., 0]
+        return result

@@ -1,0 +1,122 @@
+"""The conditional probe's measures: how good the stated reactions are, and what they are worth."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.measures import FloatArray, Played
+from tomeval.domains.matrix.optima import best_response
+from tomeval.domains.matrix.partners import Partner
+
+CONDITIONAL_METRICS = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
+"""Further metrics of runs with the conditional probe; they follow the others."""
+
+
+def conditional_metrics(played: Played) -> dict[str, FloatArray]:
+    """Return the metrics of the conditional probe per episode, shape (E,).
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``delta_tom_planned_per_step``: ΔToM under the rule `planned`, in payoff units, at least 0.
+        In every step the rational player takes the prediction and the stated reactions as true for
+        the rest of the episode, plans by dynamic programming, and takes the plan's first action;
+        what that action loses against the partner's table, played optimally from then on, is the
+        step's cost. Against deterministic partners ΔFunctional is the same sum over the actions
+        really taken, so the two compare also where the partner reacts; against others the cost is
+        measured, as all of ΔToM, from the best action given the move that the partner drew.
+        ``reaction_accuracy_percent``: how probable the stated next actions are under the partner's
+        table, mean over own actions. NaN where nothing was asked or a reaction was invalid.
+    """
+    count = played.episodes
+    result = {name: np.full(count, np.nan) for name in CONDITIONAL_METRICS}
+    if played.reactions is None or played.partner_state is None or played.predicted is None:
+        return result
+    starts = np.concatenate([[0], np.cumsum(played.lengths)])
+    for episode in range(count):
+        part = slice(starts[episode], starts[episode + 1])
+        reactions = played.reactions[part]
+        if len(reactions) < 2 or (reactions[:-1] < 0).any():
+            continue
+        partner = played.partners[played.which[episode]]
+        planned, accuracy = planned_regret(
+            played.game,
+            partner,
+            played.partner_state[part],
+            played.partner[part],
+            played.predicted[part],
+            reactions,
+        )
+        result["delta_tom_planned_per_step"][episode] = planned.mean()
+        result["reaction_accuracy_percent"][episode] = 100.0 * accuracy.mean()
+    return result
+
+
+def planned_regret(
+    game: MatrixGame,
+    partner: Partner,
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    reactions: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a planner that trusts its stated reactions loses in each step.
+
+    Parameters
+    ----------
+    states, actions : ndarray of int, shape (T,)
+        The partner's states and actions as played.
+    predicted : ndarray of int, shape (T,)
+        The predicted partner action of each step.
+    reactions : ndarray of int, shape (T, n)
+        Per own action the partner's next action as stated; not read in the last step.
+
+    Returns
+    -------
+    regret : ndarray, shape (T,)
+        ``max_a Q(a) - Q(a*)`` with Q the exact value of an action given the partner's state and
+        action of the step and optimal play after it, a* the planner's action.
+    accuracy : ndarray, shape (T - 1,)
+        Mean over own actions of the probability of the stated next action.
+    """
+    horizon = len(states)
+    optimum = _optimum(game, partner, horizon)
+    plans: dict[tuple[int, ...], FloatArray] = {}
+    regret = np.zeros(horizon)
+    accuracy = np.zeros(horizon - 1)
+    for t in range(horizon):
+        worth: FloatArray = game.own.copy()  # [own, partner's action], under the stated reactions
+        if t < horizon - 1:
+            key = tuple(reactions[t].tolist())
+            if key not in plans:
+                plans[key] = _worth_ahead(game, reactions[t], horizon)
+            worth += plans[key][horizon - 1 - t][reactions[t]][:, None]
+            following = partner.next_state[states[t], :, actions[t]]
+            accuracy[t] = partner.emissions[following, reactions[t]].mean()
+        stated = worth[:, predicted[t]]
+        best = stated >= stated.max() - 1e-9 * float(np.abs(stated).max())
+        following = partner.next_state[states[t], :, actions[t]]
+        true = game.own[:, actions[t]] + optimum[t + 1][following]
+        regret[t] = true.max() - true[best].mean()
+    return regret, accuracy
+
+
+def _worth_ahead(game: MatrixGame, reactions: NDArray[np.int64], horizon: int) -> FloatArray:
+    """Return what k more steps are worth under stated reactions, shape (T, m).
+
+    ``[k, b]``: when the partner plays b in the first of them.
+    """
+    worth = np.zeros((horizon, game.m))
+    for k in range(1, horizon):
+        worth[k] = (game.own + worth[k - 1][reactions][:, None]).max(axis=0)
+    return worth
+
+
+@lru_cache(maxsize=256)
+def _optimum(game: MatrixGame, partner: Partner, horizon: int) -> FloatArray:
+    """Solve each (game, partner, horizon) once; both are compared by identity."""
+    return best_response(game, partner, horizon).values

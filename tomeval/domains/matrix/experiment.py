@@ -1,0 +1,315 @@
+"""Experiments: the TOML file or its Python twin, checked, and expanded into cells."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.outcomes import ON_INVALID
+from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.subject_specs import SubjectSpec, expand_subject
+
+MAX_STEPS_PER_EPISODE = 100_000
+
+
+class Experiment(BaseModel):
+    """What to measure: a grid of cells and how many episodes each gets.
+
+    Every list is an axis of the grid; so is every list among a subject's options.
+
+    Parameters
+    ----------
+    name : str
+    games : list
+        Names, paths of TOML files, `MatrixGame` objects, or tables ``{game, labels, partners}``
+        whose labels or partners replace the experiment's for that game.
+    subjects : list
+        Kinds, or tables with ``kind``, an optional ``name`` and the kind's options.
+    partners : list
+        Partner sets, as `tomeval.get_partner_set` reads them, or `PartnerSet` objects.
+    model : str, dict or list
+        Language models for subjects that name none; see `tomeval.models.open_model`.
+    labels : list of str
+        Label sets. Default: each game's first one.
+    horizon : int or list of int
+        Steps per episode, T.
+    episodes : int
+        Episodes per cell.
+    seed : int or list of int
+    reference : {"horizon", "stationary"} or list
+        What ΔFunctional is measured from.
+    on_invalid : {"void", "random", "stop"} or list
+        What an invalid answer does; see `tomeval.domains.matrix.play.Setup`.
+
+    Raises
+    ------
+    TomevalError
+        By `tomeval.load_experiment`, `tomeval.make_experiment` and `Experiment.cells`: what is
+        wrong, where, and the near match.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    name: str = "experiment"
+    games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
+    subjects: list[str | dict[str, Any]] = Field(min_length=1)
+    partners: list[str | dict[str, Any] | PartnerSet] = Field(
+        default=["single_action"], min_length=1
+    )
+    model: list[str | dict[str, Any]] = []
+    labels: list[str] = []
+    horizon: list[int] = [100]
+    episodes: int = Field(default=30, ge=1)
+    seed: list[int] = [0]
+    reference: list[str] = ["horizon"]
+    on_invalid: list[str] = ["void"]
+    _base: Path | None = None
+    _where: str = "experiment"
+    _one_model: bool = False
+
+    @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return value if isinstance(value, list | tuple) else [value]
+
+    @field_validator("horizon", "seed", "reference", "on_invalid", mode="before")
+    @classmethod
+    def _axis(cls, value: Any) -> Any:
+        value = list(value) if isinstance(value, list | tuple) else [value]
+        if not value:
+            raise ValueError("must not be empty")
+        return value
+
+    @field_validator("horizon")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not 1 <= item <= MAX_STEPS_PER_EPISODE:
+                raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
+        return value
+
+    @field_validator("seed")
+    @classmethod
+    def _storable(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not -(2**63) <= item < 2**63:
+                raise ValueError(f"must fit into 64 bits, is {item}")
+        return value
+
+    @field_validator("reference")
+    @classmethod
+    def _known_reference(cls, value: list[str]) -> list[str]:
+        return _among("reference", value, REFERENCES)
+
+    @field_validator("on_invalid")
+    @classmethod
+    def _known_policy(cls, value: list[str]) -> list[str]:
+        return _among("policy", value, ON_INVALID)
+
+    @property
+    def base(self) -> Path | None:
+        """Folder that relative paths start from."""
+        return self._base
+
+    def cells(self) -> list[Cell]:
+        """Expand the grid into cells: subjects within partners within labels within games."""
+        found: list[Cell] = []
+        subjects = [
+            expanded
+            for index, spec in enumerate(self.subjects)
+            for expanded in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]")
+        ]
+        shared = (self.horizon, self.seed, self.reference, self.on_invalid)
+        for task, subject in itertools.product(self._tasks(), subjects):
+            for horizon, seed, reference, on_invalid in itertools.product(*shared):
+                game, labels, partners = task
+                setup = Setup(
+                    subject.kind,
+                    subject.options,
+                    base=self._base,
+                    game=game,
+                    labels=game.label_set(labels),
+                    partners=partners,
+                    horizon=horizon,
+                    seed=seed,
+                    on_invalid=on_invalid,
+                )
+                found.append(Cell(subject, setup, reference))
+        self._check_options(found)
+        kept: dict[tuple[str, ...], Cell] = {}
+        for cell in found:
+            other = kept.setdefault(cell.key, cell)
+            # With one model in place of several, what was asked of each of them is asked once.
+            same = self._one_model and other.setup.options == cell.setup.options
+            if other is not cell and not same:
+                raise TomevalError(
+                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
+                )
+        return list(kept.values())
+
+    def _check_options(self, cells: list[Cell]) -> None:
+        """Seat every subject once, so that a bad option shows before anything is played."""
+        seen = set()
+        for cell in cells:
+            setup = cell.setup
+            key = (cell.subject, cell.spec.model, setup.game.name, setup.partners.name)
+            if key not in seen:
+                seen.add(key)
+                with located(f"{self._where}: subject {cell.subject!r}"):
+                    setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
+
+    def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet]]:
+        """Return every (game, label set, partner set)."""
+        tasks = []
+        for index, spec in enumerate(self.games):
+            where = f"{self._where}: games[{index}]"
+            entry = spec if isinstance(spec, dict) else {"game": spec}
+            for key in entry:
+                if key not in ("game", "labels", "partners"):
+                    near = did_you_mean(key, ("game", "labels", "partners"))
+                    raise TomevalError(f"{where}: unknown key {key!r}{near}")
+            if "game" not in entry:
+                raise TomevalError(f"{where}: missing key 'game'")
+            with located(where):
+                game = entry["game"]
+                if not isinstance(game, MatrixGame):
+                    game = get_game(_text(game, "game"), self._base)
+                names = entry.get("labels", self.labels)
+                names = names if isinstance(names, list) else [names]
+                if "labels" in entry and not names:
+                    raise TomevalError("labels is an empty list")
+                labels = [game.label_set(_text(n, "labels")).name for n in names]
+                labels = labels or [game.label_set().name]
+                specs = entry.get("partners", self.partners)
+                specs = specs if isinstance(specs, list) else [specs]
+                if not specs:
+                    raise TomevalError("partners is an empty list")
+                for item in specs:
+                    if not isinstance(item, str | dict | PartnerSet):
+                        raise TomevalError(f"partners must be names or tables, is {item!r}")
+                sets = [
+                    s if isinstance(s, PartnerSet) else get_partner_set(s, game, self._base)
+                    for s in specs
+                ]
+            tasks += [(game, name, partners) for name in labels for partners in sets]
+        return tasks
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this experiment itself: all but `episodes`, which may grow later."""
+        return {
+            "name": self.name,
+            "cells": [cell.definition() for cell in self.cells()],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One combination of subject and task.
+
+    Attributes
+    ----------
+    spec : SubjectSpec
+        The subject, its model and strategy.
+    setup : Setup
+        How its episodes go.
+    reference : str
+        What ΔFunctional is measured from.
+    """
+
+    spec: SubjectSpec
+    setup: Setup
+    reference: str
+
+    @property
+    def subject(self) -> str:
+        """The subject's name in tables."""
+        return self.spec.name
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others of its experiment."""
+        s = self.setup
+        words = (self.subject, self.spec.model, s.game.name, s.labels.name, s.partners.name)
+        return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
+
+    def definition(self) -> dict[str, Any]:
+        """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
+        s = self.setup
+        return {
+            "subject": self.subject,
+            "kind": s.kind,
+            "model": self.spec.model,
+            "strategy": self.spec.strategy,
+            "templates": s.templates(),
+            "options": s.options,
+            "game": {
+                "name": s.game.name,
+                "title": s.game.title,
+                "wording": s.game.wording,
+                "source": s.game.source,
+                "payoffs": s.game.payoffs.tolist(),
+            },
+            "labels": {"name": s.labels.name, "own": s.labels.own, "partner": s.labels.partner},
+            "partners": {
+                "name": s.partners.name,
+                "weights": s.partners.weights,
+                "tables": [
+                    {
+                        "name": partner.name,
+                        "title": partner.title,
+                        "source": partner.source,
+                        "start": partner.start,
+                        "states": partner.states,
+                        "emissions": partner.emissions.tolist(),
+                        "next_state": partner.next_state.tolist(),
+                        "sha256": partner.fingerprint(),
+                    }
+                    for partner in s.partners.partners
+                ],
+            },
+            "horizon": s.horizon,
+            "seed": s.seed,
+            "reference": self.reference,
+            "on_invalid": s.on_invalid,
+        }
+
+
+def _among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
+    """Check names inside a validator."""
+    for value in values:
+        if value not in known:
+            raise ValueError(
+                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
+                + ", ".join(known)
+            )
+    return values
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise TomevalError(f"{what} must be text, is {value!r}")
+    return value
+
+
+class located:
+    """Put the place in front of a `TomevalError` that is raised inside."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TomevalError):
+            raise TomevalError(f"{self.where}: {error}") from None

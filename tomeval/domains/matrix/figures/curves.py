@@ -1,0 +1,118 @@
+"""Regret and ToM % by step, a line per subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.domains.matrix.measures import FloatArray
+from tomeval.plots.drawing import (
+    DEFAULT,
+    INTERVAL_WORDS,
+    TABULAR,
+    Drawing,
+    Options,
+    estimates,
+    number,
+    tasks,
+)
+from tomeval.plots.lines import Frame, Line, lines_figure
+from tomeval.runs.results import Run, RunCell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CURVE_LABELS = {
+    "delta_functional_per_step": "regret, mean of 5 steps (payoff units)",
+    "tom_percent": "ToM %, mean of 5 steps",
+}
+_SMOOTH = 5
+
+
+def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw ΔFunctional by step, a figure per task."""
+    return _curves(run, options, "regret", "delta_functional_per_step", "Regret")
+
+
+def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw ToM % by step, a figure per task."""
+    return _curves(run, options, "tom", "tom_percent", "ToM %")
+
+
+def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> list[Drawing]:
+    """Draw one metric by step for every task of a run."""
+    drawings = []
+    for task, cells in tasks(run.cells).items():
+        title = f"{what} by step: {task}"
+        caption = (
+            f"{what} by step, a line per subject. Every point is the mean over episodes of a "
+            "centred window of five steps (shorter at the ends); bands are "
+            f"{INTERVAL_WORDS[options.interval]}. The dashed grey line, where there is one, is the "
+            "tabular baseline."
+        )
+        drawings.append(
+            Drawing(
+                name,
+                "_".join((name, *map(str, task))),
+                curve_figure(cells, metric, str(task), options),
+                title,
+                caption,
+                _describe(cells, metric, what, options),
+            )
+        )
+    return drawings
+
+
+def curve_figure(
+    cells: Sequence[RunCell],
+    metric: str,
+    title: str,
+    options: Options = DEFAULT,
+) -> Figure:
+    """Draw one metric by step: a line per subject, the mean over episodes, with a 95 % band.
+
+    Both are means over a centred window of five steps of each episode (shorter at the ends): single
+    steps jump. With more than six subjects each gets a panel of its own.
+    """
+    lines = []
+    for cell in cells:
+        values = smooth(cell.curves(options.reference)[metric])
+        if np.isnan(values).all():
+            continue
+        found = estimates(values, cell, options)
+        steps = np.arange(1.0, values.shape[1] + 1)
+        is_base = cell.definition["kind"] == TABULAR
+        lines.append(Line(cell.title, steps, found.mean, found.low, found.high, is_base))
+    is_percent = metric == "tom_percent"
+    frame = Frame(
+        title,
+        "step",
+        CURVE_LABELS.get(metric, metric),
+        limits=(-3, 103) if is_percent else None,
+        zero=not is_percent,
+    )
+    return lines_figure(lines, frame, options)
+
+
+def smooth(values: FloatArray, window: int = _SMOOTH) -> FloatArray:
+    """Return each episode's centred moving mean over `window` steps, shape (E, T)."""
+    total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+    steps = np.arange(values.shape[1])
+    first = np.maximum(steps - window // 2, 0)
+    last = np.minimum(steps + window // 2 + 1, values.shape[1])
+    mean: FloatArray = (total[:, last] - total[:, first]) / (last - first)
+    return mean
+
+
+def _describe(cells: Sequence[RunCell], metric: str, what: str, options: Options) -> str:
+    """Say where every line begins and ends: means of the first and the last tenth of the steps."""
+    parts, tenth = [], 1
+    for cell in cells:
+        values = cell.curves(options.reference)[metric].mean(axis=0)
+        tenth = max(1, len(values) // 10)
+        first, last = number(values[:tenth].mean()), number(values[-tenth:].mean())
+        parts.append(f"{cell.title} {first} and {last}")
+    steps = "step" if tenth == 1 else f"{tenth} steps"
+    return f"{what}, means over the first and the last {steps}: {'; '.join(parts)}."

@@ -1,0 +1,123 @@
+"""Where regret comes from: bars of belief, response and foresight, which add up to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.plots.drawing import (
+    DEFAULT,
+    INTERVAL_WORDS,
+    Drawing,
+    Options,
+    families,
+    metric_estimates,
+    number,
+    with_interval,
+)
+from tomeval.plots.rows import Page, family_pages, row_panels
+from tomeval.plots.style import add_legend, in_style
+from tomeval.runs.results import Run, RunCell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tomeval.comparing.decomposition import Decomposition
+
+PARTS = {
+    "delta_tom_best_response_per_step": ("belief", "#0072B2", ""),
+    "response_gap_per_step": ("response", "#E69F00", "//////"),
+    "foresight_gap_per_step": ("foresight", "#FFFFFF", ""),
+}
+TOTAL = "delta_functional_per_step"
+
+
+def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw the parts of ΔFunctional/T as bars, a row per subject and a panel per game."""
+    from tomeval.comparing.decomposition import decompose
+
+    drawings = []
+    split = decompose(run, reference=options.reference)
+    for family in families(run.cells):
+        for page in family_pages(family):
+            parts = []
+            for title, cells in family.panels:
+                rows = page.rows(cells)
+                said = "; ".join(_words(cell, split, options) for _, cell in rows)
+                parts.append(f"{title}: {said}")
+            drawings.append(
+                Drawing(
+                    "decomposition",
+                    f"decomposition_{family.stem}{page.suffix}",
+                    decomposition_figure(page, options),
+                    f"Parts of the regret: {family.title}{page.words}",
+                    "ΔFunctional/T (diamond) is the sum of three parts: belief, the regret of "
+                    "acting on one's own predictions; response, that of not acting on them; "
+                    "foresight, what one's moves did to the partner's later moves. Negative parts "
+                    "count to the left of 0: foresight is negative where giving up a step's best "
+                    f"move paid off later. Thin lines: {INTERVAL_WORDS[options.interval]} of the "
+                    "sum.",
+                    f"Belief, response, foresight and their sum. {'. '.join(parts)}.",
+                )
+            )
+    return drawings
+
+
+def _words(cell: RunCell, split: Decomposition, options: Options) -> str:
+    """Say a cell's parts and their sum, and the share of belief where there is one."""
+    found = metric_estimates(cell, [*PARTS, TOTAL], options)
+    parts = ", ".join(number(float(value)) for value in found.mean[:3])
+    said = f"{cell.title} {parts}, sum {with_interval(found, 3)}"
+    share = 100 * float(split.share[cell.number, 0])  # a row per cell, in the run's order
+    return said if np.isnan(share) else f"{said}, belief {number(share, 0)} % of it"
+
+
+@in_style
+def decomposition_figure(page: Page, options: Options) -> Figure:
+    """Draw bars that add up: positive parts to the right of 0, negative ones to the left."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    titles = [title for title, _ in page.family.panels]
+    figure, panels = row_panels(
+        titles, page.subjects, "payoff units per step", options, row_height=0.155
+    )
+    for axes, (_, cells) in zip(panels, page.family.panels, strict=True):
+        for row, cell in page.rows(cells):
+            _bar(axes, row, cell, options)
+        axes.use_sticky_edges = False
+        axes.margins(x=0.04)
+        axes.axvline(0, color="0.2", lw=0.6, zorder=3)
+    handles = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=name)
+        for name, colour, hatch in PARTS.values()
+    ]
+    total = Line2D(
+        [], [], marker="D", color="black", lw=0.9, markersize=3.5, markeredgecolor="white",
+        markeredgewidth=0.5, label="sum: ΔFunctional/T",
+    )  # fmt: skip
+    add_legend(figure, [*handles, total], top=True)
+    return figure
+
+
+def _bar(axes: Axes, row: int, cell: RunCell, options: Options) -> None:
+    """Draw one subject's bar; nothing where the parts have no value."""
+    found = metric_estimates(cell, [*PARTS, TOTAL], options)
+    if np.isnan(found.mean).any():
+        return
+    ends = {True: 0.0, False: 0.0}
+    for value, (_, colour, hatch) in zip(found.mean[:3].tolist(), PARTS.values(), strict=True):
+        start = ends[value > 0]
+        axes.barh(
+            row, value, left=start, height=0.66, facecolor=colour, hatch=hatch,
+            edgecolor="0.15", lw=0.5, zorder=2,
+        )  # fmt: skip
+        ends[value > 0] = start + value
+    if np.isfinite(found.low[3]):
+        axes.plot([found.low[3], found.high[3]], [row, row], color="black", lw=0.9, zorder=4)
+    axes.plot(
+        found.mean[3], row, marker="D", color="black", markersize=3.5,
+        markeredgecolor="white", markeredgewidth=0.5, zorder=5,
+    )  # fmt: skip

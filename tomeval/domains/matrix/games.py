@@ -1,0 +1,348 @@
+"""Matrix games: payoffs, label sets, the built-in games and games from TOML files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.resources import read_toml
+
+WORDINGS = ("score", "points")
+MAX_PAYOFF = 1e100
+"""Sums over an episode, and their cubes in the bootstrap, must stay finite."""
+
+NEUTRAL = "JFBKMQVXZHLWDGNT"
+NONSENSE = ("Pasta", "Rice", "Bread", "Soup", "Salad", "Cheese", "Honey", "Pepper")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the actions are called: one name per action of the subject and of the partner."""
+
+    name: str
+    own: tuple[str, ...]
+    partner: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixGame:
+    """A two-player game in normal form, seen from the subject's seat.
+
+    Parameters
+    ----------
+    name : str
+        Short name, as experiments and tables write it.
+    payoffs : array_like, shape (n, m, 2)
+        ``payoffs[a, b]`` is (subject's payoff, partner's payoff) when the subject plays `a` and
+        the partner plays `b`. Finite; n and m at least 2.
+    labels : mapping of str to Labels
+        The label sets. The first one is the default.
+    title : str
+        Full name.
+    wording : {"score", "points"}
+        How payoffs are worded: "score" where some are negative, else "points".
+    source : str
+        Where the payoffs come from.
+
+    Raises
+    ------
+    TomevalError
+        Wrong shape, a payoff that is not finite, labels that do not fit or are not unique.
+
+    Examples
+    --------
+    >>> game = get_game("IPD")
+    >>> game.n, game.m
+    (2, 2)
+    >>> game.own[1, 0]
+    np.float64(10.0)
+    """
+
+    name: str
+    payoffs: NDArray[np.float64]
+    labels: Mapping[str, Labels]
+    title: str = ""
+    wording: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        payoffs = _read_payoffs(self.name, self.payoffs)
+        if payoffs.ndim != 3 or payoffs.shape[2] != 2 or min(payoffs.shape[:2]) < 2:
+            raise TomevalError(
+                f"game {self.name!r}: payoffs have shape {payoffs.shape}, "
+                "need (n, m, 2) with n and m at least 2"
+            )
+        if not np.isfinite(payoffs).all():
+            a, b, who = (int(i) for i in np.argwhere(~np.isfinite(payoffs))[0])
+            raise TomevalError(
+                f"game {self.name!r}: payoffs[{a}][{b}][{who}] is {payoffs[a, b, who]}, "
+                "payoffs must be finite"
+            )
+        if np.abs(payoffs).max() > MAX_PAYOFF:
+            raise TomevalError(
+                f"game {self.name!r}: payoffs must not exceed {MAX_PAYOFF:g} in size"
+            )
+        payoffs.setflags(write=False)
+        object.__setattr__(self, "payoffs", payoffs)
+        wording = self.wording or ("score" if payoffs.min() < 0 else "points")
+        if wording not in WORDINGS:
+            raise unknown("wording", wording, WORDINGS, f"game {self.name!r}")
+        object.__setattr__(self, "wording", wording)
+        object.__setattr__(self, "title", self.title or self.name)
+        if not self.labels:
+            raise TomevalError(f"game {self.name!r}: needs at least one label set")
+        for label_set in self.labels.values():
+            _check_labels(self.name, label_set, payoffs.shape[0], payoffs.shape[1])
+
+    @property
+    def n(self) -> int:
+        """Number of the subject's actions."""
+        return int(self.payoffs.shape[0])
+
+    @property
+    def m(self) -> int:
+        """Number of the partner's actions."""
+        return int(self.payoffs.shape[1])
+
+    @property
+    def own(self) -> NDArray[np.float64]:
+        """The subject's payoffs, shape (n, m)."""
+        return self.payoffs[:, :, 0]
+
+    @property
+    def partner(self) -> NDArray[np.float64]:
+        """The partner's payoffs, shape (n, m)."""
+        return self.payoffs[:, :, 1]
+
+    def label_set(self, name: str | None = None) -> Labels:
+        """Return the label set called `name` (default: the first one)."""
+        if name is None:
+            return next(iter(self.labels.values()))
+        if name not in self.labels:
+            raise unknown(f"label set of game {self.name}", name, self.labels)
+        return self.labels[name]
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of payoffs, wording and labels: equal for equal games."""
+        digest = hashlib.sha256(repr(self.payoffs.tolist()).encode())
+        digest.update(repr((self.wording, [(k, v) for k, v in self.labels.items()])).encode())
+        return digest.hexdigest()
+
+
+def _read_payoffs(game: str, payoffs: Any) -> NDArray[np.float64]:
+    """Return payoffs as a new array; numpy alone would also read text and truth values."""
+    try:
+        raw = np.array(payoffs)
+        if raw.dtype.kind in "iuf" and not _holds_bool(payoffs):
+            return raw.astype(np.float64)
+    except ValueError:
+        pass
+    raise TomevalError(
+        f"game {game!r}: payoffs must be numbers in the shape (n, m, 2); "
+        "every row needs the same number of [own, partner] pairs"
+    )
+
+
+def _holds_bool(value: Any) -> bool:
+    """Tell whether nested lists hold a truth value, which numpy reads as 0 or 1."""
+    if isinstance(value, list | tuple):
+        return any(_holds_bool(item) for item in value)
+    return isinstance(value, bool | np.bool_)
+
+
+def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:
+    """Raise unless `labels` names n own and m partner actions, each once and legibly."""
+    for side, names, count in (("own", labels.own, n), ("partner", labels.partner, m)):
+        where = f"game {game!r}: labels.{labels.name}.{side}"
+        if len(names) != count:
+            raise TomevalError(f"{where} has {len(names)} labels, the payoffs have {count} actions")
+        for label in names:
+            if not isinstance(label, str) or not label or label != label.strip():
+                raise TomevalError(f"{where}: {label!r} is not a label (text, no outer spaces)")
+            if not label.isprintable():
+                raise TomevalError(f"{where}: {label!r} contains unprintable characters")
+        folded = [label.casefold() for label in names]
+        for i, label in enumerate(folded):
+            if label in folded[:i]:
+                raise TomevalError(
+                    f"{where}: {names[i]!r} appears twice (labels must differ beyond case)"
+                )
+
+
+def _standard_labels(canonical: Sequence[str], letters: Sequence[str] = ()) -> dict[str, Labels]:
+    """Return the label sets every built-in game has; letters only where given."""
+    n = len(canonical)
+    names: dict[str, Sequence[str]] = {"canonical": canonical}
+    if letters:
+        names["letters"] = letters
+    names["neutral"] = NEUTRAL[:n]
+    names["long_neutral"] = [letter * 21 for letter in NEUTRAL[:n]]
+    names["nonsense"] = NONSENSE[:n]
+    return {name: Labels(name, tuple(own), tuple(own)) for name, own in names.items()}
+
+
+def _built_in(
+    name: str,
+    title: str,
+    payoffs: Sequence[Sequence[Sequence[float]]],
+    canonical: Sequence[str],
+    source: str,
+    letters: Sequence[str] = (),
+) -> MatrixGame:
+    labels = _standard_labels(canonical, letters)
+    return MatrixGame(name, np.array(payoffs, float), labels, title=title, source=source)
+
+
+_RIEMER = "Riemer et al. 2025, arXiv 2412.19726"
+_ORDINAL = "ordinal 2x2 payoffs 4 > 3 > 2 > 1 (Rapoport and Guyer 1966)"
+# In the symmetric 2x2 games: reward R, sucker S, temptation T, punishment P.
+GAMES: dict[str, MatrixGame] = {
+    game.name: game
+    for game in (
+        _built_in(
+            "RPS",
+            "Rock, Paper, Scissors",
+            [
+                [[0, 0], [-1, 1], [1, -1]],
+                [[1, -1], [0, 0], [-1, 1]],
+                [[-1, 1], [1, -1], [0, 0]],
+            ],
+            ["Rock", "Paper", "Scissors"],
+            _RIEMER,
+            letters="RPS",
+        ),
+        _built_in(
+            "IBS",
+            "Iterated Battle of the Sexes",
+            [[[10, 7], [0, 0]], [[0, 0], [7, 10]]],
+            ["Fight", "Ballet"],
+            _RIEMER,
+        ),
+        _built_in(
+            "IPD",
+            "Iterated Prisoner's Dilemma",
+            [[[8, 8], [0, 10]], [[10, 0], [5, 5]]],
+            ["Cooperate", "Defect"],
+            _RIEMER,
+        ),
+        _built_in(
+            "stag_hunt",
+            "Stag Hunt",
+            [[[4, 4], [1, 3]], [[3, 1], [2, 2]]],  # R > T > P > S
+            ["Stag", "Hare"],
+            _ORDINAL,
+        ),
+        _built_in(
+            "chicken",
+            "Chicken",
+            [[[3, 3], [2, 4]], [[4, 2], [1, 1]]],  # T > R > S > P
+            ["Swerve", "Straight"],
+            _ORDINAL,
+        ),
+        _built_in(
+            "matching_pennies",
+            "Matching Pennies",
+            [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]],
+            ["Heads", "Tails"],
+            "von Neumann and Morgenstern 1944; the subject wins when the sides match",
+        ),
+        _built_in(
+            "harmony",
+            "Harmony",
+            [[[4, 4], [2, 3]], [[3, 2], [1, 1]]],  # R > T and S > P
+            ["Cooperate", "Defect"],
+            _ORDINAL,
+        ),
+        _built_in(
+            "deadlock",
+            "Deadlock",
+            [[[2, 2], [1, 4]], [[4, 1], [3, 3]]],  # T > P > R > S
+            ["Cooperate", "Defect"],
+            _ORDINAL,
+        ),
+    )
+}
+
+
+def load_game(path: str | Path) -> MatrixGame:
+    """Load a game from a TOML file.
+
+    The file holds ``name``, ``payoffs`` (n rows of m pairs ``[own, partner]``) and ``labels``: a
+    table of label sets, each either one list of names for both players or a table with ``own``
+    and ``partner``. ``title``, ``wording`` and ``source`` are optional.
+
+    Raises
+    ------
+    TomevalError
+        The file is missing or malformed, has an unknown or missing key, or is not a valid game.
+    """
+    path = Path(path)
+    data = read_toml(path)
+    known = ("name", "title", "source", "wording", "payoffs", "labels")
+    for key in data:
+        if key not in known:
+            raise TomevalError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}")
+    for key in ("name", "payoffs", "labels"):
+        if key not in data:
+            raise TomevalError(f"{path}: missing key {key!r}")
+    for key in ("name", "title", "source", "wording"):
+        if not isinstance(data.get(key, ""), str):
+            raise TomevalError(f"{path}: {key} must be text, is {data[key]!r}")
+    if data["name"].lower() in {name.lower() for name in GAMES}:
+        raise TomevalError(f"{path}: name {data['name']!r} is a built-in game, choose another")
+    if not isinstance(data["labels"], dict):
+        raise TomevalError(f"{path}: labels must be a table of label sets")
+    try:
+        return MatrixGame(
+            name=data["name"],
+            payoffs=data["payoffs"],
+            labels={name: _read_labels(name, raw) for name, raw in data["labels"].items()},
+            title=data.get("title", ""),
+            wording=data.get("wording", ""),
+            source=data.get("source", ""),
+        )
+    except TomevalError as error:
+        raise TomevalError(f"{path}: {error}") from None
+
+
+def _read_labels(name: str, raw: Any) -> Labels:
+    """Read one label set of a game file."""
+    if isinstance(raw, list):
+        return Labels(name, tuple(raw), tuple(raw))
+    if isinstance(raw, dict) and set(raw) == {"own", "partner"}:
+        own, partner = raw["own"], raw["partner"]
+        if isinstance(own, list) and isinstance(partner, list):
+            return Labels(name, tuple(own), tuple(partner))
+    raise TomevalError(
+        f"labels.{name} must be a list of names, or a table with the lists 'own' and 'partner'"
+    )
+
+
+def get_game(name: str, base: Path | None = None) -> MatrixGame:
+    """Return a built-in game by name (case does not matter) or load a ``.toml`` game file.
+
+    Parameters
+    ----------
+    name : str
+        Name, or path of a TOML file.
+    base : Path, optional
+        Folder that a relative path starts from (default: the working folder).
+
+    Raises
+    ------
+    TomevalError
+        Unknown name, or a file that is not a valid game.
+    """
+    for known, game in GAMES.items():
+        if name.lower() == known.lower():
+            return game
+    if name.endswith(".toml"):
+        return load_game((base or Path()) / name)
+    raise unknown("game", name, GAMES)

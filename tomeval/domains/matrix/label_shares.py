@@ -1,0 +1,149 @@
+"""How often each label and each option position is chosen and predicted, per episode."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.outcomes import COMPLETE
+from tomeval.domains.matrix.measures import FloatArray
+from tomeval.runs.results import RunCell
+from tomeval.runs.store import Store
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of one kind of answer, over the steps of each complete episode.
+
+    Attributes
+    ----------
+    by_label : ndarray, shape (E, K)
+        Share of steps on which each of the K actions was the answer; a row sums to 1.
+    expected_by_label : ndarray, shape (K,), or None
+        For choices: the mean of the stated distributions (`own_probs`; all mass on the action where
+        none was stated), None where no step stated one. For predictions: the share of steps on
+        which the partner played the action.
+    by_position : ndarray, shape (E, K), or None
+        The same by the place, from the first, at which the action stood among the options. None
+        where the order of options is not recorded or was the same in all episodes: label and
+        position then cannot be told apart.
+    expected_by_position : ndarray, shape (K,), or None
+        Expectation of `by_position` if answers depended on labels alone: at each place the mean,
+        over episodes, of the share that the action shown there gets in all episodes together.
+    """
+
+    by_label: FloatArray
+    expected_by_label: FloatArray | None
+    by_position: FloatArray | None = None
+    expected_by_position: FloatArray | None = None
+
+
+def label_shares(store: Store, cell: RunCell) -> dict[str, Shares]:
+    """Return the shares of a cell's choices and predictions, under ``chosen`` and ``predicted``.
+
+    The sampling unit is the episode. Only complete episodes count; a random action that took an
+    invalid answer's place counts as an answer, as everywhere: look at the invalid rate first.
+
+    Notes
+    -----
+    A subject without any preference for labels still has unequal shares where the game asks for
+    it: in the prisoner's dilemma defecting is best. Position is free of that where the order of
+    options was shuffled.
+    """
+    played = cell.played
+    episode = np.repeat(np.arange(played.episodes), played.lengths)
+    result = {}
+    if played.predicted is None:
+        raise ValueError("a cell of a run always has predictions")
+    forms = (
+        ("chosen", "own", played.own, cell.game.n),
+        ("predicted", "partner", played.predicted, cell.game.m),
+    )
+    for name, side, answers, count in forms:
+        by_label = _per_episode(answers, episode, played.lengths, count)
+        if name == "chosen":
+            expected = _stated(store, cell.number, count)
+        else:
+            expected = _per_episode(played.partner, episode, played.lengths, count).mean(axis=0)
+        orders = _orders(store, cell.number, side, count)
+        if orders is None or (orders == orders[0]).all():
+            result[name] = Shares(by_label, expected)
+            continue
+        by_position = np.take_along_axis(by_label, orders, axis=1)
+        by_chance = by_label.mean(axis=0)[orders].mean(axis=0)
+        result[name] = Shares(by_label, expected, by_position, by_chance)
+    return result
+
+
+def _per_episode(answers: IntArray, episode: IntArray, lengths: IntArray, count: int) -> FloatArray:
+    """Return the share of each action per episode, shape (E, count)."""
+    size = len(lengths)
+    counts = np.bincount(episode * count + answers, minlength=size * count)
+    shares: FloatArray = counts.reshape(size, count) / lengths[:, None]
+    return shares
+
+
+_ORDERS = {
+    "own": ("act_details", "$.own_order"),
+    "partner": ("predict_details", "$.partner_order"),
+}
+
+
+def _stated(store: Store, cell: int, count: int) -> FloatArray | None:
+    """Return the mean of the stated distributions of choices; every episode counts the same.
+
+    None where no step of the cell stated one.
+    """
+    rows = store.query(
+        "SELECT own_probs, own_action, SUM(1.0 / e.steps) FROM steps "
+        "JOIN episodes AS e USING (cell, episode) WHERE cell = ? AND status = ? "
+        "GROUP BY own_probs, CASE WHEN own_probs IS NULL THEN own_action END",
+        (cell, COMPLETE),
+    )
+    if all(row[0] is None for row in rows):
+        return None
+    total = np.zeros(count)
+    for text, index, weight in rows:
+        share = np.eye(count)[index] if text is None else np.array(_list(store, text, count))
+        total += weight * share
+    mean: FloatArray = total / sum(row[2] for row in rows)
+    return mean
+
+
+def _orders(store: Store, cell: int, side: str, count: int) -> IntArray | None:
+    """Return the order in which each complete episode's options were shown, shape (E, count).
+
+    None where no step recorded one.
+    """
+    details, key = _ORDERS[side]
+    rows = store.query(
+        f"SELECT MIN(json_extract({details}, ?)), MAX(json_extract({details}, ?)) FROM steps "
+        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
+        "GROUP BY episode ORDER BY episode",
+        (key, key, cell, COMPLETE),
+    )
+    if any(first is None for first, _ in rows):
+        return None
+    if any(first != last for first, last in rows):
+        raise store.damaged("the order of options changes within an episode")
+    orders = [_list(store, first, count) for first, _ in rows]
+    if any(sorted(order) != list(range(count)) for order in orders):
+        raise store.damaged("an order of options is not one")
+    return np.array(orders, dtype=np.int64)
+
+
+def _list(store: Store, text: str, count: int) -> list[Any]:
+    """Read a stored JSON list of a known length."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise store.damaged(error) from None
+    if not isinstance(values, list) or len(values) != count:
+        raise store.damaged(f"{text!r} is not a list of {count}")
+    return values

@@ -1,0 +1,311 @@
+"""Exact best, worst and stationary responses to a partner, by dynamic programming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.responses import misjudgement_cost
+from tomeval.domains.matrix.stationary import stationary_reward
+
+REFERENCES = ("horizon", "stationary")
+MAX_DENSE_STATES = 4_000
+"""Partner states up to which the long-run optimum is solved; memory grows with their square."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A T-step response to a partner and what it earns.
+
+    Attributes
+    ----------
+    value : float
+        Expected sum of the subject's rewards over the T steps from the partner's start state.
+    values : ndarray, shape (T + 1, S)
+        ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts in state s.
+    policy : ndarray of int, shape (T, S)
+        The subject's action; the lowest index where several tie.
+    optimal : ndarray of bool, shape (T, S, n)
+        All actions that attain the value.
+    rewards : ndarray, shape (T,)
+        Expected reward of each step under `policy` from the start state; sums to `value`.
+    """
+
+    value: float
+    values: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    optimal: NDArray[np.bool_]
+    rewards: NDArray[np.float64]
+
+
+def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the decision process that a partner makes of a game.
+
+    Returns
+    -------
+    rewards : ndarray, shape (S, n)
+        Expected reward of the subject's action in each partner state.
+    transitions : ndarray, shape (S, n, S)
+        Probability of the partner's next state.
+    """
+    _check_sizes(game, partner)
+    rewards = partner.emissions @ game.own.T
+    size = len(partner.emissions)
+    if size > MAX_DENSE_STATES:
+        raise TomevalError(
+            f"partner {partner.name!r} has {size} states; the stationary optimum can be solved "
+            f"for at most {MAX_DENSE_STATES}"
+        )
+    transitions = np.zeros((size, game.n, size))
+    s, a = np.ogrid[:size, : game.n]
+    for b in range(game.m):
+        np.add.at(transitions, (s, a, partner.next_state[:, :, b]), partner.emissions[:, None, b])
+    return rewards, transitions
+
+
+def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
+    """Return the best T-step response to a partner: the optimum that regret is measured from.
+
+    Parameters
+    ----------
+    game : MatrixGame
+    partner : Partner
+    horizon : int
+        T, at least 1.
+
+    Notes
+    -----
+    Backward induction over (step, partner state). The subject knows the partner's table and sees
+    both actions, so it always knows the state; no policy earns more in expectation.
+
+    Examples
+    --------
+    Cooperate with tit for tat, and defect once it can no longer answer:
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> best_response(game, get_partner("tit_for_tat", game), 100).value
+    802.0
+    """
+    return _induction(game, partner, horizon, sign=1.0)
+
+
+def worst_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
+    """Return the T-step response that earns least; parameters as for `best_response`."""
+    return _induction(game, partner, horizon, sign=-1.0)
+
+
+def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) -> Plan:
+    """Maximise ``sign`` times the expected sum of rewards."""
+    _check_horizon(horizon)
+    _check_sizes(game, partner)
+    rewards = partner.emissions @ game.own.T
+    chance, following = partner.emissions[:, None, :], partner.next_state  # both (S, n or 1, m)
+    size, n = rewards.shape
+    values = np.zeros((horizon + 1, size))
+    policy = np.zeros((horizon, size), dtype=np.int64)
+    optimal = np.zeros((horizon, size, n), dtype=bool)
+    scale = 1e-9 * float(np.abs(game.own).max())
+    for t in range(horizon - 1, -1, -1):
+        q = rewards + (chance * values[t + 1][following]).sum(axis=2)
+        top = (sign * q).max(axis=1)
+        # Sums of up to T payoffs are rounded: ties are within a scaled tolerance.
+        optimal[t] = sign * q >= top[:, None] - scale * (horizon - t)
+        policy[t] = optimal[t].argmax(axis=1)
+        values[t] = sign * top
+    state = np.zeros(size, dtype=np.float64)
+    state[partner.start] = 1.0
+    per_step = np.empty(horizon)
+    rows = np.arange(size)
+    for t in range(horizon):
+        per_step[t] = state @ rewards[rows, policy[t]]
+        mass = state[:, None] * partner.emissions
+        reached = following[rows, policy[t]].ravel()
+        state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
+    return Plan(float(values[0, partner.start]), values, policy, optimal, per_step)
+
+
+def reference_rewards(
+    game: MatrixGame, partner: Partner, horizon: int, reference: str
+) -> NDArray[np.float64]:
+    """Return the rewards r*_t that ΔFunctional is measured from, shape (T,).
+
+    Parameters
+    ----------
+    reference : {"horizon", "stationary"}
+        ``horizon``: the expected rewards of the best T-step response (the definition).
+        ``stationary``: the best mean reward per step in the long run, the same for every step.
+    """
+    _check_horizon(horizon)
+    if reference == "horizon":
+        return best_response(game, partner, horizon).rewards
+    if reference == "stationary":
+        return np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
+    raise unknown("reference", reference, REFERENCES)
+
+
+def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the smallest and the largest sum of rewards that any T-step play can come out at.
+
+    Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
+    any way it can. For a deterministic partner they agree.
+    """
+    _check_horizon(horizon)
+    _check_sizes(game, partner)
+    ends = []
+    for sign in (-1.0, 1.0):
+        possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]
+        value = np.zeros(len(partner.emissions))
+        for _ in range(horizon):
+            value = (possible + sign * game.own + value[partner.next_state]).max(axis=(1, 2))
+        ends.append(sign * float(value[partner.start]))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is attainable against one partner, per step.
+
+    Attributes
+    ----------
+    partner : str
+    weight : float
+        Probability of the partner in its set.
+    best, worst : float
+        Expected reward per step of the best and of the worst T-step response.
+    stationary : float
+        Best mean reward per step in the long run.
+    regret_min, regret_max : float
+        Smallest and largest expected ΔFunctional/T under the chosen reference. Under
+        ``horizon`` the smallest is 0; under ``stationary`` it may be negative.
+    misprediction_min, misprediction_max : float
+        What one wrong prediction can cost under the `misprediction` rule, over the actions that
+        the partner can play.
+    """
+
+    partner: str
+    weight: float
+    best: float
+    worst: float
+    stationary: float
+    regret_min: float
+    regret_max: float
+    misprediction_min: float
+    misprediction_max: float
+
+
+def bounds(
+    game: MatrixGame, partners: PartnerSet, horizon: int = 100, reference: str = "horizon"
+) -> list[Bounds]:
+    """Return the attainable values of a cell, one row per partner of the set.
+
+    Parameters
+    ----------
+    game : MatrixGame
+    partners : PartnerSet
+    horizon : int
+        T, at least 1.
+    reference : {"horizon", "stationary"}
+        What regret is measured from.
+
+    Notes
+    -----
+    For a stochastic partner these are bounds on expected values; a single episode can fall outside.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner_set
+    >>> ipd = get_game("IPD")
+    >>> round(bounds(ipd, get_partner_set("tit_for_tat", ipd))[0].regret_max, 2)
+    3.02
+    """
+    if reference not in REFERENCES:
+        raise unknown("reference", reference, REFERENCES)
+    cost = misjudgement_cost(game, "misprediction")
+    wrong = ~np.eye(game.m, dtype=bool)
+    rows = []
+    for partner, weight in zip(partners.partners, partners.weights, strict=True):
+        best = best_response(game, partner, horizon).value / horizon
+        worst = worst_response(game, partner, horizon).value / horizon
+        stationary = stationary_reward(*dynamics(game, partner), partner.start)
+        start = best if reference == "horizon" else stationary
+        played = (partner.emissions > 0).any(axis=0)
+        costs = cost[wrong & played]
+        rows.append(
+            Bounds(
+                partner=partner.name,
+                weight=weight,
+                best=best,
+                worst=worst,
+                stationary=stationary,
+                regret_min=start - best,
+                regret_max=start - worst,
+                misprediction_min=float(costs.min()),
+                misprediction_max=float(costs.max()),
+            )
+        )
+    return rows
+
+
+def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> float:
+    """Return the regret per step of the best response to the wrong partner.
+
+    The mean over two partners π', π'' drawn independently from the set of the expected
+    ΔFunctional/T of a subject that plays the best T-step response to π' against π''. It tells how
+    much a task rewards telling its partners apart; 0 for a set of one.
+
+    Notes
+    -----
+    Where several actions are best against π', each is equally likely.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner_set
+    >>> rps = get_game("RPS")
+    >>> round(relevance(rps, get_partner_set("single_action", rps)), 12)
+    1.0
+    """
+    plans = [best_response(game, partner, horizon) for partner in partners.partners]
+    total = 0.0
+    for believed, plan, p in zip(partners.partners, plans, partners.weights, strict=True):
+        for actual, optimum, q in zip(partners.partners, plans, partners.weights, strict=True):
+            if believed is not actual:
+                earned = _value_against(game, believed, plan, actual)
+                total += p * q * (optimum.value - earned) / horizon
+    return total
+
+
+def _value_against(game: MatrixGame, believed: Partner, plan: Plan, actual: Partner) -> float:
+    """Return the expected sum of rewards of a plan for `believed` played against `actual`."""
+    own = plan.optimal / plan.optimal.sum(axis=2, keepdims=True)  # (T, S', n)
+    joint = np.zeros((len(believed.emissions), len(actual.emissions)))
+    joint[believed.start, actual.start] = 1.0
+    total = 0.0
+    for row in own:
+        # mass[s', s'', a, b]: the two tables' states and the joint action of this step
+        mass = joint[:, :, None, None] * row[:, None, :, None] * actual.emissions[None, :, None, :]
+        total += float((mass * game.own).sum())
+        joint = np.zeros_like(joint)
+        np.add.at(joint, (believed.next_state[:, None], actual.next_state[None]), mass)
+    return total
+
+
+def _check_horizon(horizon: int) -> None:
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise TomevalError(f"horizon must be a whole number of at least 1, is {horizon!r}")
+
+
+def _check_sizes(game: MatrixGame, partner: Partner) -> None:
+    if (partner.n, partner.m) != (game.n, game.m):
+        raise TomevalError(
+            f"partner {partner.name!r} is for {partner.n} x {partner.m} actions, "
+            f"game {game.name} has {game.n} x {game.m}"
+        )

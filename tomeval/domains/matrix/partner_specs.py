@@ -1,0 +1,171 @@
+"""Turn what an experiment or command line writes into partners and partner sets."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+
+_CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
+SETS = ("single_action",)
+
+
+def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
+    """Build a partner from text such as ``tit_for_tat``, ``always(1)`` or ``mine.toml(p=0.2)``.
+
+    Parameters
+    ----------
+    spec : str
+        Name of a shipped partner or path of a TOML file, with parameters in parentheses.
+    game : MatrixGame
+        The game to build it for.
+    base : Path, optional
+        Folder that a relative path starts from (default: the working folder).
+
+    Raises
+    ------
+    TomevalError
+        Unknown partner or parameter, or a partner that does not fit the game.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> get_partner("tit_for_tat", get_game("IPD")).emissions.tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    name, args, options = _parse(spec)
+    inside = ", ".join([*map(str, args), *(f"{k}={v}" for k, v in options.items())])
+    stem = Path(name).stem if name.endswith(".toml") else name
+    full_name = f"{stem}({inside})" if inside else stem
+    if name in SETS:
+        raise TomevalError(f"{name!r} is a partner set, not one partner; use always(0), always(1)")
+    return build_partner(partner_file(name, base), game, full_name, args, options)
+
+
+def get_partner_set(
+    spec: str | dict[str, Any], game: MatrixGame, base: Path | None = None
+) -> PartnerSet:
+    """Build a partner set.
+
+    Parameters
+    ----------
+    spec : str or dict
+        ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by
+        ``+``, with weights as in ``"0.3*always(0) + 0.7*tit_for_tat"`` or without (uniform); or a
+        table with ``partners`` (list of specs), optional ``weights`` and ``name``.
+    game, base
+        As for `get_partner`.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> get_partner_set("single_action", get_game("RPS")).weights
+    (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
+    """
+    if isinstance(spec, dict):
+        return _from_table(spec, game, base)
+    if spec.strip() == "single_action":
+        specs = [f"always({k})" for k in range(game.m)]
+        return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
+    parts = _split(spec, "+")
+    if len(parts) == 1 and "*" not in spec:
+        partner = get_partner(spec, game, base)
+        return PartnerSet(partner.name, (partner,))
+    weights, specs = [], []
+    for part in parts:
+        weight, star, rest = part.partition("*")
+        weights.append(_number(weight, spec) if star else None)
+        specs.append(rest if star else part)
+    given = [w for w in weights if w is not None]
+    if given and len(given) < len(weights):
+        raise TomevalError(f"partner set {spec!r}: give a weight to every partner or to none")
+    partners = tuple(get_partner(s, game, base) for s in specs)
+    return PartnerSet(spec.strip(), partners, tuple(given))
+
+
+def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
+    """Build a partner set from an inline table of an experiment file."""
+    known = ("name", "partners", "weights")
+    for key in spec:
+        if key not in known:
+            raise TomevalError(f"partner set: unknown key {key!r}{did_you_mean(key, known)}")
+    specs = spec.get("partners")
+    if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
+        raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
+    weights = spec.get("weights", [])
+    numeric = isinstance(weights, list) and all(
+        isinstance(w, int | float) and not isinstance(w, bool) for w in weights
+    )
+    if not numeric:
+        raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
+    name = spec.get("name", " + ".join(specs))
+    if not isinstance(name, str):
+        raise TomevalError(f"partner set: name must be text, is {name!r}")
+    partners = tuple(get_partner(s, game, base) for s in specs)
+    return PartnerSet(name, partners, tuple(map(_weight, weights)))
+
+
+def _weight(value: int | float) -> float:
+    """Return a weight as a float; a whole number too large for one is not a weight."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Split `text` at `mark` outside parentheses."""
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == mark and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += char
+    return [*parts, current]
+
+
+def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split ``name(1, p=0.5)`` into name, positional and named arguments."""
+    match = _CALL.match(spec) if isinstance(spec, str) else None
+    if match is None:
+        raise TomevalError(
+            f"partner {spec!r} cannot be read; write a name, or a name with parameters such as "
+            f"always(1); known: {', '.join(partner_names())}"
+        )
+    args: list[Any] = []
+    options: dict[str, Any] = {}
+    if match[2] and match[2].strip():
+        for part in match[2].split(","):
+            key, equals, value = part.rpartition("=")
+            if not equals:
+                if options:
+                    raise TomevalError(f"partner {spec!r}: positional after named parameter")
+                args.append(_number(value, spec))
+            elif key.strip() in options:
+                raise TomevalError(f"partner {spec!r}: parameter {key.strip()!r} is given twice")
+            else:
+                options[key.strip()] = _number(value, spec)
+    return match[1], args, options
+
+
+def _number(text: str, spec: str) -> int | float:
+    """Read a finite number."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
+    return value

@@ -1,0 +1,308 @@
+"""One episode: the step loop. `batch` plays the same for many episodes at once."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import operator
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import (
+    COMPLETE,
+    FAILED,
+    OUTCOMES,
+    VOID,
+    Decision,
+    Invalid,
+    InvalidAnswerError,
+)
+from tomeval.core.streams import Stream
+from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.models.base import Model
+
+_Result = TypeVar("_Result")
+
+_NOT_ASKED = OUTCOMES.index("not_asked")
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """All that decides how the episodes of one cell go.
+
+    Attributes
+    ----------
+    kind, options
+        The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
+    game, labels, partners, horizon
+        The task.
+    seed : int
+        The run's seed. Which partner an episode draws depends on seed, game, partner set and
+        episode alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
+    base : Path, optional
+        Folder that relative paths among the options start from.
+    on_invalid : {"void", "random", "stop"}
+        What an invalid answer does: end the episode and leave it out of all metrics; draw a
+        uniformly random legal action in its place; or stop the run. A backend error never becomes
+        an action: under ``void`` and ``random`` the episode has failed, is left out of all metrics,
+        and is played again when the run is resumed.
+    """
+
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+    game: MatrixGame = field(kw_only=True)
+    labels: Labels = field(kw_only=True)
+    partners: PartnerSet = field(kw_only=True)
+    horizon: int = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    on_invalid: str = field(kw_only=True, default="void")
+    base: Path | None = field(kw_only=True, default=None)
+
+    def stream(self, seat: str) -> Stream:
+        """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
+        purpose = [seat, self.game.name, self.partners.name]
+        if seat in ("subject", "fallback"):
+            subject = json.dumps([self.kind, self.options], sort_keys=True)
+            purpose += [subject, self.labels.name, str(self.horizon)]
+        return Stream.of(self.seed, *purpose)
+
+    @cached_property
+    def choice_bounds(self) -> NDArray[np.float64]:
+        """Cumulative weights of the partners."""
+        return self.partners.cumulative()
+
+    def seat_subject(
+        self,
+        partner: Partner,
+        rng: np.random.Generator,
+        model: Model | None = None,
+        name: str = "",
+    ) -> tuple[Subject, Door]:
+        """Make the subject of one episode, and the door that the step loop keeps current."""
+        door = Door(partner)
+        seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
+        return SUBJECTS[self.kind](seat, **self.options), door
+
+    def templates(self) -> str:
+        """Return the hash of the prompt templates the subject uses; empty where it uses none."""
+        subject = SUBJECTS[self.kind]
+        if not issubclass(subject, LLMSubject):
+            return ""
+        return subject.load_templates(self.options.get("prompts", ""), self.base).sha256()
+
+    def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
+        """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
+        u = self.stream("partner choice").block(first, count, 1)
+        chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
+        return chosen
+
+
+def play_episode(setup: Setup, episode: int) -> Steps:
+    """Play one episode with a subject that answers at once (not a coroutine).
+
+    Returns
+    -------
+    Steps
+        One episode: complete, or void with the steps up to the invalid answer.
+    """
+    return run_now(play_episode_async(setup, episode))
+
+
+def run_now(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: _Result = done.value
+        return result
+    coroutine.close()
+    raise TomevalError("this subject waits for something: play it with play_episode_async")
+
+
+async def play_episode_async(
+    setup: Setup,
+    episode: int,
+    model: Model | None = None,
+    on_step: Callable[[], None] = lambda: None,
+) -> Steps:
+    """Play one episode; the subject's `act` and `predict` may be coroutines.
+
+    In every step the partner's action is drawn first, out of the subject's sight. Then the subject
+    acts, then it predicts, both from the same observation. `on_step` is called after each step.
+    """
+    which = int(setup.draw_partners(episode, 1)[0])
+    partner = setup.partners.partners[which]
+    draws = SUBJECTS[setup.kind].draws_per_step
+    rng = setup.stream("subject").episode(episode, None if draws is None else draws * setup.horizon)
+    moves = setup.stream("partner").episode(episode, setup.horizon)
+    fallback = setup.stream("fallback").episode(episode)
+    name = f"{setup.stream('subject').key:032x}-{episode}"
+    subject, door = setup.seat_subject(partner, rng, model, name)
+    cumulative = partner.cumulative()
+    record = _Record(episode, which)
+    played: list[Joint] = []
+    state = partner.start
+    for step in range(1, setup.horizon + 1):
+        u = 0.0 if partner.is_deterministic else moves.random()
+        theirs = int((u >= cumulative[state]).sum())
+        if partner.is_deterministic:
+            theirs = int(partner.emissions[state].argmax())
+        door.set(state, theirs)
+        observation = Observation(
+            setup.game, setup.labels, step, setup.horizon, Past(played, step - 1)
+        )
+        answer = await _resolve(subject.act(observation))
+        own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
+        prediction: Answer | None = None
+        predicted: int | None = None
+        if own is not None:
+            prediction = await _resolve(subject.predict(observation, own))
+            predicted = _settle(
+                setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
+            )
+        reactions: tuple[Answer, ...] | None = None
+        stated: list[int | None] = []
+        if predicted is not None:
+            reactions = await _wait(subject.react(observation))
+            stated = [
+                _settle(setup, said, setup.game.m, fallback, f"episode {episode}, step {step}")
+                for said in reactions or ()
+            ]
+        record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
+        if reactions is not None:
+            record.add_reactions(step, reactions, stated)
+        if own is None or predicted is None or None in stated:
+            failed = _failed(answer, prediction, *(reactions or ()))
+            return record.steps(FAILED if failed else VOID)
+        rewards = setup.game.payoffs[own, theirs]
+        joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
+        played.append(joint)
+        await _wait(subject.observe(joint))
+        state = int(partner.next_state[state, own, theirs])
+        on_step()
+    return record.steps(COMPLETE)
+
+
+def _failed(*answers: Answer | None) -> bool:
+    """Tell whether the backend, not the subject, is to blame for an episode that ends."""
+    reasons = [answer.reason for answer in answers if isinstance(answer, Invalid)]
+    return "backend_error" in reasons
+
+
+async def _wait(value: Any) -> Any:
+    """Wait for a value where it is a coroutine."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _resolve(answer: Any) -> Answer:
+    """Wait for an answer where it is a coroutine, and check its type."""
+    answer = await _wait(answer)
+    if not isinstance(answer, Decision | Invalid):
+        raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
+    return answer
+
+
+def _settle(
+    setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
+) -> int | None:
+    """Return the action that counts, or None where the episode is void."""
+    if isinstance(answer, Decision):
+        if isinstance(answer.action, bool) or not 0 <= operator.index(answer.action) < count:
+            raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
+        return answer.action
+    if setup.on_invalid == "stop":
+        raise InvalidAnswerError(
+            f"stopped at {where} ({setup.kind}, {setup.game.name}, {setup.partners.name}): "
+            f"{answer.reason} answer {answer.raw[:200]!r}; finished episodes are kept"
+        )
+    if setup.on_invalid == "random" and answer.reason != "backend_error":
+        return int(fallback.integers(count))
+    return None
+
+
+class _Record:
+    """Collects the rows of one episode."""
+
+    def __init__(self, episode: int, partner: int) -> None:
+        self.episode, self.partner = episode, partner
+        self.rows: list[tuple[int, ...]] = []
+        self.book: dict[tuple[float, ...], int] = {}
+        self.details: dict[tuple[int, int], dict[str, Any]] = {}
+        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
+
+    def add(
+        self,
+        step: int,
+        state: int,
+        theirs: int,
+        act: tuple[Answer, int | None],
+        predict: tuple[Answer | None, int | None],
+        told: bool,
+    ) -> None:
+        """Add one step: the answers and the actions that count (None where there is none)."""
+        row = [state, theirs]
+        for form, (answer, action) in (("act", act), ("predict", predict)):
+            valid = isinstance(answer, Decision)
+            probs = answer.probs if isinstance(answer, Decision) else None
+            code = NONE if probs is None else self.book.setdefault(probs, len(self.book))
+            outcome = 0 if valid else _NOT_ASKED
+            if isinstance(answer, Invalid):
+                outcome = OUTCOMES.index(answer.reason)
+            row += [NONE if action is None else action, code, outcome]
+            row.append(0 if answer is None else answer.attempts)
+            if answer is not None and answer.details is not None:
+                self.details.setdefault((0, step - 1), {})[form] = answer.details
+            if answer is not None:
+                self._log(step, form, answer)
+        self.rows.append((*row, int(told)))
+
+    def add_reactions(
+        self, step: int, answers: tuple[Answer, ...], stated: list[int | None]
+    ) -> None:
+        """Add the answers of the conditional probe to a step, and the actions that count."""
+        counted = [NONE if action is None else action for action in stated]
+        self.details.setdefault((0, step - 1), {})["reactions"] = counted
+        for answer in answers:
+            self._log(step, "react", answer)
+
+    def _log(self, step: int, form: str, answer: Answer) -> None:
+        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
+        for call in answer.calls:
+            place = (call.get("step", step), call.get("purpose", form))
+            self.calls.append((self.episode, *place, call))
+
+    def steps(self, status: str) -> Steps:
+        """Return the episode as arrays."""
+        columns = np.array(self.rows, dtype=np.int64).T[:, None, :]
+        state, theirs, own, own_probs, act, act_n, pred, pred_probs, predict, pred_n, told = columns
+        return Steps(
+            episodes=np.array([self.episode]),
+            partners=np.array([self.partner]),
+            status=status,
+            partner_state=state,
+            own_action=own,
+            partner_action=theirs,
+            predicted_action=pred,
+            own_probs=own_probs,
+            predicted_probs=pred_probs,
+            book=list(self.book),
+            act_outcome=act,
+            predict_outcome=predict,
+            act_attempts=act_n,
+            predict_attempts=pred_n,
+            told=told.astype(bool),
+            details=self.details,
+            calls=self.calls,
+        )

@@ -1,0 +1,177 @@
+"""Published results beside a run's own."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.resources import read_text, shipped
+from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
+from tomeval.runs.results import Run, RunCell
+from tomeval.strategies import parse_strategy
+
+METRIC_OF = {
+    FUNCTIONAL: "delta_functional_per_step",
+    TOM: "delta_tom_misprediction_per_step",  # the rule that every reported row follows
+    LITERAL: "tom_percent",
+}
+TABULAR = ("Tabular RMax", "Tabular")
+"""Model and prompting of the reported tabular learner, tomeval's subject ``rmax``."""
+_HORIZON = 100  # of all published results
+
+
+def beside(
+    run: Run,
+    path: str | Path,
+    *,
+    model: str | None = None,
+    interval: str = "normal",
+    reference: str | None = None,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return published numbers beside a run's, where both exist.
+
+    Parameters
+    ----------
+    run : Run
+    path : path
+        A CSV as `tomeval.audit` reads it, such as ``experiments/reported_results.csv``.
+    model : str, optional
+        The file's model to show beside every language model of the run, whatever its name.
+        Default: the model that the run's model is by its name on the Hub.
+    interval, reference
+        As for `tomeval.Run.rows`.
+
+    Returns
+    -------
+    rows : list of dict
+        One per cell, metric and published number: the cell's labels, ``metric``, ``ours``,
+        ``reported``, ``difference`` (ours - reported), each with its ``_ci95`` half-width, the
+        ``reported_model`` and the ``tables`` it stands in. The difference's half-width is the root
+        of the sum of squares: the two samples are independent.
+    notes : list of str
+        Cells without a published number and why, and where the two are not of one kind.
+
+    Raises
+    ------
+    TomevalError
+        A file that cannot be read, or a model that is not in it.
+    """
+    published = read_results(Path(path))
+    names = sorted({row["model"] for row in published} - {TABULAR[0]})
+    if model is not None and model not in names:
+        raise unknown("model of the published results", model, names)
+    index: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in published:
+        key = (row["model"], _strategy(row["prompting"]), row["game"], row["partner"])
+        index.setdefault(key, []).append(row)
+    rows: list[dict[str, Any]] = []
+    unmatched: dict[str, int] = {}
+    notes: list[str] = []
+    for cell, ours in zip(run.cells, run.rows(interval, reference), strict=True):
+        who, why = _reported_subject(cell, model, names)
+        found = index.get((*who, ours["game"], ours["partners"]), []) if who else []
+        if not found:
+            if who:
+                why = f"no published number of {', '.join(who)} in this task"
+            unmatched[why] = unmatched.get(why, 0) + 1
+        new = _rows(cell, ours, found)
+        rows += new
+        if new:
+            notes += [note for note in _differ(cell, ours) if note not in notes]
+    notes += [f"{count} cells: {why}" for why, count in unmatched.items()]
+    return rows, notes
+
+
+def _strategy(prompting: str) -> str:
+    """Return one spelling of a published strategy; text that is none stays as it is."""
+    try:
+        return parse_strategy(prompting).name
+    except TomevalError:
+        return prompting
+
+
+def _reported_subject(
+    cell: RunCell, model: str | None, names: Sequence[str]
+) -> tuple[tuple[str, str] | None, str]:
+    """Return the published model and strategy that a cell is to be held against, or why none."""
+    data = cell.definition
+    if data["kind"] == "rmax":
+        return TABULAR, ""
+    if not data["model"]:
+        return None, f"no published results of {data['subject']}"
+    if model is None:
+        own = _short(data["model"])
+        model = next((n for n in names if own in (n.lower(), *_hub_names().get(n, ()))), None)
+    if model is None:
+        return None, (
+            f"{data['model']} is none of the published models; give one with --as-model "
+            f"({', '.join(names)})"
+        )
+    return (model, data["strategy"]), ""
+
+
+@cache
+def _hub_names() -> dict[str, tuple[str, ...]]:
+    """Return how published models are called on the Hub, without their owner."""
+    lines = read_text(shipped("experiments") / "reported_models.csv").splitlines()
+    found: dict[str, tuple[str, ...]] = {}
+    for row in csv.DictReader(lines):
+        found[row["reported"]] = (*found.get(row["reported"], ()), _short(row["model"]))
+    return found
+
+
+def _short(model: str) -> str:
+    """Return a model's name without backend, owner, revision and address."""
+    name = model.partition(":")[2] or model
+    return name.partition("@")[0].rstrip("/").rpartition("/")[2].lower()
+
+
+def _rows(
+    cell: RunCell, ours: Mapping[str, Any], found: Sequence[Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """Return a row for every published number of a cell; equal ones of several tables are one."""
+    result: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in found:
+        metric = METRIC_OF.get(row["metric"], row["metric"])
+        if metric not in ours:
+            continue
+        key = (metric, row["mean"], row["ci95"])
+        if key in result:
+            result[key]["tables"] += f", {row['table']}"
+            continue
+        mean, half = float(row["mean"]), float(row["ci95"] or "nan")
+        place = cell.labels_of_row()
+        result[key] = {
+            **{k: place[k] for k in ("subject", "model", "game", "labels", "partners", "horizon")},
+            "seed": ours["seed"],
+            "reference": ours["reference"],
+            "metric": metric,
+            "ours": ours[metric],
+            "ours_ci95": ours[f"{metric}_ci95"],
+            "reported": mean,
+            "reported_ci95": half,
+            "difference": ours[metric] - mean,
+            "difference_ci95": math.hypot(ours[f"{metric}_ci95"], half),
+            "reported_model": row["model"],
+            "tables": row["table"],
+        }
+    return list(result.values())
+
+
+def _differ(cell: RunCell, ours: Mapping[str, Any]) -> list[str]:
+    """Return in what a cell is not of the published ones' kind."""
+    notes = []
+    if ours["horizon"] != _HORIZON:
+        notes.append(f"published episodes have {_HORIZON} steps, these {ours['horizon']}")
+    reacts = any(len(partner.emissions) > 1 for partner in cell.partners)
+    if reacts and ours["reference"] == "horizon":
+        notes.append(
+            f"{ours['partners']}: published ΔFunctional against partners that react is measured "
+            "from the stationary optimum; --reference stationary does the same here"
+        )
+    return notes

@@ -1,0 +1,83 @@
+"""One-step best responses of a game and what misjudging the partner costs, as lookup tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import unknown
+from tomeval.domains.matrix.games import MatrixGame
+
+RULES = ("best_response", "misprediction")
+
+
+def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
+    """Tell which of the subject's actions are best against each partner action.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, m)
+        ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
+    """
+    best: NDArray[np.bool_] = game.own == game.own.max(axis=0)
+    return best
+
+
+def stepwise_regret(game: MatrixGame) -> NDArray[np.float64]:
+    """Return what each action leaves on the table in one step, the partner's move held fixed.
+
+    Returns
+    -------
+    ndarray, shape (n, m)
+        ``max_a' r(a', b) - r(a, b)``, in payoff units, at least 0.
+    """
+    regret: NDArray[np.float64] = game.own.max(axis=0) - game.own
+    return regret
+
+
+def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
+    """Return the regret of one step when the subject trusts a prediction.
+
+    Parameters
+    ----------
+    game : MatrixGame
+    rule : {"best_response", "misprediction"}
+        ``best_response``: the subject plays a best response to the prediction (the definition of
+        ΔToM as written). ``misprediction``: a right prediction costs nothing and a wrong one leads
+        to an action that is not best: the one that is best against the prediction among those that
+        are not best against the actual action. The two differ only where a best response to a
+        wrong prediction is still best, as defecting always is in the prisoner's dilemma. Every
+        reported ΔToM follows the second rule. Tied actions count by their mean.
+
+    Returns
+    -------
+    ndarray, shape (m, m)
+        ``[predicted, actual]``, in payoff units, at least 0; the diagonal is 0.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> misjudgement_cost(get_game("RPS"), "best_response")[0].tolist()
+    [0.0, 1.0, 2.0]
+    >>> misjudgement_cost(get_game("IPD"), "best_response").max()
+    np.float64(0.0)
+    >>> misjudgement_cost(get_game("IPD"), "misprediction").tolist()
+    [[0.0, 5.0], [2.0, 0.0]]
+    """
+    if rule not in RULES:
+        raise unknown("ΔToM rule", rule, RULES)
+    best, regret = best_responses(game), stepwise_regret(game)
+    cost = np.zeros((game.m, game.m))
+    for predicted in range(game.m):
+        for actual in range(game.m):
+            if predicted == actual:
+                continue
+            played = best[:, predicted]
+            if rule == "misprediction":
+                not_best = ~best[:, actual]
+                if not not_best.any():
+                    continue  # every action is best against the actual one: nothing to lose
+                payoff = np.where(not_best, game.own[:, predicted], -np.inf)
+                played = payoff == payoff.max()
+            cost[predicted, actual] = regret[played, actual].mean()
+    return cost

@@ -1,0 +1,111 @@
+"""Turn what an experiment writes of its subjects into single subjects with their options."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.models import DEFAULT_MODEL, model_name
+from tomeval.strategies import parse_strategy
+
+LLM = "llm"
+
+
+@dataclass(frozen=True)
+class SubjectSpec:
+    """One subject.
+
+    Attributes
+    ----------
+    name : str
+        As tables show it.
+    kind : str
+        A key of `SUBJECTS`.
+    options : dict
+        Keyword options of the subject's class, as the experiment gives them.
+    model, strategy : str
+        Names, for language models; empty for others.
+    """
+
+    name: str
+    kind: str
+    options: dict[str, Any]
+    model: str = ""
+    strategy: str = ""
+
+
+def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[SubjectSpec]:
+    """Return one subject for every combination of a spec's listed options.
+
+    Parameters
+    ----------
+    spec : str or dict
+        A kind, or a table with ``kind``, an optional ``name`` and options. A table with ``model``
+        or ``strategy`` needs no kind: it is a language model.
+    models : list
+        The experiment's own models, for language models that name none; where there are none
+        either, `tomeval.models.DEFAULT_MODEL`.
+    where : str
+        Put in front of error messages.
+    """
+    entry: dict[str, Any] = dict(spec) if isinstance(spec, dict) else {"kind": spec}
+    if "kind" not in entry and ("model" in entry or "strategy" in entry):
+        entry["kind"] = LLM
+    if "kind" not in entry:
+        raise TomevalError(f"{where}: missing key 'kind' (or 'strategy', for a language model)")
+    kind, name = entry.pop("kind"), entry.pop("name", None)
+    if not isinstance(kind, str) or kind not in SUBJECTS:
+        raise unknown("subject", kind, SUBJECTS, where)
+    if name is not None and not isinstance(name, str):
+        raise TomevalError(f"{where}: name must be text, is {name!r}")
+    if kind == LLM and "model" not in entry:
+        entry["model"] = models or [DEFAULT_MODEL]
+    options = list(inspect.signature(SUBJECTS[kind].__init__).parameters)[2:]
+    for key in entry:
+        if key not in options:
+            known = ["kind", "name", *options]
+            raise TomevalError(
+                f"{where}: subject {kind!r} has no option {key!r}{did_you_mean(key, known)}; "
+                f"known: {', '.join(known)}"
+            )
+    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    for key, values in axes.items():
+        if not values:
+            raise TomevalError(f"{where}: {key} is an empty list")
+    swept = {key for key, values in axes.items() if len(values) > 1}
+    result = []
+    for combination in itertools.product(*axes.values()):
+        chosen = dict(zip(axes, combination, strict=True))
+        try:
+            result.append(_one(kind, name, chosen, swept))
+        except TomevalError as error:
+            raise TomevalError(f"{where}: {error}") from None
+    return result
+
+
+def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> SubjectSpec:
+    """Name one subject: by its given name and swept options, else by kind and all options."""
+    shown = {key: value for key, value in options.items() if name is None or key in swept}
+    model = strategy = ""
+    base = name or kind
+    if kind == LLM:
+        model = model_name(options["model"])
+        strategy = parse_strategy(options.get("strategy", "QA")).name
+        options = {**options, "strategy": strategy}  # one spelling: draws depend on the options
+        shown.pop("model", None)
+        if name is None:
+            base = strategy
+            shown.pop("strategy", None)
+        elif "strategy" in shown:
+            shown["strategy"] = strategy
+    inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
+    return SubjectSpec(f"{base}({inside})" if inside else base, kind, options, model, strategy)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -1,0 +1,42 @@
+"""What is measured: learners, known policies and, joined to a model, prompting strategies."""
+
+from tomeval.core.outcomes import INVALID_REASONS, VALID, Decision, Invalid
+from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.llm import LLMSubject
+from tomeval.domains.matrix.subjects.simulated import (
+    BestResponseOracle,
+    EquilibriumPlayer,
+    SimulatedSubject,
+    UniformRandom,
+)
+from tomeval.domains.matrix.subjects.tabular import FictitiousPlay, RMax
+
+SUBJECTS: dict[str, type[Subject]] = {
+    "rmax": RMax,
+    "fictitious_play": FictitiousPlay,
+    "random": UniformRandom,
+    "equilibrium": EquilibriumPlayer,
+    "best_response": BestResponseOracle,
+    "simulated": SimulatedSubject,
+    "llm": LLMSubject,
+}
+"""Every kind of subject an experiment can name. Add your own class under a new name."""
+
+__all__ = [
+    "INVALID_REASONS",
+    "SUBJECTS",
+    "VALID",
+    "Answer",
+    "BestResponseOracle",
+    "Decision",
+    "Door",
+    "EquilibriumPlayer",
+    "FictitiousPlay",
+    "Invalid",
+    "LLMSubject",
+    "RMax",
+    "Seat",
+    "SimulatedSubject",
+    "Subject",
+    "UniformRandom",
+]

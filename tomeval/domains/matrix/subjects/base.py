@@ -1,0 +1,137 @@
+"""The contract of a subject, and the answers it gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.partners import Partner
+from tomeval.models.base import Model
+
+Answer = Decision | Invalid
+
+
+class Door:
+    """What a subject may learn beyond the observation; every use is recorded with its step.
+
+    Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
+    """
+
+    def __init__(self, partner: Partner) -> None:
+        self._partner = partner
+        self._state = partner.start
+        self._action = -1
+        self.used = False
+
+    def set(self, state: int, action: int) -> None:
+        """Put this step's partner state and action behind the door (the step loop does)."""
+        self._state, self._action, self.used = state, action, False
+
+    def next_action(self) -> int:
+        """Return the action that the partner plays in this step."""
+        self.used = True
+        return self._action
+
+    def partner(self) -> tuple[Partner, int]:
+        """Return the partner's table and its current state."""
+        self.used = True
+        return self._partner, self._state
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a subject sits for one episode.
+
+    Attributes
+    ----------
+    game, labels, horizon
+        As in the observation.
+    rng : numpy.random.Generator
+        The subject's own generator; the only source of chance it may use.
+    door : Door
+        See `Door`.
+    model : Model or None
+        The language model, for subjects that are one.
+    name : str
+        Unique to the episode and cell within a seed: seeds of single requests derive from it.
+    base : Path or None
+        Folder that relative paths among the options start from.
+    """
+
+    game: MatrixGame
+    labels: Labels
+    horizon: int
+    rng: np.random.Generator
+    door: Door = field(repr=False)
+    model: Model | None = None
+    name: str = ""
+    base: Path | None = None
+
+
+class Subject(ABC):
+    """What is measured. A new one is made for every episode, so nothing carries over.
+
+    Subclasses take their options as keyword arguments after the seat. `act` and `predict` may be
+    coroutines. `act` is asked first; `predict` is a probe and must not change later answers.
+    """
+
+    draws_per_step: ClassVar[int | None] = None
+    """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    def __init__(self, seat: Seat) -> None:
+        self.seat = seat
+
+    @abstractmethod
+    def act(self, observation: Observation) -> Answer | Awaitable[Answer]:
+        """Choose the own action of this step."""
+
+    @abstractmethod
+    def predict(
+        self, observation: Observation, own_action: int | None
+    ) -> Answer | Awaitable[Answer]:
+        """Say what the partner plays in this step; `own_action` is None when not yet known."""
+
+    def react(
+        self, observation: Observation
+    ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
+        """Say, for each own action of this step, what the partner plays in the next one.
+
+        A probe, asked after `predict`. None where the subject is not asked.
+        """
+        return None
+
+    def observe(self, joint: Joint) -> Awaitable[None] | None:
+        """Learn what was played and earned in this step."""
+        return None
+
+
+def draw(probs: NDArray[np.float64], u: float) -> Decision:
+    """Draw an action from a distribution with one uniform number."""
+    action = int((u >= np.cumsum(probs)[:-1]).sum())
+    return Decision(action, tuple(float(p) for p in probs))
+
+
+def pick(tied: NDArray[np.bool_], u: float) -> Decision:
+    """Draw one of the tied actions, each equally likely, with one uniform number."""
+    actions = np.flatnonzero(tied)
+    action = int(actions[min(int(u * len(actions)), len(actions) - 1)])
+    if len(actions) == 1:
+        return Decision(action)
+    return Decision(action, tuple(float(p) for p in tied / len(actions)))
+
+
+def check_unit(name: str, value: object) -> float:
+    """Return `value` as a probability or raise a `TomevalError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
+    return float(value)

@@ -1,0 +1,209 @@
+"""Subjects with a known policy: random, equilibrium, best-response oracle, simulated."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import Decision
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.observation import Observation
+from tomeval.domains.matrix.optima import Plan, best_response
+from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, draw
+
+EQUILIBRIA = ("highest_welfare", "most_mixed")
+
+
+class UniformRandom(Subject):
+    """Acts and predicts uniformly at random."""
+
+    draws_per_step: ClassVar[int | None] = 2
+
+    def act(self, observation: Observation) -> Decision:
+        """Draw an own action."""
+        return draw(np.full(self.seat.game.n, 1 / self.seat.game.n), self.seat.rng.random())
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Draw a partner action."""
+        return draw(np.full(self.seat.game.m, 1 / self.seat.game.m), self.seat.rng.random())
+
+
+class EquilibriumPlayer(Subject):
+    """Plays its side of a Nash equilibrium of the one-step game and predicts the other side.
+
+    Parameters
+    ----------
+    seat : Seat
+    select : {"highest_welfare", "most_mixed"}
+        Which equilibrium: the largest sum of both payoffs (then the largest own payoff), or the one
+        that mixes over most actions.
+    """
+
+    draws_per_step: ClassVar[int | None] = 2
+
+    def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
+        super().__init__(seat)
+        self.own, self.partner = equilibrium(seat.game, select)
+
+    def act(self, observation: Observation) -> Decision:
+        """Draw from the own equilibrium strategy."""
+        return _sharp(draw(self.own, self.seat.rng.random()))
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Draw from the partner's equilibrium strategy."""
+        return _sharp(draw(self.partner, self.seat.rng.random()))
+
+
+class BestResponseOracle(Subject):
+    """Plays the best T-step response to the partner, whose table and state it is shown.
+
+    Predicts the action most likely in the partner's state. Its expected ΔFunctional is 0.
+    """
+
+    draws_per_step: ClassVar[int | None] = 0
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
+        self.plan: Plan | None = None
+
+    def act(self, observation: Observation) -> Decision:
+        """Follow the plan."""
+        partner, state = self.seat.door.partner()
+        if self.plan is None:
+            self.plan = _plan(self.seat.game, partner, self.seat.horizon)
+        return Decision(int(self.plan.policy[observation.round - 1, state]))
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Name the most likely action."""
+        partner, state = self.seat.door.partner()
+        row = partner.emissions[state]
+        return _sharp(Decision(int(row.argmax()), tuple(float(p) for p in row)))
+
+
+class SimulatedSubject(Subject):
+    """A subject with two dials, which calibrates the instrument.
+
+    It predicts the partner's action rightly with probability `p`, else says one of the wrong
+    actions, each equally likely. It plays a best response to its own prediction with probability
+    `q` (ties equally likely), else draws an own action uniformly. What it should measure is known
+    in closed form: `tomeval.domains.matrix.calibration.expected`.
+
+    Parameters
+    ----------
+    seat : Seat
+    p : float
+        Literal accuracy, 0 to 1.
+    q : float
+        Rationality, 0 to 1.
+    """
+
+    draws_per_step: ClassVar[int | None] = 4
+
+    def __init__(self, seat: Seat, p: float = 1.0, q: float = 1.0) -> None:
+        super().__init__(seat)
+        self.p, self.q = check_unit("simulated: p", p), check_unit("simulated: q", q)
+        self.best = best_responses(seat.game)
+        self.prediction = -1
+
+    def act(self, observation: Observation) -> Decision:
+        """Predict, then answer the prediction or draw."""
+        game = self.seat.game
+        right, which, rational, choice = self.seat.rng.random(4)
+        truth = self.seat.door.next_action()
+        shift = 0 if right < self.p else 1 + min(int(which * (game.m - 1)), game.m - 2)
+        self.prediction = (truth + shift) % game.m
+        tied = self.best[:, self.prediction]
+        options = np.flatnonzero(tied) if rational < self.q else np.arange(game.n)
+        action = int(options[min(int(choice * len(options)), len(options) - 1)])
+        return _sharp(Decision(action, tuple(map(float, simulated_policy(tied, self.q)))))
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Say the prediction that `act` was based on."""
+        return Decision(self.prediction)
+
+
+def simulated_policy(tied: NDArray[np.bool_], q: float) -> NDArray[np.float64]:
+    """Return the simulated subject's action distribution, shape (n,), given best responses."""
+    policy: NDArray[np.float64] = q * tied / tied.sum() + (1 - q) / len(tied)
+    return policy
+
+
+def _sharp(decision: Decision) -> Decision:
+    """Drop a distribution that puts all mass on the action."""
+    if decision.probs is not None and decision.probs[decision.action] == 1.0:
+        return Decision(decision.action)
+    return decision
+
+
+@lru_cache(maxsize=256)
+def _plan(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
+    """Solve each (game, partner, horizon) once; both are compared by identity."""
+    return best_response(game, partner, horizon)
+
+
+@lru_cache(maxsize=256)
+def equilibrium(
+    game: MatrixGame, select: str = "highest_welfare"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
+
+    Parameters
+    ----------
+    game : MatrixGame
+    select : {"highest_welfare", "most_mixed"}
+
+    Raises
+    ------
+    TomevalError
+        No equilibrium was found (vertex enumeration can fail on degenerate games).
+    """
+    import nashpy
+
+    if select not in EQUILIBRIA:
+        raise unknown("selection", select, EQUILIBRIA, "equilibrium: select")
+    found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
+        pair = nashpy.Game(game.own, game.partner)
+        for own, partner in (*pair.support_enumeration(), *_vertices(pair)):
+            if _is_equilibrium(game, own, partner):
+                found.append((np.abs(own), np.abs(partner)))
+    if not found:
+        raise TomevalError(f"equilibrium: no Nash equilibrium found for game {game.name}")
+
+    def welfare(pair: tuple[NDArray[np.float64], NDArray[np.float64]]) -> tuple[float, ...]:
+        own = float(pair[0] @ game.own @ pair[1])
+        both = own + float(pair[0] @ game.partner @ pair[1])
+        mixed = float((pair[0] > 1e-9).sum() + (pair[1] > 1e-9).sum())
+        first = both if select == "highest_welfare" else mixed
+        return tuple(round(x, 9) for x in (first, both, own, *pair[0], *pair[1]))
+
+    own, partner = max(found, key=welfare)
+    return own / own.sum(), partner / partner.sum()
+
+
+def _vertices(pair: Any) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return what nashpy's vertex enumeration finds; it gives up on some degenerate games."""
+    try:
+        return list(pair.vertex_enumeration())
+    except (TypeError, ValueError, IndexError, RuntimeError):
+        return []
+
+
+def _is_equilibrium(
+    game: MatrixGame, own: NDArray[np.float64], partner: NDArray[np.float64]
+) -> bool:
+    """Check that neither side gains by deviating."""
+    if not (np.isfinite(own).all() and np.isfinite(partner).all()):
+        return False
+    tolerance = 1e-9 * max(1.0, float(np.abs(game.payoffs).max()))
+    gain = (game.own @ partner).max() - own @ game.own @ partner
+    partner_gain = (own @ game.partner).max() - own @ game.partner @ partner
+    return bool(gain <= tolerance and partner_gain <= tolerance)

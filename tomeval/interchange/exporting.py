@@ -1,0 +1,173 @@
+"""Export a run: its tables as CSV, JSON lines or Parquet, or all of it for another tool."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.results import Run, iterate_export
+
+_ROWS_PER_GROUP = 100_000
+_WHOLE = ("inspect", "lm-eval", "hub")
+
+
+def export(
+    run: Run, form: str, what: str | None = None, out: Path | None = None, repo: str | None = None
+) -> list[Path]:
+    """Export a run in any format and return the files, none for standard output.
+
+    Parameters
+    ----------
+    run : Run
+    form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
+        The first three are of one table, see `export_run`; the others of the whole run, in files
+        in the folder `out`: see `tomeval.interchange`.
+    what : {"steps", "episodes", "cells"}, optional
+        Which table; default: steps.
+    out : Path, optional
+        A file, or a folder for the whole run.
+    repo : str, optional
+        With ``hub``: the dataset that holds the run.
+
+    Raises
+    ------
+    TomevalError
+        Options that do not fit together; see also the functions named above.
+    """
+    form = str(form)
+    if repo is not None and form != "hub":
+        raise TomevalError("--repo goes with --format hub only")
+    if form not in _WHOLE:
+        export_run(run, what or "steps", form, out)
+        return [] if out is None else [out]
+    if what is not None:
+        raise TomevalError(f"--format {form} is of the whole run: leave --what out")
+    if out is None:
+        raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
+    if form == "inspect":
+        from tomeval.interchange.inspect_log import export_inspect
+
+        return export_inspect(run, out)
+    if form == "lm-eval":
+        from tomeval.interchange.lm_eval import export_lm_eval
+
+        return export_lm_eval(run, out)
+    from tomeval.interchange.hub_results import export_hub
+
+    return export_hub(run, out, repo)
+
+
+def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
+    """Write ``steps``, ``episodes`` or ``cells`` of a run.
+
+    Parameters
+    ----------
+    run : Run
+    what : {"steps", "episodes", "cells"}
+    form : {"csv", "jsonl", "parquet"}
+        NaN and missing values are empty in CSV and null in the others.
+    out : Path, optional
+        A file, replaced in one step when it is complete; standard output when not given.
+
+    Raises
+    ------
+    TomevalError
+        Parquet without a file or without pyarrow; a file that cannot be written.
+    """
+    if form == "parquet":
+        if out is None:
+            raise TomevalError("parquet needs a file: give --out FILE.parquet")
+        _parquet(run, what, out)
+        return
+    columns, rows = iterate_export(run, what)
+    with _target(out) as file:
+        if form == "csv":
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(map(_clean, rows))
+        else:
+            for row in rows:
+                line = dict(zip(columns, _clean(row), strict=True))
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _clean(row: tuple[Any, ...]) -> list[Any]:
+    """Replace NaN by None."""
+    return [None if isinstance(v, float) and math.isnan(v) else v for v in row]
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[TextIO]:
+    """Open the output."""
+    if out is None:
+        yield sys.stdout
+        return
+    with (
+        _draft(out) as draft,
+        draft.open("w", encoding="utf-8", newline="") as file,
+    ):
+        yield file
+
+
+@contextmanager
+def _draft(out: Path) -> Iterator[Path]:
+    """Give a file to write; it takes the place of `out` when complete, else it is removed."""
+    draft = out.with_name(f".{out.name}.new")
+    try:
+        yield draft
+        os.replace(draft, out)
+    except OSError as error:
+        raise TomevalError(f"{out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _parquet(run: Run, what: str, out: Path) -> None:
+    """Write Parquet, a group of rows at a time."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
+    columns, rows = iterate_export(run, what)
+    writer = None
+    with _draft(out) as draft:
+        while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
+            data = {
+                name: list(values)
+                for name, values in zip(columns, zip(*map(_clean, group), strict=True), strict=True)
+            }
+            schema = writer.schema if writer else _schema(pyarrow, data)
+            batch = pyarrow.table(data, schema=schema)
+            writer = writer or pyarrow.parquet.ParquetWriter(draft, schema)
+            writer.write_table(batch)
+        if writer is None:
+            raise TomevalError(f"{run.folder}: no {what} to export")
+        writer.close()
+
+
+_FLOATS = ("_reward", "_rate", "_percent", "_per_step", "_ci95")
+
+
+def _schema(pyarrow: Any, data: dict[str, list[Any]]) -> Any:
+    """Return column types that hold for all later groups, whatever is null in the first one."""
+    fields = []
+    for name, values in data.items():
+        if name.endswith(_FLOATS):
+            kind = pyarrow.float64()
+        elif name.endswith(("_action", "_state", "_attempts")) or isinstance(values[0], int):
+            kind = pyarrow.int64()
+        else:
+            kind = pyarrow.string()
+        fields.append(pyarrow.field(name, kind))
+    return pyarrow.schema(fields)

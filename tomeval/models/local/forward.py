@@ -1,0 +1,211 @@
+"""Run a model over token sequences: label log-probabilities and decoding, in padded batches.
+
+This is the plain engine: every request encodes its whole prompt. Another `Engine` can take its
+place, one that keeps what requests of a group share.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError
+from tomeval.models.local.labels import LabelQuery
+from tomeval.models.local.load import require
+from tomeval.models.local.sampling import choose
+from tomeval.models.local.tasks import Decoding, Generated, Row, Scored, Task, rows
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class PlainEngine:
+    """Encodes every prompt whole, in batches sorted by length.
+
+    Parameters
+    ----------
+    model
+        A transformers causal model.
+    batch_tokens : int
+        Most tokens of a batch, padding and room for new tokens counted; halved when a device runs
+        out of memory.
+    context : int or None
+        Longest sequence that the model takes.
+    """
+
+    def __init__(self, model: Any, batch_tokens: int, context: int | None) -> None:
+        self._torch = require("torch")
+        self.model = model
+        self.batch_tokens = batch_tokens
+        self.context = context
+        self._known = set(inspect.signature(model.forward).parameters)
+        # Recurrent state would run through padding: such models get batches of one length.
+        self._ragged = not getattr(model, "_is_stateful", False)
+
+    def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
+        """Score token sequences after prefixes.
+
+        Raises
+        ------
+        TomevalError
+            A prompt that is longer than the model's context.
+        BackendError
+            Out of memory with a single prompt.
+        """
+        parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
+        self.check([len(row.ids) for row in parts])
+        logprobs = [[0.0] * len(query.sequences) for query in queries]
+        processed, finished = [0] * len(queries), [0.0] * len(queries)
+        for batch in self._batches(parts, lambda row: len(row.ids), lambda row: len(row.ids)):
+            values = self._halving(batch, self._score_batch)
+            for row, numbers in zip(batch, values, strict=True):
+                processed[row.query] += len(row.ids)
+                finished[row.query] = time.perf_counter()
+                for label, value in zip(row.labels, numbers, strict=True):
+                    logprobs[row.query][label] = value
+        return [Scored(*parts) for parts in zip(logprobs, processed, finished, strict=True)]
+
+    def generate(self, tasks: Sequence[Task]) -> list[Generated]:
+        """Generate texts, finished ones leaving their batch.
+
+        Raises
+        ------
+        TomevalError, BackendError
+            As for `score`.
+        """
+        self.check([len(task.ids) + 1 for task in tasks])
+        results: dict[int, Generated] = {}
+        numbered = list(enumerate(tasks))
+        for batch in self._batches(
+            numbered,
+            lambda pair: len(pair[1].ids),
+            lambda pair: len(pair[1].ids) + pair[1].sampling.max_tokens,
+        ):
+            done = self._halving([task for _, task in batch], self._decode_batch)
+            results.update(zip((index for index, _ in batch), done, strict=True))
+        return [results[index] for index in range(len(tasks))]
+
+    def slots(self) -> None:
+        """Return None: nothing is kept."""
+
+    def check(self, lengths: Sequence[int]) -> None:
+        """Raise where a sequence is longer than the model's context."""
+        longest = max(lengths, default=0)
+        if self.context is not None and longest > self.context:
+            raise TomevalError(
+                f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
+            )
+
+    def _batches(
+        self, items: Sequence[Item], length: Callable[[Item], int], cost: Callable[[Item], int]
+    ) -> Iterator[list[Item]]:
+        """Yield the items in batches of similar length within the token budget."""
+        batch: list[Item] = []
+        widest = 0
+        for item in sorted(items, key=length, reverse=True):
+            wider = max(widest, cost(item))
+            mixed = not self._ragged and batch and length(item) != length(batch[0])
+            if batch and (mixed or wider * (len(batch) + 1) > self.batch_tokens):
+                yield batch
+                batch, wider = [], cost(item)
+            batch.append(item)
+            widest = wider
+        if batch:
+            yield batch
+
+    def _halving(
+        self, items: list[Item], work: Callable[[list[Item]], list[Result]]
+    ) -> list[Result]:
+        """Do the work, in halves where the device runs out of memory."""
+        try:
+            return work(items)
+        except self._torch.OutOfMemoryError as error:
+            if len(items) == 1:
+                raise BackendError(f"out of memory with a single prompt: {error}") from error
+        # Outside the handler, so that the failed attempt's tensors are free.
+        if self._torch.cuda.is_available():
+            self._torch.cuda.empty_cache()
+        self.batch_tokens = max(1, self.batch_tokens // 2)
+        middle = len(items) // 2
+        return self._halving(items[:middle], work) + self._halving(items[middle:], work)
+
+    def _score_batch(self, batch: list[Row]) -> list[list[float]]:
+        torch = self._torch
+        keep = max(row.keep for row in batch)
+        with torch.inference_mode():
+            ids, mask = self._pad([row.ids for row in batch])
+            logits = self._forward(ids, mask, keep, use_cache=False).logits[:, -keep:]
+            logprobs = torch.log_softmax(
+                logits.to(torch.promote_types(logits.dtype, torch.float32)), -1
+            )
+            wanted = [
+                (index, keep - row.keep + step, token)
+                for index, row in enumerate(batch)
+                for sequence in row.sequences
+                for step, token in enumerate(sequence)
+            ]
+            where = torch.tensor(wanted, device=logprobs.device)
+            values = iter(logprobs[where[:, 0], where[:, 1], where[:, 2]].tolist())
+        return [
+            [sum(next(values) for _ in sequence) for sequence in row.sequences] for row in batch
+        ]
+
+    def _decode_batch(self, tasks: list[Task]) -> list[Generated]:
+        torch = self._torch
+        texts = [Decoding(task, self.context) for task in tasks]
+        live = texts
+        with torch.inference_mode():
+            ids, mask = self._pad([task.ids for task in tasks])
+            output = self._forward(ids, mask, 1)
+            while True:
+                tokens = choose(
+                    output.logits[:, -1],
+                    [row.task.sampling for row in live],
+                    [float(row.source.random()) for row in live],
+                )
+                kept = [i for i, token in enumerate(tokens) if not live[i].take(token)]
+                if not kept:
+                    return [row.result for row in texts]
+                index = torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
+                live = [live[i] for i in kept]
+                output, mask = self._next(output, mask, live, index)
+
+    def _next(self, output: Any, mask: Any, live: list[Decoding], kept: Any) -> tuple[Any, Any]:
+        """Run the last token of every live row; `kept`, where given, are the rows that go on."""
+        torch = self._torch
+        cache = getattr(output, "past_key_values", None)
+        if cache is None:  # a model without a cache that we know reads everything again
+            ids, mask = self._pad([[*row.task.ids, *row.result.tokens] for row in live])
+            return self._forward(ids, mask, 1), mask
+        if kept is not None:
+            cache.reorder_cache(kept)
+            mask = mask[kept]
+        mask = torch.cat([mask, mask.new_ones(len(live), 1)], -1)
+        ids = torch.tensor([row.result.tokens[-1:] for row in live], device=mask.device)
+        return self._forward(ids, mask, 1, past_key_values=cache), mask
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Return ids and mask, shape (rows, longest), padded on the left.
+
+        So the last tokens stand in one column, and few columns of logits are needed.
+        """
+        torch = self._torch
+        width = max(map(len, rows))
+        device = self.model.get_input_embeddings().weight.device
+        ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in rows], device=device)
+        mask = torch.tensor(
+            [[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device
+        )
+        return ids, mask
+
+    def _forward(self, ids: Any, mask: Any, keep: int, **more: Any) -> Any:
+        """Run the model on the last columns of the mask; padding has no position of its own."""
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        options: dict[str, Any] = {"use_cache": True, **more}
+        for name, value in (("position_ids", positions), ("logits_to_keep", keep)):
+            if name in self._known:
+                options[name] = value
+        return self.model(input_ids=ids, attention_mask=mask, **options)

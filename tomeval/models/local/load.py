@@ -1,0 +1,163 @@
+"""Find, load and identify a Hugging Face causal language model; heavy imports happen on call."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError
+
+_WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
+_TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
+_BLOCK = 1 << 20  # bytes read at each of three places of a weights file
+
+
+class Loaded(NamedTuple):
+    """A model in evaluation mode, its tokenizer, and what was really loaded."""
+
+    model: Any
+    tokenizer: Any
+    revision: str
+
+
+def require(name: str) -> Any:
+    """Import a library of the ``hf`` extra; a missing one is a `TomevalError` with the remedy."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise TomevalError(
+            f"local models need {error.name}, which is not installed: pip install 'tomeval[hf]'"
+        ) from None
+
+
+@contextlib.contextmanager
+def no_loading_bar() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar, for models that load in an instant."""
+    logging = require("transformers").utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def load(
+    path_or_repo: str,
+    revision: str | None,
+    *,
+    dtype: str,
+    device: str | None,
+    device_map: Any,
+    quantization: dict[str, Any] | None,
+    local_files_only: bool,
+    trust_remote_code: bool,
+) -> Loaded:
+    """Load a causal model and its tokenizer from a local folder or the Hub.
+
+    Raises
+    ------
+    TomevalError
+        No such folder or repository, files that do not load, or a missing library.
+    """
+    torch, transformers = require("torch"), require("transformers")
+    folder = _local_folder(path_or_repo)
+    source = str(folder) if folder else path_or_repo
+    common: dict[str, Any] = {
+        "local_files_only": local_files_only or folder is not None,
+        "trust_remote_code": trust_remote_code,
+    }
+    if device is None and device_map is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if quantization and device_map is None:
+        device_map = {"": device}  # quantised weights cannot be moved after loading
+    options: dict[str, Any] = {"dtype": _dtype(torch, dtype), "device_map": device_map}
+    if quantization:
+        options["quantization_config"] = dict(quantization)
+    try:
+        if folder is None:
+            # The commit instead of the branch: all files come from one state of the repository.
+            revision = _commit(transformers, path_or_repo, revision, common["local_files_only"])
+        common["revision"] = revision
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
+        model = transformers.AutoModelForCausalLM.from_pretrained(source, **common, **options)
+        if device_map is None:
+            model = model.to(device)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise TomevalError(_load_message(path_or_repo, revision, error)) from error
+    except require("safetensors").SafetensorError as error:
+        raise TomevalError(_load_message(path_or_repo, revision, error)) from error
+    return Loaded(model.eval(), tokenizer, folder_revision(folder) if folder else revision or "")
+
+
+def _commit(transformers: Any, repo: str, revision: str | None, local: bool) -> str | None:
+    """Return the commit that a revision stands for: its snapshot folder in the Hub cache."""
+    file = transformers.utils.cached_file(
+        repo, "config.json", revision=revision, local_files_only=local
+    )
+    folder = Path(file).parent.name if file else ""
+    return folder if re.fullmatch("[0-9a-f]{40}", folder) else revision
+
+
+def folder_revision(folder: Path) -> str:
+    """Return ``sha256:`` and a hash of a model folder.
+
+    Configuration and tokenizer files count whole; of weights the name, the size and a megabyte each
+    at the start, the middle and the end, so that a retrained model of equal size differs.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*"), key=lambda file: file.relative_to(folder).as_posix()):
+        name = file.relative_to(folder).as_posix()
+        if not file.is_file() or name.startswith("."):
+            continue
+        if file.suffix in _WEIGHTS:
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
+            for block in _sample(file):
+                digest.update(block)
+        elif file.suffix in _TEXTS:
+            data = file.read_bytes()
+            digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return f"sha256:{digest.hexdigest()[:32]}"
+
+
+def _sample(file: Path) -> Iterable[bytes]:
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
+            stream.seek(start)
+            yield stream.read(_BLOCK)
+
+
+def _local_folder(path_or_repo: str) -> Path | None:
+    """Return the folder that is meant, or None for a Hub name."""
+    path = Path(path_or_repo).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise TomevalError(f"hf:{path_or_repo}: this folder has no config.json")
+        return path
+    looks_local = path_or_repo.startswith((".", "/", "~")) or path_or_repo.count("/") > 1
+    if looks_local or not path_or_repo:
+        raise TomevalError(f"hf:{path_or_repo}: no such folder (and not a Hub name: ORG/MODEL)")
+    return None
+
+
+def _dtype(torch: Any, name: str) -> Any:
+    if name == "auto":
+        return "auto"
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise TomevalError(f"unknown dtype {name!r}; known: auto, float32, bfloat16, float16")
+    return dtype
+
+
+def _load_message(path_or_repo: str, revision: str | None, error: Exception) -> str:
+    at = f"@{revision}" if revision else ""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = " ".join(lines[:2]) or type(error).__name__
+    return f"hf:{path_or_repo}{at}: cannot be loaded: {reason}"

@@ -1,0 +1,335 @@
+"""Any Hugging Face causal language model in this process: label scoring and seeded generation."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import (
+    Capabilities,
+    GenerateRequest,
+    LocalModel,
+    Prompt,
+    Reply,
+    ScoreRequest,
+    Scores,
+    Usage,
+)
+from tomeval.models.local.forward import PlainEngine
+from tomeval.models.local.labels import LabelQuery, exclusive, extensions
+from tomeval.models.local.load import load
+from tomeval.models.local.prefix_check import prefix_engine
+from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.local.sampling import check_sampling
+from tomeval.models.local.tasks import Engine, Generated, Scored, Task
+
+_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
+_BEFORE = 8  # prompt tokens that generated ones are decoded behind
+
+logger = logging.getLogger(__name__)
+
+
+class TransformersModel(LocalModel):
+    """A causal language model and its tokenizer, from a local folder or the Hub.
+
+    Parameters
+    ----------
+    path_or_repo : str
+        A folder with ``config.json``, or a Hub name such as ``org/model``.
+    revision : str, optional
+        Branch, tag or commit on the Hub.
+    dtype : str
+        ``auto`` (as the weights are stored) or a torch dtype's name.
+    device : str, optional
+        Torch device; by default a GPU where there is one.
+    device_map
+        Given to `from_pretrained`, for models spread over devices; then `device` does not count.
+    quantization : dict, optional
+        Given to `from_pretrained` as the quantisation configuration.
+    chat : bool or "auto"
+        Chat template or plain text; ``auto``: the template where there is one.
+    thinking : bool, optional
+        The template's thinking switch for generated text; None leaves the template's default.
+        Labels are always scored with thinking off, and not at all with ``thinking=True``.
+    system : str
+        What becomes of system messages: ``auto``, ``native``, ``merge`` or ``drop``.
+    batch_tokens : int, optional
+        Most tokens of a batch; 32,768 on a GPU and 8,192 elsewhere.
+    prefix_reuse : bool
+        Encode every token of an episode once where the model allows it, see
+        `tomeval.models.local.prefix`; else, or where it does not, every prompt whole.
+    cache_memory : int, optional
+        Bytes for the caches of prefixes; default: a share of what is free.
+    local_files_only, trust_remote_code : bool
+        As in `from_pretrained`.
+
+    Attributes
+    ----------
+    name : str
+        ``hf:`` and what was asked for.
+    revision : str
+        The Hub's commit, or a hash of the folder.
+    codec : PromptCodec
+        Rendering and tokenising.
+    engine : Engine
+        Runs the model; replaceable.
+    context_length : int or None
+        Longest sequence in tokens.
+    warnings : list of str
+        What the template or the labels do not support as asked.
+
+    Raises
+    ------
+    TomevalError
+        A missing library, an unknown model, files that do not load, options that do not fit.
+
+    Notes
+    -----
+    Batches change a model's arithmetic in the last bits. Draws and greedy choices are independent
+    of the batch up to that rounding. Where the model's own `generation_config` has sampling
+    settings they take no part; only its end tokens do.
+    """
+
+    def __init__(
+        self,
+        path_or_repo: str,
+        revision: str | None = None,
+        *,
+        dtype: str = "auto",
+        device: str | None = None,
+        device_map: Any = None,
+        quantization: dict[str, Any] | None = None,
+        chat: bool | Literal["auto"] = "auto",
+        thinking: bool | None = None,
+        system: str = "auto",
+        batch_tokens: int | None = None,
+        prefix_reuse: bool = True,
+        cache_memory: int | None = None,
+        local_files_only: bool = False,
+        trust_remote_code: bool = False,
+    ) -> None:
+        _check_switches(
+            prefix_reuse=prefix_reuse,
+            local_files_only=local_files_only,
+            trust_remote_code=trust_remote_code,
+        )
+        _check_switches((None, False, True), thinking=thinking)
+        _check_switches(("auto", False, True), chat=chat)
+        _check_count("batch_tokens", batch_tokens, least=1)
+        _check_count("cache_memory", cache_memory, least=0)
+        if quantization is not None and not isinstance(quantization, dict):
+            raise TomevalError(f"quantization must be a table, is {quantization!r}")
+        loaded = load(
+            str(path_or_repo),
+            revision,
+            dtype=dtype,
+            device=device,
+            device_map=device_map,
+            quantization=quantization,
+            local_files_only=local_files_only,
+            trust_remote_code=trust_remote_code,
+        )
+        self.name = f"hf:{path_or_repo}" + (f"@{revision}" if revision else "")
+        self.revision = loaded.revision
+        self.capabilities = Capabilities(local=True)
+        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        self.codec = PromptCodec(self.tokenizer, chat=chat, thinking=thinking, system=system)
+        self.warnings = self.codec.warnings
+        self.context_length = _context_length(self.model.config)
+        if batch_tokens is None:
+            batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
+        self.engine: Engine = PlainEngine(self.model, batch_tokens, self.context_length)
+        if prefix_reuse:
+            self.engine = prefix_engine(self.engine, cache_memory)
+        self._ends = self._end_tokens()
+
+    @property
+    def system_policy(self) -> str:
+        """What becomes of system messages: native, merge or drop."""
+        return self.codec.system_policy
+
+    def describe(self) -> dict[str, Any]:
+        """Return JSON-ready facts that the numbers depend on, for a run's records."""
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "device": str(self.model.device),
+            "attention": getattr(self.model.config, "_attn_implementation", None),
+            "chat": self.codec.chat,
+            "thinking": self.codec.thinking,
+            "system": self.system_policy,
+            "bos": self.codec.bos,
+            "context_length": self.context_length,
+            "end_tokens": sorted(self._ends),
+            "warnings": list(self.warnings),
+        }
+
+    def count_tokens(self, prompt: Prompt) -> int:
+        """Return the prompt's length in tokens, as for generation."""
+        return len(self.codec.encode(prompt)[0])
+
+    def slots(self) -> int | None:
+        """Return for how many groups the engine keeps what it has read; None: it keeps nothing."""
+        return self.engine.slots()
+
+    def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
+        """Score labels by forward passes.
+
+        Labels are tokenised together with the prompt. Where one merges with the prompt's end, all
+        are scored from the last common token (method ``forward_backoff``): the numbers then hold
+        the prompt's re-read end too, equally for every label. A label whose tokens begin another's
+        gets the probability that the text does *not* go on to the other, so that labels are
+        disjoint and `mass` never counts twice.
+
+        Raises
+        ------
+        TomevalError
+            Labels that the tokenizer cannot tell apart, a prompt beyond the context, thinking on.
+        BackendError
+            Out of memory.
+        """
+        start = time.perf_counter()
+        queries = [self.codec.label_query(request) for request in requests]
+        results = self.engine.score(queries)
+        for request, query in zip(requests, queries, strict=True):
+            self._warn_of_prefixes(request, query)
+        return [
+            _scores(query, result, start) for query, result in zip(queries, results, strict=True)
+        ]
+
+    def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
+        """Generate replies; each draw depends on its own request alone.
+
+        A thinking block that the prompt itself opens is put back before the text, so that the text
+        shows it like one that the model opened.
+
+        Raises
+        ------
+        TomevalError
+            Sampling values out of range, or a prompt beyond the context.
+        BackendError
+            Out of memory, or logits that are not numbers.
+        """
+        start = time.perf_counter()
+        tasks, opened = [], []
+        for request in requests:
+            check_sampling(request.sampling)
+            ids, thinking = self.codec.encode(request.prompt)
+            opened.append(thinking)
+            tasks.append(self._task(request, tuple(ids)))
+        results = self.engine.generate(tasks)
+        return [self._reply(*parts, start) for parts in zip(tasks, results, opened, strict=True)]
+
+    def _task(self, request: GenerateRequest, ids: tuple[int, ...]) -> Task:
+        return Task(
+            ids,
+            request.sampling,
+            request.seed,
+            self._ends,
+            _stop_check(self.codec, ids, request.sampling.stop),
+            request.group,
+        )
+
+    def _reply(self, task: Task, result: Generated, opened: str, start: float) -> Reply:
+        text = self.codec.decode(result.tokens, task.ids[-_BEFORE:])
+        if result.ended == "stop":
+            text = text[: _first_stop(text, task.sampling.stop)]
+        return Reply(
+            text=opened + text,
+            finish="stop" if result.ended in ("eos", "stop") else "length",
+            usage=Usage(
+                prompt=len(task.ids),
+                completion=result.sampled,
+                cached=max(0, len(task.ids) - result.processed) if result.processed else 0,
+            ),
+            latency=result.finished - start,
+            details={"route": "transformers", "ended": result.ended},
+        )
+
+    def _end_tokens(self) -> frozenset[int]:
+        """Collect the tokens that end an answer; models list them in up to four places."""
+        ends: set[Any] = set(self.codec.turn_ends)
+        generation = getattr(self.model, "generation_config", None)
+        for owner in (generation, self.model.config, self.tokenizer):
+            value = getattr(owner, "eos_token_id", None)
+            ends.update(value if isinstance(value, (list, tuple)) else [value])
+        return frozenset(token for token in ends if isinstance(token, int))
+
+    def _warn_of_prefixes(self, request: ScoreRequest, query: LabelQuery) -> None:
+        for index, longer in enumerate(extensions(query.sequences)):
+            if longer:
+                text = (
+                    f"label {request.labels[index]!r} begins label {request.labels[longer[0]]!r}: "
+                    "it is scored without the other's share"
+                )
+                if text not in self.warnings:
+                    self.warnings.append(text)
+                    logger.warning(text)
+
+
+def _check_switches(allowed: tuple[Any, ...] = (False, True), **options: Any) -> None:
+    """Refuse what is none of the allowed values: a text such as "no" would count as true."""
+    for name, value in options.items():
+        if not any(value is one or (one == "auto" and value == one) for one in allowed):
+            shown = ", ".join("not given" if one is None else str(one).lower() for one in allowed)
+            raise TomevalError(f"{name} must be one of {shown}; is {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if value is not None and (type(value) is not int or value < least):
+        raise TomevalError(f"{name} must be a whole number from {least}, is {value!r}")
+
+
+def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
+    logprobs = tuple(exclusive(result.logprobs, query.sequences))
+    details: dict[str, Any] = {"processed": result.processed}
+    if query.backoff:
+        details["backoff"] = query.backoff
+    if any(extensions(query.sequences)):
+        details["exclusive"] = True
+    return Scores(
+        logprobs=logprobs,
+        mass=math.fsum(map(math.exp, logprobs)),
+        method="forward_backoff" if query.backoff else "forward",
+        usage=Usage(
+            prompt=len(query.prefix) + query.backoff,
+            cached=max(0, len(query.prefix) - result.processed),
+        ),
+        latency=result.finished - start,
+        details=details,
+    )
+
+
+def _stop_check(
+    codec: PromptCodec, ids: Sequence[int], stops: Sequence[str]
+) -> Callable[[Sequence[int]], bool]:
+    """Return a check that decodes only as many tokens as a stop text could have come in."""
+    reach = 4 * max(map(len, stops), default=0) + 8  # a character takes at most four byte tokens
+    before = ids[-_BEFORE:]
+
+    def stopped(tokens: Sequence[int]) -> bool:
+        if len(tokens) > reach:
+            tail = codec.decode(tokens[-reach:], tokens[-reach - 1 : -reach])
+            if _first_stop(tail, stops) is None:
+                return False
+        return _first_stop(codec.decode(tokens, before), stops) is not None
+
+    return stopped
+
+
+def _first_stop(text: str, stops: Sequence[str]) -> int | None:
+    """Return where the earliest stop text begins, or None."""
+    found = [at for at in (text.find(stop) for stop in stops) if at >= 0]
+    return min(found, default=None)
+
+
+def _context_length(config: Any) -> int | None:
+    """Return the longest sequence that a configuration names, or None."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
+    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)

@@ -1,0 +1,327 @@
+"""JSON over HTTP to one model server: bounded concurrency, retries with an end, mended requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError
+from tomeval.models.served.http_limiter import AdaptiveLimiter
+from tomeval.models.served.http_mends import EXCERPT, Mends, Refused, message_of, retry_after
+from tomeval.models.served.limits import Budget, read_usage
+
+logger = logging.getLogger(__name__)
+
+_FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0  # seconds; a minute, because rate limits are per minute
+_OVERLOAD = (408, 429, 503, 529)
+_SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
+
+
+class _Trouble(Exception):
+    """A failure that may pass; `overload` asks for fewer requests at a time."""
+
+    def __init__(
+        self, what: str, status: int = 0, wait: float | None = None, overload: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.status = status
+        self.wait = wait
+        self.overload = overload or status in _OVERLOAD
+
+
+class Answer(NamedTuple):
+    """A JSON reply.
+
+    Attributes
+    ----------
+    data : dict
+        The body.
+    sent : dict
+        The request as the server took it, after mending.
+    mended : dict
+        What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
+    latency : float
+        Seconds of the attempt that succeeded.
+    attempts : int
+    """
+
+    data: dict[str, Any]
+    sent: dict[str, Any]
+    mended: dict[str, Any]
+    latency: float
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The clock, the sleep and the chance that retries use; tests put in their own.
+
+    Attributes
+    ----------
+    monotonic, now : callable
+        Seconds from any start, and seconds since 1970.
+    sleep : coroutine function
+    random : callable
+        A number from 0 to 1, for jitter. Nothing that is measured depends on it.
+    """
+
+    monotonic: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = field(default_factory=lambda: random.Random().random)
+
+
+class HttpClient:
+    """One server. Paths that begin with a slash count from its root, others from the base URL.
+
+    Parameters
+    ----------
+    base_url : str
+        Such as ``http://127.0.0.1:8000/v1``.
+    key_env : str
+        Environment variable that holds the API key; unset or empty: none is sent.
+    concurrency : int
+        Most requests at a time.
+    timeout : float
+        Seconds for one attempt.
+    retry_budget : float
+        Seconds from the first attempt of a request after which it is given up.
+    budget : Budget, optional
+        Caps to keep.
+    timing : Timing
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key_env: str = "OPENAI_API_KEY",
+        concurrency: int = 16,
+        timeout: float = 300.0,
+        retry_budget: float = 600.0,
+        budget: Budget | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self.base_url = check_url(base_url)
+        self.root = self.base_url.removesuffix("/v1")
+        self.retry_budget = retry_budget
+        self._key_env = key_env
+        self._key = _key(key_env)
+        self._timeout = timeout
+        self._budget = budget or Budget()
+        self._timing = timing or Timing()
+        self._limiter = AdaptiveLimiter(concurrency, self.base_url)
+        self._mends: dict[str, Mends] = {}
+        self._client: httpx2.AsyncClient | None = None
+
+    async def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _open(self) -> httpx2.AsyncClient:
+        parts = urlsplit(self.base_url)
+        loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
+        return httpx2.AsyncClient(
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            timeout=httpx2.Timeout(None, connect=min(self._timeout, 30.0)),
+            limits=httpx2.Limits(max_connections=None),
+            trust_env=not loopback,  # a proxy cannot reach this machine's own servers
+            verify=parts.scheme == "https" or not loopback,  # else no certificates to load
+        )
+
+    async def get(self, path: str, *, retry_budget: float | None = None) -> Answer:
+        """Fetch a JSON document; raises as `post` with `probing` does."""
+        return await self._persist("GET", path, None, True, retry_budget)
+
+    async def post(
+        self,
+        path: str,
+        body: dict[str, Any],
+        *,
+        tokens: int | None = None,
+        probing: bool = False,
+    ) -> Answer:
+        """Send a request and return the reply.
+
+        Parameters
+        ----------
+        path, body
+            Where and what. Optional fields that the server refuses by name are left out (or, for
+            the length limit, renamed) from then on, which is logged and stated in the answer.
+        tokens : int, optional
+            The most tokens that the call can use; None for a call that runs no model, which the
+            caps do not count.
+        probing : bool
+            Whether a failure tells something: an internal error (500) is then tried twice only.
+
+        Raises
+        ------
+        Refused
+            Where the server will not do it.
+        BackendError
+            Where no reply came within the retry budget.
+        TomevalError
+            Where the key is refused or the account is empty.
+        BudgetExceeded
+            Where the call would pass a cap; nothing was sent.
+        """
+        mends = self._mends.setdefault(path, Mends())
+        while True:
+            sent, mended = mends.apply(body)
+            try:
+                answer = await self._paid(path, sent, tokens, probing)
+            except Refused as refusal:
+                changes = mends.learn(sent, refusal)
+                if not changes:
+                    raise
+                for change in changes:
+                    logger.warning("%s: %s (%s)", self._url(path), change, refusal.message[:120])
+            else:
+                return answer._replace(mended=mended)
+
+    async def _paid(
+        self, path: str, body: dict[str, Any], tokens: int | None, probing: bool
+    ) -> Answer:
+        if tokens is None:
+            return await self._persist("POST", path, body, probing)
+        self._budget.reserve(tokens)
+        answer = None
+        try:
+            answer = await self._persist("POST", path, body, probing)
+        finally:  # also when cancelled: the room must not be lost
+            if answer is None:
+                self._budget.cancel(tokens)
+            else:
+                self._budget.settle(tokens, read_usage(answer.data))
+        return answer
+
+    async def _persist(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        probing: bool,
+        retry_budget: float | None = None,
+    ) -> Answer:
+        """Try until there is an answer, a refusal, or no time left."""
+        clock = self._timing.monotonic
+        budget = self.retry_budget if retry_budget is None else retry_budget
+        started, attempt = math.nan, 0
+        while True:
+            attempt += 1
+            round_ = await self._limiter.acquire(first=attempt > 1)
+            sent_at = clock()
+            started = sent_at if attempt == 1 else started
+            try:
+                data = await self._attempt(method, path, body)
+                self._limiter.succeeded()
+                return Answer(data, body or {}, {}, clock() - sent_at, attempt)
+            except _Trouble as failure:
+                trouble = failure
+                if trouble.overload:
+                    self._limiter.overloaded(round_)
+            finally:
+                self._limiter.release()
+            if probing and trouble.status == 500 and attempt > 1:
+                raise Refused(self._url(path), 500, str(trouble))
+            wait, spent = self._delay(trouble, attempt), clock() - started
+            if spent + wait > budget:
+                raise BackendError(
+                    f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
+                    f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
+                )
+            logger.info("%s: %s; again in %.1f s", self._url(path), trouble, wait)
+            await self._timing.sleep(wait)
+
+    def _delay(self, trouble: _Trouble, attempt: int) -> float:
+        if trouble.wait is not None:
+            return trouble.wait * (1 + 0.1 * self._timing.random())
+        longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** (attempt - 1))
+        return longest * (0.5 + 0.5 * self._timing.random())
+
+    async def _attempt(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        self._client = self._client or self._open()
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.request(method, self._url(path), json=body)
+        except TimeoutError:
+            raise _Trouble(f"no reply within {self._timeout:g} s", overload=True) from None
+        except httpx2.RequestError as error:
+            # A server that closes an idle connection is not overloaded; one that opens none may be.
+            full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+            what = f"{type(error).__name__}: {self._clean(str(error))}"
+            raise _Trouble(what, overload=full) from None
+        text = self._clean(response.text)
+        if not response.is_success:
+            self._fail(path, response, text)
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError:
+            raise _Trouble(f"the reply is not whole JSON: {text[:80]!r}") from None
+        if not isinstance(data, dict):
+            raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
+        return data
+
+    def _fail(self, path: str, response: httpx2.Response, text: str) -> None:
+        status, url, message = response.status_code, self._url(path), message_of(text)
+        if status in (401, 403):
+            held = "holds the key that was sent" if self._key else "is not set"
+            raise TomevalError(
+                f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "
+                f"the environment variable {self._key_env} {held}"
+            )
+        if status == 429 and "insufficient_quota" in text:
+            raise TomevalError(f"{url}: the account has no quota left: {message[:EXCERPT]}")
+        if status in _OVERLOAD or (status >= 500 and status != 501):
+            wait = retry_after(response.headers.get("retry-after"), self._timing.now())
+            raise _Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait)
+        raise Refused(url, status, message)
+
+    def _url(self, path: str) -> str:
+        return self.root + path if path.startswith("/") else f"{self.base_url}/{path}"
+
+    def _clean(self, text: str) -> str:
+        """Return a text without the key; servers repeat it in error messages."""
+        if self._key and len(self._key) >= _SECRET_LENGTH:
+            return text.replace(self._key, "***")
+        return text
+
+
+def check_url(url: str) -> str:
+    """Return a base URL in its usual form; one that is no URL or holds a secret is refused.
+
+    Examples
+    --------
+    >>> check_url("http://127.0.0.1:8000/")
+    'http://127.0.0.1:8000/v1'
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise TomevalError(f"{url!r} is not a base URL such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query:
+        raise TomevalError(
+            f"the base URL of {parts.hostname} holds a user name, password or query; names of "
+            "models are stored with results, so put the key into an environment variable"
+        )
+    return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
+
+
+def _key(name: str) -> str:
+    key = os.environ.get(name, "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise TomevalError(f"the environment variable {name} holds characters that no key has")
+    return key

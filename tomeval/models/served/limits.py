@@ -1,0 +1,179 @@
+"""Caps on calls and tokens, what a reply used, and what it cost by the user's own price file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.resources import read_toml
+from tomeval.models.base import Usage
+
+_MILLION = 1_000_000
+_BYTES_PER_TOKEN = 3  # on the safe side of the four that English has
+
+
+class BudgetExceeded(TomevalError):
+    """The next call would pass a cap. It was not made; what came before is complete."""
+
+
+class Budget:
+    """Caps that any number of models share.
+
+    A call is checked before it is sent, with the most that it can use; what it really used takes
+    the place of that afterwards. Calls under way count in full, so a cap is never passed by calls
+    that run at the same time.
+
+    Parameters
+    ----------
+    max_calls : int, optional
+        Replies to pay for; a retry of a failed call is the same call.
+    max_tokens : int, optional
+        Prompt and completion tokens together.
+
+    Attributes
+    ----------
+    calls : int
+        Calls answered or under way.
+    tokens : int
+        Tokens used by answered calls.
+
+    Examples
+    --------
+    >>> budget = Budget(max_calls=1)
+    >>> budget.reserve(10)
+    >>> budget.settle(10, Usage(prompt=7, completion=1))
+    >>> budget.calls, budget.tokens
+    (1, 8)
+    >>> budget.reserve(10)
+    Traceback (most recent call last):
+    tomeval.models.served.limits.BudgetExceeded: stopped before call 2: the cap is 1 call
+    """
+
+    def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
+        self.max_calls = max_calls
+        self.max_tokens = max_tokens
+        self.calls = 0
+        self.tokens = 0
+        self._reserved = 0
+
+    def reserve(self, tokens: int) -> None:
+        """Take room for a call that uses at most `tokens`; `BudgetExceeded` where there is none."""
+        if self.max_calls is not None and self.calls + 1 > self.max_calls:
+            plural = "" if self.max_calls == 1 else "s"
+            raise BudgetExceeded(
+                f"stopped before call {self.calls + 1}: the cap is {self.max_calls} call{plural}"
+            )
+        if self.max_tokens is not None and self.tokens + self._reserved + tokens > self.max_tokens:
+            raise BudgetExceeded(
+                f"stopped before a call of up to {tokens} tokens: {self.tokens} used and "
+                f"{self._reserved} held by calls under way, the cap is {self.max_tokens}"
+            )
+        self.calls += 1
+        self._reserved += tokens
+
+    def settle(self, reserved: int, usage: Usage | None) -> None:
+        """Put what a call used in place of its reservation; None keeps the reservation."""
+        self._reserved -= reserved
+        self.tokens += reserved if usage is None else usage.prompt + usage.completion
+
+    def cancel(self, reserved: int) -> None:
+        """Give back the room of a call that got no reply."""
+        self.calls -= 1
+        self._reserved -= reserved
+
+
+def estimate_tokens(text: str) -> int:
+    """Return a cautious guess at the tokens of a text, for use where no tokenizer is at hand.
+
+    Examples
+    --------
+    >>> estimate_tokens("four words of text")
+    6
+    """
+    return math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class Price:
+    """Prices per million tokens, in whatever currency the user's file is kept.
+
+    Attributes
+    ----------
+    prompt, completion : float
+        Per million tokens read and written.
+    cached : float or None
+        Per million prompt tokens that the server had cached; None: the price of `prompt`.
+    """
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """Return the price of one request.
+
+        Examples
+        --------
+        >>> Price(prompt=2.0, completion=8.0, cached=0.5).cost(Usage(1_000_000, 500_000, 400_000))
+        5.4
+        """
+        cached = self.prompt if self.cached is None else self.cached
+        fresh = usage.prompt - usage.cached
+        total = fresh * self.prompt + usage.cached * cached + usage.completion * self.completion
+        return total / _MILLION
+
+
+def load_prices(path: Path) -> dict[str, Price]:
+    """Read a price file: one table per model with `prompt`, `completion` and maybe `cached`.
+
+    Raises
+    ------
+    TomevalError
+        Where the file cannot be read, a field is unknown or missing, or a price is not a number
+        of at least 0.
+    """
+    return {model: _price(entry, f"{path}: {model}") for model, entry in read_toml(path).items()}
+
+
+def _price(entry: Any, where: str) -> Price:
+    if not isinstance(entry, dict):
+        raise TomevalError(f"{where}: a table with the fields prompt and completion is needed")
+    for field, value in entry.items():
+        if field not in Price.__dataclass_fields__:
+            raise unknown("field", field, Price.__dataclass_fields__, where)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf:
+            raise TomevalError(f"{where}: {field} is a price per million tokens, not {value!r}")
+    missing = [field for field in ("prompt", "completion") if field not in entry]
+    if missing:
+        raise TomevalError(f"{where}: no price for {' and '.join(missing)} tokens")
+    return Price(**entry)
+
+
+def read_usage(data: Mapping[str, Any]) -> Usage | None:
+    """Return the tokens that a server's reply reports, or None where it reports none.
+
+    Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama.
+    """
+    usage = data.get("usage")
+    if isinstance(usage, dict):
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else None
+        return _usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    meta = data.get("meta_info")
+    if isinstance(meta, dict):
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+        return _usage(*(meta.get(name) for name in names))
+    if "tokens_evaluated" in data:
+        return _usage(data["tokens_evaluated"], data.get("tokens_predicted"), None)
+    if "prompt_eval_count" in data:
+        return _usage(data["prompt_eval_count"], data.get("eval_count"), None)
+    return None
+
+
+def _usage(prompt: Any, completion: Any, cached: Any) -> Usage:
+    return Usage(prompt=prompt or 0, completion=completion or 0, cached=cached or 0)

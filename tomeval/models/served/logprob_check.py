@@ -1,0 +1,82 @@
+"""The self-test that decides how, and whether, a server's log-probabilities are used."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+
+from tomeval.models.base import Message, Prompt, ScoreRequest
+from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.logprob_routes import Route
+from tomeval.models.served.logprob_wire import Query, Unusable, is_number
+
+logger = logging.getLogger(__name__)
+
+TEST_REQUESTS = tuple(
+    ScoreRequest(Prompt((Message("user", text),)), ("A", "B", "C"))
+    for text in (
+        "Answer with one letter, A or B or C. My favourite letter is A. What is it?",
+        "Which letter comes next: C C B C C B C C? Answer with one letter, A or B or C.",
+    )
+)
+"""Two prompts on which no model gives equal numbers."""
+
+_ROUNDING = 0.01  # of a sum of probabilities; half-precision logits stay well within
+
+
+async def choose(
+    routes: Sequence[Route], query: Callable[[ScoreRequest], Query]
+) -> tuple[Route | None, dict[str, str]]:
+    """Return the first route that passes the test, and what was seen on those before it.
+
+    Errors that say nothing of a route, such as a server that does not answer, are passed on.
+    """
+    seen: dict[str, str] = {}
+    for route in routes:
+        try:
+            first, second = [await route.sample(query(request)) for request in TEST_REQUESTS]
+        except (Refused, Unusable) as error:
+            seen[route.name] = str(error)
+            continue
+        fault = complaint(first, second)
+        if fault is None:
+            return route, seen
+        seen[route.name] = fault
+        logger.warning("log-probs by route %s are not used: %s", route.name, fault)
+    return None, seen
+
+
+def complaint(first: Sequence[float], second: Sequence[float]) -> str | None:
+    """Say what is wrong with the log-probabilities of two prompts, or None.
+
+    Examples
+    --------
+    >>> complaint([-1.0, -2.0], [-2.0, -1.5]) is None
+    True
+    >>> complaint([-9.0, -9.0], [-9.0, -9.0])
+    'all log-probs are equal (-9.0)'
+    >>> complaint([-0.1, -0.2], [-2.0, -1.5])
+    'the probabilities of different texts sum to 1.72'
+    """
+    for values in (first, second):
+        if len(values) < 2 or not all(is_number(value) for value in values):
+            return f"log-probs are missing: {list(values)}"
+        if fault := nonsense(values):
+            return fault
+    # Half-precision numbers may tie by chance, but not on both prompts.
+    if all(max(values) == min(values) for values in (first, second)):
+        return f"all log-probs are equal ({first[0]})"
+    if list(first) == list(second):
+        return "the log-probs do not depend on the prompt"
+    return None
+
+
+def nonsense(values: Sequence[float]) -> str | None:
+    """Say what shows that these are no log-probabilities of different texts, or None."""
+    if max(values) > _ROUNDING:
+        return f"a log-prob is positive ({max(values)})"
+    mass = math.fsum(math.exp(value) for value in values)
+    if mass > 1 + _ROUNDING:
+        return f"the probabilities of different texts sum to {mass:.2f}"
+    return None

@@ -1,0 +1,174 @@
+"""What label scoring sends to a server and reads from its replies."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tomeval.models.base import BackendError, ScoreRequest, Usage
+from tomeval.models.local.labels import LabelQuery
+from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.served.http_client import HttpClient
+from tomeval.models.served.limits import read_usage
+from tomeval.models.served.openai_text import label_texts
+
+GREEDY = {"temperature": 0, "top_p": 1.0, "top_k": -1, "min_p": 0.0}
+"""Sampling of requests that score: nothing of a server's defaults takes part."""
+
+LEGACY_TOP = ("choices", 0, "logprobs", "top_logprobs", 0)
+"""Where the completions API puts the first token's likeliest alternatives."""
+
+_T = TypeVar("_T")
+
+
+class Unusable(BackendError):
+    """A reply came, but the log-probabilities that were asked for are not in it."""
+
+
+@dataclass
+class Query:
+    """One score request on its way: sends requests and adds up what they used.
+
+    Attributes
+    ----------
+    client : HttpClient
+    model : str
+        As the server calls it.
+    request : ScoreRequest
+    chat : bool
+        Whether the prompt is a conversation for the server's chat template.
+    codec : PromptCodec or None
+        The tokenizer, where there is one.
+    label_space : str
+        For routes without tokenizer: ``auto``, ``space`` or ``bare``.
+    extra_body : dict
+        Sent with requests to the OpenAI-compatible paths.
+    tokens : int
+        The most tokens that one request can use, for the caps.
+    probing : bool
+        Whether this is the self-test.
+    usage, latency, details
+        What came together, as `Scores` keeps it; latency is the sum over requests.
+    """
+
+    client: HttpClient
+    model: str
+    request: ScoreRequest
+    chat: bool
+    codec: PromptCodec | None = None
+    label_space: str = "auto"
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 0
+    probing: bool = False
+    usage: Usage = field(default_factory=Usage)
+    latency: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    async def run(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request that runs the model for one token, and return the reply."""
+        answer = await self.client.post(path, body, tokens=self.tokens, probing=self.probing)
+        used = read_usage(answer.data) or Usage()
+        self.usage = Usage(
+            self.usage.prompt + used.prompt,
+            self.usage.completion + used.completion,
+            self.usage.cached + used.cached,
+        )
+        self.latency += answer.latency
+        self.details["requests"] = self.details.get("requests", 0) + 1
+        self.details.update(answer.mended)
+        if answer.data.get("system_fingerprint"):
+            self.details["fingerprint"] = answer.data["system_fingerprint"]
+        return answer.data
+
+    async def ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request that runs no model, and return the reply."""
+        return (await self.client.post(path, body, probing=self.probing)).data
+
+    def split(self) -> LabelQuery:
+        """Return prompt and labels in ids of the tokenizer at hand."""
+        if self.codec is None:
+            raise Unusable("needs a tokenizer (option tokenizer)")
+        return self.noted(self.codec.label_query(self.request))
+
+    def noted(self, split: LabelQuery) -> LabelQuery:
+        """Keep how the labels were tokenised."""
+        self.details["label_ids"] = [list(ids) for ids in split.sequences]
+        if split.backoff:
+            self.details["backoff"] = split.backoff
+        return split
+
+    def texts(self, rendered: str | None) -> list[str]:
+        """Return the labels as texts that continue the prompt, see `label_texts`."""
+        prompt, labels = self.request.prompt, self.request.labels
+        texts = label_texts(prompt, labels, rendered, self.label_space)
+        self.details["label_texts"] = texts
+        return texts
+
+    def body(self, **fields: Any) -> dict[str, Any]:
+        """Return a request for one greedy token on an OpenAI-compatible path."""
+        return {**self.extra_body, "model": self.model, "max_tokens": 1, **GREEDY, **fields}
+
+
+def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
+    """Return the log-probability of the token that is exactly this text."""
+    wanted = text.encode()
+    found = [value for token, value in entries if token == wanted]
+    if len(found) == 1 and is_number(found[0]):
+        return found[0]
+    if len(found) > 1:
+        raise Unusable(f"{len(found)} of the likeliest tokens read {text!r}: give a tokenizer")
+    near = [
+        token.decode(errors="replace")
+        for token, _ in entries
+        if token.strip() and label.encode().startswith(token.strip())
+    ]
+    hint = f"; near it are {near}" if near else ""
+    raise Unusable(
+        f"label {label!r} is not among the {len(entries)} likeliest tokens as {text!r}{hint}; "
+        "its log-probability is unknown (a label must be one token on this route)"
+    )
+
+
+def read_entries(found: Any) -> list[tuple[bytes, float]]:
+    """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
+    if not isinstance(found, list) or not found:
+        raise Unusable("no log-probs in the reply")
+    return [
+        (bytes(entry["bytes"]) if entry.get("bytes") else entry["token"].encode(), entry["logprob"])
+        for entry in found
+    ]
+
+
+def dig(data: Any, *path: str | int) -> Any:
+    """Return what lies at a path of keys and indices, or None."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a log-probability is there at all."""
+    return isinstance(value, (int, float)) and not math.isnan(value)
+
+
+def total(values: list[Any]) -> float:
+    """Return the sum of a label's log-probabilities; `Unusable` where one is missing."""
+    if not values or not all(is_number(value) for value in values):
+        raise Unusable(f"log-probs of a label are missing: {values}")
+    return math.fsum(values)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Run coroutines at the same time; of several errors one is raised, as itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(coroutine) for coroutine in work]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]

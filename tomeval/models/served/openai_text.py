@@ -1,0 +1,77 @@
+"""Prompts and labels as a server reads them where no tokenizer is at hand."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import Prompt
+
+
+def messages_of(prompt: Prompt) -> list[dict[str, str]]:
+    """Return the conversation without the prefill, as the chat API takes it."""
+    return [{"role": message.role, "content": message.content} for message in prompt.messages]
+
+
+def chat_fields(prompt: Prompt) -> dict[str, Any]:
+    """Return the fields that hold the prompt in a chat request.
+
+    A prefill is the last message, with the two switches by which vLLM and SGLang go on from there;
+    llama.cpp and Ollama do so without them.
+    """
+    messages = messages_of(prompt)
+    if not prompt.prefill:
+        return {"messages": messages}
+    messages.append({"role": "assistant", "content": prompt.prefill})
+    return {
+        "messages": messages,
+        "continue_final_message": True,
+        "add_generation_prompt": False,
+    }
+
+
+def plain_text(prompt: Prompt) -> str:
+    r"""Return the prompt without roles: the contents and the prefill, joined by blank lines.
+
+    Examples
+    --------
+    >>> from tomeval.models.base import Message
+    >>> plain_text(Prompt((Message("system", "S"), Message("user", "U")), prefill="Answer:"))
+    'S\n\nU\n\nAnswer:'
+    """
+    parts = [message.content for message in prompt.messages]
+    return "\n\n".join([*parts, prompt.prefill] if prompt.prefill else parts)
+
+
+def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule: str) -> list[str]:
+    """Return the labels as they continue the prompt: with a space before them where it needs one.
+
+    Parameters
+    ----------
+    prompt, labels
+        What is scored.
+    text : str or None
+        The rendered prompt; None where only the server knows it. Then a prompt without prefill is
+        taken to end in a control token or a line break, as chat templates do.
+    rule : {"auto", "space", "bare"}
+        The last two fix the choice.
+    """
+    end = prompt.prefill or text or "\n"
+    space = rule == "space" or (rule == "auto" and not end[-1].isspace())
+    return [f" {label}" if space else label for label in labels]
+
+
+def load_tokenizer(name: str) -> Any:
+    """Load a tokenizer from the Hub or a folder; `TomevalError` where that fails."""
+    try:
+        transformers = importlib.import_module("transformers")
+    except ModuleNotFoundError:
+        raise TomevalError(
+            f"tokenizer {name!r}: transformers is not installed: pip install 'tomeval[hf]'"
+        ) from None
+    try:
+        return transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None

@@ -1,0 +1,167 @@
+"""Comparisons in words: every sentence follows from the numbers that stand in it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tomeval.report.notices import counted
+from tomeval.report.tables import HEADINGS
+from tomeval.runs.directions import DIRECTIONS
+from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from tomeval.comparing.comparison import Comparison
+
+COMPARED = (
+    "delta_functional_per_step",
+    "tom_percent",
+    "delta_tom_best_response_per_step",
+)
+"""The metrics that a report compares; the first two also in words."""
+
+_SPOKEN = {"delta_functional_per_step": "regret per step", "tom_percent": "ToM %"}
+_PLURALS = {"strategy": "strategies", "labels": "label sets"}
+_SMALLEST_P = 0.001
+
+
+class Statement(NamedTuple):
+    """What is said of one level: its name, and a sentence per metric with its verdict."""
+
+    level: str
+    sentences: list[tuple[str, str]]
+
+
+def compared_by(run: Run) -> str | None:
+    """Return what the run's cells can be compared by: the first thing of which there are several.
+
+    A subject without a strategy counts as one, under its own name. None: there is nothing.
+    """
+    rows = [cell.labels_of_row() for cell in run.cells]
+    strategies = {row["strategy"] or row["subject"] for row in rows}
+    if len(strategies) > 1 and any(row["strategy"] for row in rows):
+        return "strategy"
+    for key in ("subject", "model", "labels"):
+        if len({row[key] for row in rows}) > 1:
+            return key
+    return None
+
+
+def summary(found: Comparison) -> list[str]:
+    """Return one sentence per spoken metric that counts the verdicts of the first scope."""
+    sentences = []
+    for metric, name in _SPOKEN.items():
+        if metric not in found.metrics:
+            continue
+        verdicts = Counter(found.verdict(level, metric) for level in found.levels)
+        parts = [
+            f"{verdicts[verdict]} {'has' if verdicts[verdict] == 1 else 'have'} {text}"
+            for verdict, text in (
+                ("lower", f"lower {name}{_side(metric, -1)}"),
+                ("higher", f"higher {name}{_side(metric, 1)}"),
+                ("equivalent", f"equivalent {name}"),
+                ("identical", f"the same {name} in every pair"),
+            )
+            if verdicts[verdict]
+        ]
+        open_ = verdicts["undecided"] + verdicts["untested"]
+        if open_:
+            parts.append(f"for {open_} the data do not decide on {name}")
+        what = _PLURALS.get(found.by, f"{found.by}s")
+        count = len(found.levels)
+        noun = found.by if count == 1 else what
+        sentences.append(
+            f"Of {count} {noun} compared with {found.baseline} ({found.scopes[0]}), "
+            f"{'; '.join(parts)}."
+        )
+    return sentences
+
+
+def statements(found: Comparison, scope: int = 0) -> list[Statement]:
+    """Return what the comparison of every level with the baseline in one scope comes to."""
+    result = []
+    for level in found.levels:
+        rows = [found.at(level, name, scope) for name in _SPOKEN if name in found.metrics]
+        result.append(Statement(level, [(row["verdict"], sentence(row)) for row in rows]))
+    return result
+
+
+def sentence(row: dict[str, Any]) -> str:
+    """Return one row of `Comparison.rows` in words.
+
+    Examples
+    --------
+    >>> row = {"metric": "tom_percent", "baseline": "QA", "pairs": 40, "difference": -2.5,
+    ...        "difference_low": -4.0, "difference_high": -1.0, "p_holm": 0.004,
+    ...        "margin": float("nan"), "verdict": "lower"}
+    >>> sentence(row)
+    'ToM % is lower by 2.50 than with QA, which is worse (95 % interval 1.00 to 4.00; p = 0.004; 40
+    pairs of episodes).'
+    """
+    metric, verdict, baseline = row["metric"], row["verdict"], row["baseline"]
+    name = _SPOKEN.get(metric, HEADINGS.get(metric, metric))
+    digits = digits_of(metric)
+    pairs = counted(row["pairs"], "pair of episodes", "pairs of episodes")
+    difference, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    if verdict == "identical":
+        return f"{name} is the same as with {baseline} in each of {pairs}."
+    if verdict == "untested" or math.isnan(difference):
+        return f"{name} cannot be compared with {baseline} ({pairs})."
+    if verdict in ("higher", "lower"):
+        sign = 1 if difference > 0 else -1
+        ends = sorted((sign * low, sign * high))
+        return (
+            f"{name} is {verdict} by {abs(difference):.{digits}f} than with {baseline}"
+            f"{_side(metric, sign)} (95 % interval {_ends(ends, digits)}; "
+            f"{p_value(row['p_holm'])}; {pairs})."
+        )
+    numbers = (
+        f"difference {signed(difference, digits)}, 95 % interval {_ends([low, high], digits)}; "
+        f"{p_value(row['p_holm'])}; {pairs}"
+    )
+    if verdict == "equivalent":
+        return f"{name} is that of {baseline} to within {row['margin']:g} ({numbers})."
+    return f"{name}: the data do not tell it from {baseline} ({numbers})."
+
+
+def _side(metric: str, sign: int) -> str:
+    """Say whether a change in this direction is good, where the metric has a better side."""
+    direction = DIRECTIONS.get(metric, 0)
+    if direction == 0:
+        return ""
+    return ", which is better" if direction == sign else ", which is worse"
+
+
+def digits_of(metric: str) -> int:
+    """Return with how many decimals a metric is shown."""
+    return 2 if metric.endswith("percent") else 3
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a difference with its sign; what rounds to zero has none."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def p_value(p: float) -> str:
+    """Return a p value for reading.
+
+    Examples
+    --------
+    >>> p_value(0.00002), p_value(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    if math.isnan(p):
+        return "no test"
+    return f"p < {_SMALLEST_P:g}" if p < _SMALLEST_P else f"p = {p:.3f}"
+
+
+def _ends(ends: list[float], digits: int) -> str:
+    """Return an interval in words."""
+    if any(map(math.isnan, ends)):
+        return "undefined"
+    low, high = (f"{value:.{digits}f}".replace("-", "−") for value in ends)
+    return f"{low} to {high}"

@@ -1,0 +1,145 @@
+"""A run's folder: made or checked, held by one process, begun or resumed, with its sessions."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.store import Store, identity_sha256
+
+
+def make_folder(folder: Path, store: str, is_not: str) -> None:
+    """Make a run folder, or check that an existing one may be used.
+
+    Parameters
+    ----------
+    folder : Path
+    store : str
+        Name of the store's file.
+    is_not : str
+        What a folder with other files in it is not, for the error.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise TomevalError(f"{folder}: is a file, not a run folder")
+    if folder.is_dir() and not (folder / store).exists():
+        # A run killed at its very start leaves these and nothing else.
+        others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
+        if others:
+            raise TomevalError(
+                f"{folder}: is not empty and {is_not} (it holds {sorted(others)[0]!r}); "
+                "choose another folder with --out"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a run folder alone; a second process and a folder that cannot be written are refused."""
+    try:
+        with filelock.FileLock(folder / "run.lock", timeout=0):
+            yield
+    except filelock.Timeout:
+        raise TomevalError(f"{folder}: another process is running in this folder") from None
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+def begin_or_resume(
+    store: Store, folder: Path, identity: dict[str, Any], unit: str, wanted: int
+) -> None:
+    """Begin a new store, or check that it holds the same experiment; write ``experiment.json``.
+
+    Parameters
+    ----------
+    store : Store
+        Open for writing; closed where it holds another experiment.
+    folder : Path
+    identity : dict
+        What makes the experiment itself, as JSON data.
+    unit : str
+        The experiment's key for what a cell has many of, which may grow: episodes or games.
+    wanted : int
+        How many a cell is to have.
+    """
+    sha256 = identity_sha256(identity)
+    meta = store.meta()
+    if "sha256" not in meta:
+        store.begin(identity, sha256)
+    elif meta["sha256"] != sha256:
+        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
+        store.close()
+        raise TomevalError(
+            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
+            "changed. Choose another folder with --out"
+        )
+    most = max([0, *(len(done) for done in store.finished().values())])
+    resolved = {unit: max(wanted, most), **identity}
+    _write(folder / "experiment.json", json.dumps(resolved, indent=1))
+
+
+def add_session(folder: Path) -> None:
+    """Note when, with what and from which commit the run was started or resumed."""
+    path = folder / "sessions.json"
+    try:
+        sessions = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        sessions = []
+    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
+    sessions.append(
+        {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "versions": {name: metadata.version(name) for name in packages},
+            "tomeval_commit": _commit(Path(__file__).parents[1]),
+            "working_folder_commit": _commit(Path()),
+        }
+    )
+    _write(path, json.dumps(sessions, indent=1))
+
+
+def _difference(old: Any, new: Any, where: str = "") -> str:
+    """Say in a few words where two JSON values first differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(k for k in new if k not in old)]:
+            if old.get(key) != new.get(key):
+                return _difference(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return f"{len(old)} {where} there, {len(new)} here"
+        for index, (a, b) in enumerate(zip(old, new, strict=True)):
+            if a != b:
+                return _difference(a, b, f"{where}[{index}]")
+    return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step, so that a kill leaves the old or the new one."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+
+
+def _commit(folder: Path) -> str | None:
+    """Return the git commit of a folder, with ``-dirty`` where files differ; None outside git."""
+    command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=40", "--dirty"]
+    try:
+        done = subprocess.run(
+            [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None

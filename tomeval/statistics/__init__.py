@@ -1,0 +1,8 @@
+"""Arrays in, arrays out: estimates with intervals, paired tests, resampling, clustered shares.
+
+May import core only.
+"""
+
+from tomeval.statistics.estimates import RESAMPLES, Estimate, estimate
+
+__all__ = ["RESAMPLES", "Estimate", "estimate"]
