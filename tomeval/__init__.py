@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tomeval.core.outcomes import Invalid as Invalid
     from tomeval.domains.matrix.auditing import audit as audit
     from tomeval.domains.matrix.calibration import expected as expected
-    from tomeval.domains.matrix.experiment import Experiment as Experiment
     from tomeval.domains.matrix.games import MatrixGame as MatrixGame
     from tomeval.domains.matrix.games import get_game as get_game
     from tomeval.domains.matrix.optima import best_response as best_response
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.partners import PartnerSet as PartnerSet
     from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.domains.matrix.subjects import Subject as Subject
+    from tomeval.runs.experiment import Experiment as Experiment
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
     from tomeval.runs.results import Run as Run
@@ -41,7 +41,7 @@ _HOME = {
     "expected": "domains.matrix.calibration",
     "compare": "comparing.comparison",
     "TomevalError": "core.errors",
-    "Experiment": "domains.matrix.experiment",
+    "Experiment": "runs.experiment",
     "load_experiment": "runs.experiment",
     "make_experiment": "runs.experiment",
     "MatrixGame": "domains.matrix.games",

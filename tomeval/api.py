@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tomeval.domains.matrix.experiment import Experiment
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import Bounds
 from tomeval.domains.matrix.optima import bounds as _bounds
@@ -15,7 +14,7 @@ from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.scoring import UNKNOWN
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 

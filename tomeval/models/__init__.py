@@ -14,6 +14,8 @@ KINDS = ("hf", "openai", "scripted")
 POCKET = {"pocket": "main", "pocket-rational": "rational"}
 """The models inside the package, and the folders of `tomeval/models/pocket` that hold them."""
 DEFAULT_MODEL = "pocket"
+SERVED = ("openai",)
+"""The kinds whose calls cost money or wait for others: caps count them."""
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
@@ -38,6 +40,11 @@ def model_name(spec: str | dict[str, Any]) -> str:
             "pocket-rational, hf:REPO_OR_PATH[@revision], openai:MODEL@BASE_URL or scripted:NAME"
         )
     return name
+
+
+def is_served(spec: str | dict[str, Any]) -> bool:
+    """Tell whether a model is behind a server."""
+    return model_name(spec).partition(":")[0] in SERVED
 
 
 def open_model(

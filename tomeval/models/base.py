@@ -84,6 +84,10 @@ class GenerateRequest:
     choices: tuple[str, ...] = ()
 
 
+LOW_MASS = 0.01
+"""Labels that together have less of the probability are hardly what the model would say."""
+
+
 @dataclass(frozen=True)
 class ScoreRequest:
     """Labels to score as continuations of a prompt.

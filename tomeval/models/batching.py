@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -49,9 +50,10 @@ class _Waiting(Generic[_Request, _Result]):
 class Batcher:
     """Makes one asynchronous model per episode out of a local model.
 
-    A batch runs as soon as every live episode has a request waiting: nothing polls, nothing sleeps,
-    and the batch is as large as it can be. Where the backend keeps less than all episodes have
-    read, the first ones are played, and the others wait until those are done.
+    A batch runs as soon as every live episode has a request waiting or is away, asking another
+    model: nothing polls, nothing sleeps, and the batch is as large as it can be. Where the backend
+    keeps less than all episodes have read, the first ones are played, and the others wait until
+    those are done.
 
     Parameters
     ----------
@@ -61,6 +63,7 @@ class Batcher:
     def __init__(self, model: LocalModel) -> None:
         self.model = model
         self._live: dict[LockstepModel, set[str]] = {}  # the groups of each; the oldest first
+        self._away: set[LockstepModel] = set()
         self._checking = False
         self._generate: _Waiting[GenerateRequest, Reply] = _Waiting()
         self._score: _Waiting[ScoreRequest, Scores] = _Waiting()
@@ -74,6 +77,13 @@ class Batcher:
             yield model
         finally:
             del self._live[model]
+            self._away.discard(model)
+            self._check()
+
+    def leave(self, who: LockstepModel, gone: bool) -> None:
+        """Let batches wait no longer for an episode that is busy elsewhere, or wait again."""
+        if gone != (who in self._away):
+            (self._away.add if gone else self._away.discard)(who)
             self._check()
 
     async def generate(self, who: LockstepModel, request: GenerateRequest) -> Reply:
@@ -108,7 +118,7 @@ class Batcher:
         self._checking = False
         waiting = self._generate.who() | self._score.who()
         playing = self._playing()
-        if waiting and waiting >= playing:
+        if waiting and waiting >= playing - self._away:
             _run(self._score.take(playing), self.model.score_batch)
             _run(self._generate.take(playing), self.model.generate_batch)
 
@@ -141,9 +151,68 @@ class LockstepModel(Model):
         """Wait for the batch that holds this request."""
         return await self._batcher.score(self, request)
 
+    def leave(self, gone: bool) -> None:
+        """Say whether the episode is busy elsewhere."""
+        self._batcher.leave(self, gone)
+
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Ask the model."""
         return self._batcher.model.count_tokens(prompt)
+
+
+def side_by_side(lines: Mapping[str, Model]) -> dict[str, Model]:
+    """Join one episode's lines to several models: while it asks one, no other waits for it."""
+    table = _Busy([line for line in lines.values() if isinstance(line, LockstepModel)])
+    return {key: _JoinedModel(line, table) for key, line in lines.items()}
+
+
+class _Busy:
+    """Which of an episode's lines have requests under way."""
+
+    def __init__(self, lines: Sequence[LockstepModel]) -> None:
+        self._lines = lines
+        self._pending: Counter[Model] = Counter()
+
+    @contextmanager
+    def asking(self, line: Model) -> Iterator[None]:
+        self._pending[line] += 1
+        self._tell()
+        try:
+            yield
+        finally:
+            self._pending[line] -= 1
+            self._tell()
+
+    def _tell(self) -> None:
+        busy = any(self._pending.values())
+        for line in self._lines:
+            line.leave(busy and not self._pending[line])
+
+
+class _JoinedModel(Model):
+    """One of several lines of an episode."""
+
+    def __init__(self, line: Model, busy: _Busy) -> None:
+        self._line, self._busy = line, busy
+        self.name, self.revision, self.capabilities = line.name, line.revision, line.capabilities
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Ask, away from the other models meanwhile."""
+        with self._busy.asking(self._line):
+            return await self._line.generate(request)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Ask, away from the other models meanwhile."""
+        with self._busy.asking(self._line):
+            return await self._line.score(request)
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Ask the model."""
+        return self._line.count_tokens(prompt)
+
+    def episode(self, answered: int) -> Model:
+        """Return the line as one episode uses it."""
+        return _JoinedModel(self._line.episode(answered), self._busy)
 
 
 def _run(

@@ -3,112 +3,127 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
-from tomeval.domains.matrix.experiment import Cell
-from tomeval.domains.matrix.play import play_episode_async
-from tomeval.domains.matrix.steps import Steps
 from tomeval.models.base import LocalModel, Model
-from tomeval.models.batching import Batcher
+from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.remembering import RememberingModel
 from tomeval.models.served.limits import BudgetExceeded
+from tomeval.runs.calling import run_loop
+from tomeval.runs.domain import Block, Cell
 from tomeval.runs.store import Store
 
-Job = tuple[int, int]  # cell number, episode
-Done = Callable[[int, Steps], None]
+Job = tuple[int, int]
+"""Cell number and episode."""
+
+Done = Callable[[int, Block, int], None]
 
 
-def play_with_model(
-    opened: Model | LocalModel,
-    cells: list[Cell],
-    jobs: list[Job],
+def spec_key(spec: str | dict[str, Any]) -> str:
+    """Return a model's spec as text that equal specs share."""
+    return json.dumps(spec, sort_keys=True)
+
+
+def play_with_models(
+    opened: Mapping[str, Model | LocalModel],
     store: Store,
+    cells: Sequence[Cell],
+    jobs: Sequence[Job],
     concurrency: int,
     done: Done,
     on_step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Play all jobs with one model.
+    """Play all jobs of one group of models.
 
     Parameters
     ----------
-    opened : Model or LocalModel
-    cells : list of Cell
-    jobs : list of (cell number, episode)
+    opened : mapping
+        Models by `spec_key`.
     store : Store
         Keeps the replies of episodes that are not finished, so that a killed run asks for none of
         them again.
+    cells : sequence of Cell
+    jobs : sequence of (cell number, episode)
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
     done : callable
-        Called with (cell number, steps) for each finished episode.
+        Called with (cell number, block, steps that `on_step` counted) for each finished episode.
     on_step : callable
         Called after each step of any episode.
     """
-    run_loop(_play(opened, cells, jobs, store, concurrency, done, on_step))
+    run_loop(_play(opened, store, cells, jobs, concurrency, done, on_step))
 
 
-def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end, also where a loop is running already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    # In a notebook a loop is running already: ours runs in a thread that this one waits for.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, work).result()
+class Lines:
+    """Open models inside the running loop; gives every episode lines of its own to them."""
+
+    def __init__(self, opened: Mapping[str, Model | LocalModel]) -> None:
+        self._opened = opened
+        self._batchers = {
+            key: Batcher(model) for key, model in opened.items() if isinstance(model, LocalModel)
+        }
+
+    @contextmanager
+    def episode(self, keys: Sequence[str]) -> Iterator[dict[str, Model]]:
+        """Give one episode a line to each of the models that it needs, by `spec_key`."""
+        with ExitStack() as stack:
+            lines: dict[str, Model] = {}
+            for key in dict.fromkeys(keys):
+                model = self._opened[key]
+                if isinstance(model, Model):
+                    lines[key] = model
+                else:
+                    lines[key] = stack.enter_context(self._batchers[key].episode())
+            yield side_by_side(lines) if len(lines) > 1 else lines
+
+
+@asynccontextmanager
+async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lines]:
+    """Make models ready inside the running loop, and release them afterwards."""
+    async with AsyncExitStack() as stack:
+        for model in opened.values():
+            if isinstance(model, Model):
+                stack.push_async_callback(model.close)
+                await model.start()
+        yield Lines(opened)
 
 
 async def _play(
-    opened: Model | LocalModel,
-    cells: list[Cell],
-    jobs: list[Job],
+    opened: Mapping[str, Model | LocalModel],
     store: Store,
+    cells: Sequence[Cell],
+    jobs: Sequence[Job],
     concurrency: int,
     done: Done,
     on_step: Callable[[], None],
 ) -> None:
-    served = opened if isinstance(opened, Model) else None
-    batcher = Batcher(opened) if isinstance(opened, LocalModel) else None
-
-    @contextmanager
-    def line() -> Iterator[Model]:
-        """Give one episode a model of its own."""
-        if batcher is not None:
-            with batcher.episode() as model:
-                yield model
-        elif served is not None:
-            yield served
-
     try:
-        if served is not None:
-            await served.start()
-        store.set_revision(sorted({number for number, _ in jobs}), opened.revision)
-        waiting = iter(jobs)
-        async with asyncio.TaskGroup() as group:
-            workers = [
-                group.create_task(_worker(line, cells, waiting, store, done, on_step))
-                for _ in range(min(concurrency, len(jobs)))
-            ]
+        async with started(opened) as lines:
+            for model in opened.values():
+                store.check_revision(model.name, model.revision)
+            waiting = iter(jobs)
+            async with asyncio.TaskGroup() as group:
+                workers = [
+                    group.create_task(_worker(lines, store, cells, waiting, done, on_step))
+                    for _ in range(min(concurrency, len(jobs)))
+                ]
         for worker in workers:
             if stopped := worker.result():
                 raise stopped
     except BaseExceptionGroup as errors:
         # The first thing that went wrong is what the user should read.
         raise _first(errors) from None
-    finally:
-        if served is not None:
-            await served.close()
 
 
 async def _worker(
-    line: Callable[[], AbstractContextManager[Model]],
-    cells: list[Cell],
-    jobs: Iterator[Job],
+    lines: Lines,
     store: Store,
+    cells: Sequence[Cell],
+    jobs: Iterator[Job],
     done: Done,
     on_step: Callable[[], None],
 ) -> BudgetExceeded | None:
@@ -118,20 +133,36 @@ async def _worker(
     the replies that they had paid for have come in.
     """
     for number, episode in jobs:
-
-        def keep(request: str, reply: str, number: int = number, episode: int = episode) -> None:
-            store.keep_reply(number, episode, request, reply)
-
-        with line() as model:
-            kept = store.kept_replies(number, episode)
-            remembering = RememberingModel(model.episode(len(kept)), kept, keep)
+        cell, counted = cells[number], _Count(on_step)
+        keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}
+        with lines.episode(list(keys.values())) as mine:
+            models: dict[str, Model] = {
+                seat: _remembering(store, (number, episode, seat), mine[key])
+                for seat, key in keys.items()
+            }
             try:
-                setup = cells[number].setup
-                steps = await play_episode_async(setup, episode, remembering, on_step)
+                block = await store.domain.play(cell, episode, models, counted.step)
             except BudgetExceeded as stopped:
                 return stopped
-            done(number, steps)
+        done(number, block, counted.steps)
     return None
+
+
+class _Count:
+    """Counts the steps of one episode."""
+
+    def __init__(self, on_step: Callable[[], None]) -> None:
+        self.steps, self._on_step = 0, on_step
+
+    def step(self) -> None:
+        self.steps += 1
+        self._on_step()
+
+
+def _remembering(store: Store, place: tuple[int, int, str], model: Model) -> Model:
+    """Return a seat's own model, which knows what it was answered before."""
+    kept = store.kept_replies(*place)
+    return RememberingModel(model.episode(len(kept)), kept, partial(store.keep_reply, *place))
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -1,19 +1,159 @@
-"""Read experiment files, and word what is wrong with them."""
+"""Experiments of any domain: the keys that all share, read from a file or a dict and checked."""
 
 from __future__ import annotations
 
+import json
 import tomllib
+from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.resources import read_toml
-from tomeval.domains.matrix.experiment import Experiment
-from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.core.outcomes import ON_INVALID
+from tomeval.core.resources import experiment_path, read_toml
 from tomeval.models import model_name
+from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
+
+DEFAULT_DOMAIN = "matrix"
+
+
+class Experiment(BaseModel):
+    """What to measure: the keys that every domain shares; each domain adds its own.
+
+    Parameters
+    ----------
+    domain : str
+        The kind of game; default ``matrix``.
+    name : str
+    episodes : int
+        Episodes per cell.
+    seed : int or list of int
+    on_invalid : {"void", "random", "stop"} or list
+        What an invalid answer does: end the episode and leave it out of all measures; draw a
+        uniformly random legal action in its place; or stop the run. A backend error never becomes
+        an action: the episode has failed, and is played again when the run is resumed.
+
+    Raises
+    ------
+    TomevalError
+        By `load_experiment` and `make_experiment`: what is wrong, where, and the near match.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
+    )
+
+    domain: str = DEFAULT_DOMAIN
+    name: str = "experiment"
+    episodes: int = Field(default=30, ge=1, le=10**7)
+    seed: list[int] = [0]
+    on_invalid: list[str] = ["void"]
+    _base: Path | None = None
+    _where: str = "experiment"
+    _one_model: bool = False
+
+    @field_validator("seed", "on_invalid", mode="before")
+    @classmethod
+    def _axis(cls, value: Any) -> Any:
+        return axis(value)
+
+    @field_validator("seed")
+    @classmethod
+    def _storable(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not -(2**63) <= item < 2**63:
+                raise ValueError(f"must fit into 64 bits, is {item}")
+        return value
+
+    @field_validator("on_invalid")
+    @classmethod
+    def _known_policy(cls, value: list[str]) -> list[str]:
+        return among("policy", value, ON_INVALID)
+
+    @property
+    def base(self) -> Path | None:
+        """Folder that relative paths start from."""
+        return self._base
+
+    @cached_property
+    def cells(self) -> Sequence[Cell]:
+        """The cells of the grid, expanded and checked once."""
+        cells = self.expand()
+        if not cells:
+            raise TomevalError(f"{self._where}: has no cell to play")
+        kept: dict[tuple[str, ...], Cell] = {}
+        for cell in cells:
+            other = kept.setdefault(cell.key, cell)
+            # With one model in place of several, what was asked of each of them is asked once.
+            same = self._one_model and other.definition == cell.definition
+            if other is not cell and not same:
+                raise TomevalError(
+                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
+                )
+        return list(kept.values())
+
+    @abstractmethod
+    def expand(self) -> Sequence[Cell]:
+        """Return the cells of the grid."""
+
+    @property
+    def per_cell(self) -> int:
+        """How many episodes a cell is to have."""
+        return self.episodes
+
+    @classmethod
+    def use_model(cls, data: dict[str, Any], model: str) -> None:
+        """Put one model in place of all that an experiment's raw data name."""
+        data["model"] = model
+
+    @classmethod
+    def tables(cls) -> dict[str, type[BaseModel]]:
+        """Return the models of keys that are tables, to word what is wrong inside them."""
+        return {}
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this experiment itself: all but `episodes`, which may grow later."""
+        data = {"name": self.name, "cells": [cell.definition for cell in self.cells]}
+        found: dict[str, Any] = json.loads(json.dumps(data))
+        return found
+
+
+def axis(value: Any) -> Any:
+    """Return a key that is an axis of the grid as a list."""
+    value = list(value) if isinstance(value, list | tuple) else [value]
+    if not value:
+        raise ValueError("must not be empty")
+    if len(set(map(repr, value))) < len(value):
+        raise ValueError("holds a value twice")
+    return value
+
+
+def among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
+    """Check names inside a validator."""
+    for value in values:
+        if value not in known:
+            raise ValueError(
+                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
+                + ", ".join(known)
+            )
+    return values
+
+
+class located:
+    """Put the place in front of a `TomevalError` that is raised inside."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TomevalError):
+            raise TomevalError(f"{self.where}: {error}") from None
 
 
 def load_experiment(
@@ -21,7 +161,7 @@ def load_experiment(
     overrides: Sequence[str] = (),
     model: str | None = None,
 ) -> Experiment:
-    """Load an experiment file.
+    """Load an experiment file, or a shipped one by name.
 
     Parameters
     ----------
@@ -29,26 +169,27 @@ def load_experiment(
     overrides : sequence of str
         ``key=value`` with a dotted key, such as ``episodes=10`` or ``subjects.0.p=0.5``; the value
         is TOML, or text where it is not.
-
     model : str, optional
-        A model for all language-model subjects, in place of those that the file names.
+        A model for all language-model players, in place of those that the file names.
 
     Raises
     ------
     TomevalError
         Names the file, the field, the value and the near match.
     """
-    path = Path(path)
+    path = experiment_path(path)
     data = read_toml(path)
+    domain = _domain_of(data, str(path))
     for override in overrides:
-        _override(data, override)
+        override_key(data, override, domain.experiment.tables())
     if model is not None:
-        _use_model(data, model)
+        model_name(model)
+        domain.experiment.use_model(data, model)
     experiment = make_experiment(
         data, base=path.parent, where=str(path), one_model=model is not None
     )
-    if model is not None and all(cell.setup.kind != LLM for cell in experiment.cells()):
-        raise TomevalError(f"{path}: no subject is a language model, so --model replaces nothing")
+    if model is not None and not any(cell.models for cell in experiment.cells):
+        raise TomevalError(f"{path}: no player is a language model, so --model replaces nothing")
     return experiment
 
 
@@ -59,54 +200,68 @@ def make_experiment(
     where: str = "experiment",
     one_model: bool = False,
 ) -> Experiment:
-    """Check a dict with the keys of `Experiment`; relative paths in it start from `base`.
+    """Check a dict with the keys of a domain's experiment; relative paths start from `base`.
 
     With `one_model` cells that are all the same count once: one model took the place of several.
     """
-    if "players" in data:
-        raise TomevalError(f"{where}: is an experiment of Decrypto: use tomeval decrypto run")
+    keys = _domain_of(data, where).experiment
     try:
-        experiment = Experiment(**data)
+        experiment = keys(**data)
     except ValidationError as error:
-        raise TomevalError(_explain(error, where)) from None
+        raise TomevalError(_explain(error, keys, where)) from None
     experiment._base, experiment._where = base, where
     experiment._one_model = one_model
-    experiment.cells()
+    _ = experiment.cells
     return experiment
 
 
-def _explain(error: ValidationError, where: str) -> str:
+def _domain_of(data: dict[str, Any], where: str) -> Domain:
+    return get_domain(data.get("domain", DEFAULT_DOMAIN), f"{where}: domain")
+
+
+def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     """Word the first problem that pydantic found."""
     problem = error.errors()[0]
-    field = ".".join(str(part) for part in problem["loc"] if not _is_type_name(str(part)))
+    parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
+    field = ".".join(parts)
+    known: type[BaseModel] = keys.tables().get(parts[0], keys) if len(parts) > 1 else keys
     if problem["type"] == "extra_forbidden":
-        return f"{where}: unknown key {field!r}{did_you_mean(field, Experiment.model_fields)}"
+        name = parts[-1]
+        if known is keys and (home := _home(name, keys)):
+            return (
+                f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
+                f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
+            )
+        fields = known.model_fields
+        return (
+            f"{where}: unknown key {field!r}{did_you_mean(name, fields)}; "
+            f"known: {', '.join(fields)}"
+        )
     if problem["type"] == "missing":
         return f"{where}: missing key {field!r}"
-    value = problem.get("input")
     message = problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] == "value_error" else f", is {value!r}"
+    given = "" if problem["type"] == "value_error" else f", is {problem.get('input')!r}"
     return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
+
+
+def _home(key: str, keys: type[Experiment]) -> str:
+    """Return another domain that has a key of this name, or an empty text."""
+    for name in domain_names():
+        other = get_domain(name).experiment
+        if other is not keys and key in other.model_fields:
+            return name
+    return ""
 
 
 def _is_type_name(part: str) -> bool:
     """Tell the parts of a pydantic location that name a union's member, not a field."""
-    return part in ("str", "dict[str,any]") or part.startswith("is-instance")
+    return part == "str" or part.startswith(("is-instance", "dict["))
 
 
-def _use_model(data: dict[str, Any], model: str) -> None:
-    """Put one model in place of all others."""
-    model_name(model)
-    data["model"] = model
-    subjects = data.get("subjects")
-    for subject in subjects if isinstance(subjects, list) else [subjects]:
-        if isinstance(subject, dict) and "model" in subject:
-            del subject["model"]
-            subject.setdefault("kind", "llm")
-
-
-def _override(data: dict[str, Any], text: str) -> None:
-    """Apply one ``key=value`` to the raw experiment."""
+def override_key(
+    data: dict[str, Any], text: str, tables: dict[str, type[BaseModel]] | None = None
+) -> None:
+    """Apply one ``key=value`` to the raw experiment; `tables` may be left out there."""
     key, equals, raw = text.partition("=")
     if not equals or not key.strip():
         raise TomevalError(f"--set {text!r}: write key=value, for example episodes=10")
@@ -116,6 +271,8 @@ def _override(data: dict[str, Any], text: str) -> None:
         value = raw.strip()
     target: Any = data
     *parents, last = key.strip().split(".")
+    if parents and parents[0] in (tables or {}):
+        data.setdefault(parents[0], {})
     for part in parents:
         target = target[_place(target, part, text)]
     place = _place(target, last, text, new=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Iterator
@@ -16,28 +15,23 @@ from typing import Any
 import filelock
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.store import Store, identity_sha256
+from tomeval.core.files import write_text
+from tomeval.runs.database import old_version
+from tomeval.runs.store import OLD_STORES, STORE, Store, identity_sha256
 
 
-def make_folder(folder: Path, store: str, is_not: str) -> None:
-    """Make a run folder, or check that an existing one may be used.
-
-    Parameters
-    ----------
-    folder : Path
-    store : str
-        Name of the store's file.
-    is_not : str
-        What a folder with other files in it is not, for the error.
-    """
+def make_folder(folder: Path) -> None:
+    """Make a run folder, or check that an existing one may be used."""
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
-    if folder.is_dir() and not (folder / store).exists():
+    if folder.is_dir() and not (folder / STORE).exists():
         # A run killed at its very start leaves these and nothing else.
+        if any((folder / old).exists() for old in OLD_STORES):
+            raise old_version(folder)
         others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
         if others:
             raise TomevalError(
-                f"{folder}: is not empty and {is_not} (it holds {sorted(others)[0]!r}); "
+                f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
                 "choose another folder with --out"
             )
     try:
@@ -58,9 +52,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
 
 
-def begin_or_resume(
-    store: Store, folder: Path, identity: dict[str, Any], unit: str, wanted: int
-) -> None:
+def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted: int) -> None:
     """Begin a new store, or check that it holds the same experiment; write ``experiment.json``.
 
     Parameters
@@ -70,10 +62,8 @@ def begin_or_resume(
     folder : Path
     identity : dict
         What makes the experiment itself, as JSON data.
-    unit : str
-        The experiment's key for what a cell has many of, which may grow: episodes or games.
     wanted : int
-        How many a cell is to have.
+        How many episodes a cell is to have.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
@@ -87,8 +77,8 @@ def begin_or_resume(
             "changed. Choose another folder with --out"
         )
     most = max([0, *(len(done) for done in store.finished().values())])
-    resolved = {unit: max(wanted, most), **identity}
-    _write(folder / "experiment.json", json.dumps(resolved, indent=1))
+    resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
+    write_text(folder / "experiment.json", json.dumps(resolved, indent=1))
 
 
 def add_session(folder: Path) -> None:
@@ -108,7 +98,7 @@ def add_session(folder: Path) -> None:
             "working_folder_commit": _commit(Path()),
         }
     )
-    _write(path, json.dumps(sessions, indent=1))
+    write_text(path, json.dumps(sessions, indent=1))
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:
@@ -124,13 +114,6 @@ def _difference(old: Any, new: Any, where: str = "") -> str:
             if a != b:
                 return _difference(a, b, f"{where}[{index}]")
     return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file in one step, so that a kill leaves the old or the new one."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
 
 
 def _commit(folder: Path) -> str | None:

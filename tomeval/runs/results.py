@@ -1,48 +1,36 @@
-"""Read a run folder: the `Run` object, its cells, metrics, table and curves."""
+"""Read a run folder: the `Run` object, its cells, measures, table and status."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tomeval.core.errors import unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
-from tomeval.domains.matrix.conditional import CONDITIONAL_METRICS, conditional_metrics
-from tomeval.domains.matrix.games import Labels, MatrixGame
-from tomeval.domains.matrix.measures import (
-    METRICS,
-    FloatArray,
-    Played,
-    curves,
-    episode_metrics,
-)
-from tomeval.domains.matrix.partners import Partner
+from tomeval.runs import tallies
+from tomeval.runs.columns import flat
+from tomeval.runs.measures import FloatArray, Measure, Totals
 from tomeval.runs.store import Store
-from tomeval.statistics.estimates import RESAMPLES, Estimate, estimate
+from tomeval.statistics import RESAMPLES, Estimate, estimate
+from tomeval.statistics.shares import share_of_sums
 
 if TYPE_CHECKING:
     import pandas
 
-CELL_COLUMNS = (
-    "subject",
-    "model",
-    "strategy",
-    "game",
-    "labels",
-    "partners",
-    "horizon",
-    "episodes",
-    "invalid_rate",
-)
-"""Leading columns of a table; `measures.METRICS`, each with its ``_ci95``, follow."""
+    from tomeval.runs.domain import Domain
+
+IntArray = NDArray[np.int64]
 
 
 class Run:
-    """A run folder, read-only.
+    """A run folder of any domain, read-only.
 
     Parameters
     ----------
@@ -52,12 +40,13 @@ class Run:
     Raises
     ------
     TomevalError
-        Not a run folder, damaged, or from a newer version.
+        Not a run folder, damaged, or from another version.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.store = Store(self.folder)
+        self.domain: Domain = self.store.domain
 
     def __enter__(self) -> Run:
         """Return the run."""
@@ -72,20 +61,30 @@ class Run:
         self.store.close()
 
     @cached_property
+    def name(self) -> str:
+        """The experiment's name."""
+        return str(self.store.meta().get("name", self.folder.name))
+
+    @cached_property
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
         try:
-            cells = [RunCell(self.store, number, data) for number, data in self.store.cells()]
+            cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
             for cell in cells:
-                cell.title = _title(cell, cells)
+                cell.title, cell.names = _title(cell, cells), self.metric_names
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures that this run has data for, in the order of tables."""
+        return self.domain.measured(self)
+
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The metrics of this run: those of the conditional probe where it was asked."""
-        return METRICS + CONDITIONAL_METRICS if self.store.has_reactions else METRICS
+        """The names of the measures."""
+        return tuple(self.measures)
 
     def rows(
         self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
@@ -95,44 +94,44 @@ class Run:
         Parameters
         ----------
         interval : {"normal", "t", "bca"}
-            See `tomeval.statistics.estimate`. BCa is stratified by partner and weighted by the
-            partners' weights, its mean too; it adds the columns ``_ci95_low`` and ``_ci95_high`` to
-            each metric because it need not be symmetric.
-        reference : {"horizon", "stationary"}, optional
-            Overrides the cells' own.
+            Of measures that are means over episodes; see `tomeval.statistics.estimate`. BCa is
+            stratified by what an episode drew (in matrix games its partner) and weighted by the
+            weights of that, its mean too; it adds the columns ``_ci95_low`` and ``_ci95_high``
+            because it need not be symmetric. Shares always have Wilson's interval, see
+            `tomeval.statistics.shares.share_of_sums`.
+        reference : str, optional
+            What regret is measured from, where the domain knows several; overrides the cells' own.
         resamples : int
             Bootstrap resamples.
 
         Returns
         -------
         list of dict
-            The columns of `CELL_COLUMNS` and the metrics, each followed by the half-width of its
-            95 % interval over episodes. NaN: no data; one episode has no interval. ``episodes``
-            counts complete ones; ``invalid_rate`` is the share of all answers that were invalid,
-            those of voided episodes included. ``reference``, ``seed`` and ``on_invalid`` come last.
+            The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
+            share of all answers that were invalid, those of voided episodes included) and the
+            measures, each followed by the half-width of its 95 % interval. NaN: no data; one
+            episode has no interval. ``reference`` (where there are several), ``seed`` and
+            ``on_invalid`` come last.
         """
-        invalid = self.store.invalid_rates()
+        self.check_reference(reference)
+        invalid = tallies.invalid_rates(self.store)
         names = self.metric_names
         result = []
         for cell in self.cells:
-            row = cell.labels_of_row()
-            values = cell.metrics(reference)
-            table = np.stack([values[name] for name in names], axis=1)
-            row["episodes"] = len(table)
+            row = dict(cell.columns)
+            row["episodes"] = len(cell.episodes)
             row["invalid_rate"] = invalid.get(cell.number, float("nan"))
-            found = estimate(
-                table,
-                interval,
-                strata=cell.which,
-                shares=dict(enumerate(cell.definition["partners"]["weights"])),
-                rng=np.random.default_rng(cell.bootstrap_seed()),
-                resamples=resamples,
-            )
-            row.update(estimate_columns(found, interval, names))
-            row["reference"] = reference or cell.reference
+            row |= flat(names, cell.estimate(names, interval, reference, resamples), interval)
+            if len(self.domain.references) > 1:
+                row["reference"] = reference or cell.reference
             row.update({key: cell.definition[key] for key in ("seed", "on_invalid")})
             result.append(row)
         return result
+
+    def check_reference(self, reference: str | None) -> None:
+        """Raise where a reference of regret is none of the domain's."""
+        if reference is not None and reference not in self.domain.references:
+            raise unknown("reference", reference, filter(None, self.domain.references))
 
     def table(self, interval: str = "normal", reference: str | None = None) -> pandas.DataFrame:
         """Return `rows` as a pandas DataFrame."""
@@ -146,21 +145,17 @@ class Run:
         Where language models were asked, also the model calls, their tokens, and how many answers
         were invalid in each way after all attempts.
         """
-        usage = self.store.usage()
-        invalid = self.store.outcomes() if usage else {}
+        usage = tallies.usage(self.store)
+        invalid = tallies.invalid_answers(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
-        counts: dict[tuple[int, str], int] = {
-            (cell, status): count
-            for cell, status, count in self.store.query(
-                "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
-            )
-        }
+        counts = tallies.episodes(self.store)
         return [
             {
-                **{k: v for k, v in cell.labels_of_row().items() if k in CELL_COLUMNS[:7]},
-                "complete": counts.get((cell.number, COMPLETE), 0),
-                "void": counts.get((cell.number, VOID), 0),
-                "failed": counts.get((cell.number, FAILED), 0),
+                **cell.columns,
+                **{
+                    status: counts.get(cell.number, {}).get(status, 0)
+                    for status in (COMPLETE, VOID, FAILED)
+                },
                 **(usage.get(cell.number, dict.fromkeys(columns, 0)) if usage else {}),
                 **(invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0)) if usage else {}),
             }
@@ -169,135 +164,182 @@ class Run:
 
 
 def _title(cell: RunCell, cells: Sequence[RunCell]) -> str:
-    """Name a cell's subject, with what else tells it from cells of the same task."""
-    data = cell.definition
-    names = [data["subject"]]
+    """Name a cell's player, with what else tells it from cells of the same task."""
+    names = [cell.player]
     for key in ("model", "seed", "reference", "on_invalid"):
-        if data[key] != "" and len({str(other.definition[key]) for other in cells} - {""}) > 1:
-            names.append(f"{key} {data[key]}" if key != "model" else data[key])
+        value = cell.facts.get(key, "")
+        if value != "" and len({str(other.facts.get(key, "")) for other in cells} - {""}) > 1:
+            names.append(str(value) if key == "model" else f"{key} {value}")
     return ", ".join(names)
 
 
-def estimate_columns(
-    found: Estimate, interval: str, names: Sequence[str] = METRICS
-) -> dict[str, float]:
-    """Return the metric columns of one table row."""
-    row: dict[str, float] = {}
-    for index, name in enumerate(names):
-        row[name] = float(found.mean[index])
-        row[f"{name}_ci95"] = float(found.half[index])
-        if interval == "bca":
-            row[f"{name}_ci95_low"] = float(found.low[index])
-            row[f"{name}_ci95_high"] = float(found.high[index])
-    return row
+class RunCell(ABC):
+    """One cell of a run: its definition, its complete episodes and its title in plots.
 
+    A domain's own cell says how its arrays are read.
 
-class RunCell:
-    """One cell of a run: its definition, its complete episodes and its title in plots."""
+    Attributes
+    ----------
+    number : int
+    definition : dict
+    title : str
+        What tells it from cells of the same task.
+    names : tuple of str
+        The measures that the run has data for.
+    """
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         self._store = store
+        self.domain: Domain = store.domain
         self.number = number
         self.definition = definition
-        self.title: str = definition["subject"]
-        game, labels = definition["game"], definition["labels"]
-        self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
-        self.game = MatrixGame(
-            game["name"],
-            game["payoffs"],
-            {self.labels.name: self.labels},
-            title=game["title"],
-            wording=game["wording"],
-            source=game["source"],
-        )
-        self.partners = [
-            Partner(
-                table["name"],
-                table["emissions"],
-                table["next_state"],
-                table["start"],
-                tuple(table["states"]),
-                table["title"],
-                table["source"],
-            )
-            for table in definition["partners"]["tables"]
-        ]
-        self.reference: str = definition["reference"]
+        self.columns: dict[str, str | int] = self.domain.columns(definition)
+        self.title = self.player
+        self.names = tuple(self.domain.measures)
+        self._totals: dict[tuple[str, str], Totals] = {}
+        self._estimates: dict[tuple[str, str, int], Estimate] = {}
 
-    def labels_of_row(self) -> dict[str, Any]:
-        """Return the columns that tell this cell from others."""
-        data = self.definition
-        return {
-            "subject": data["subject"],
-            "model": data.get("model", ""),
-            "strategy": data.get("strategy", ""),
-            "game": data["game"]["name"],
-            "labels": data["labels"]["name"],
-            "partners": data["partners"]["name"],
-            "horizon": data["horizon"],
-        }
+    # What a domain's own cell answers
+
+    @property
+    @abstractmethod
+    def played(self) -> Any:
+        """The complete episodes, as the domain's measures read them."""
+
+    @property
+    def player(self) -> str:
+        """Who is measured, in a few words."""
+        return str(self.columns[self.domain.by[0]])
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether figures draw it as the line that others are seen against."""
+        return False
+
+    @property
+    def which(self) -> IntArray:
+        """What each complete episode drew, such as its partner: strata of the bootstrap, (E,)."""
+        return np.zeros(len(self.episodes), dtype=np.int64)
+
+    @property
+    def weights(self) -> Mapping[int, float] | None:
+        """Share of each value of `which` in what is measured."""
+        return None
+
+    @property
+    def payoff_range(self) -> float | None:
+        """Range of the payoffs, for measures in payoff units; None where there are none."""
+        return None
+
+    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
+        """Return the domain's columns of an episode as exports show them."""
+        return typed
+
+    # What follows from it
+
+    @property
+    def seed(self) -> int:
+        """The cell's seed."""
+        return int(self.definition["seed"])
+
+    @property
+    def reference(self) -> str:
+        """What regret is measured from by default."""
+        return str(self.definition.get("reference", self.domain.references[0]))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The columns, and what else was set for the cell: seed, reference, on_invalid."""
+        more = {"seed": self.seed, "on_invalid": self.definition["on_invalid"]}
+        return {**self.columns, **more, "reference": self.reference}
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What compared cells must agree in."""
+        return {name: self.facts[name] for name in self.domain.task}
 
     @property
     def name(self) -> str:
         """A short text that names the cell."""
-        row = self.labels_of_row()
-        return ", ".join(str(row[key]) for key in ("subject", "game", "labels", "partners"))
+        words = [self.player, *(self.columns.get(n) for n in self.domain.task)]
+        return ", ".join(str(word) for word in words if isinstance(word, str) and word)
 
     @cached_property
-    def played(self) -> Played:
-        """The complete episodes."""
-        played = Played(self.game, self.partners, **self._store.played(self.number))
-        problem = _contradiction(played)
-        if problem:
-            raise self._store.damaged(f"cell {self.number}: {problem}")
-        return played
+    def episodes(self) -> IntArray:
+        """The numbers of the complete episodes, shape (E,)."""
+        rows = self._store.query(
+            "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
+            (self.number, COMPLETE),
+        )
+        return np.array([number for (number,) in rows], dtype=np.int64)
 
-    @property
-    def which(self) -> np.ndarray[Any, Any]:
-        """Partner of each complete episode, shape (E,)."""
-        return self.played.which
+    def totals(self, name: str, reference: str | None = None) -> Totals:
+        """Return a measure by complete episode."""
+        key = (name, reference or self.reference)
+        if key not in self._totals:
+            self._totals[key] = self.domain.measures[name].of(self.played, key[1])
+        return self._totals[key]
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
-        """Return every metric per complete episode, shape (E,)."""
-        played = self.played
-        return episode_metrics(played, reference or self.reference) | conditional_metrics(played)
+        """Return every measure by complete episode, shape (E,), in its unit."""
+        return {name: self.totals(name, reference).values for name in self.names}
 
-    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
-        """Return every metric by episode and step, shape (E, T)."""
-        return curves(self.played, reference or self.reference)
+    def estimate(
+        self,
+        names: Sequence[str],
+        interval: str = "normal",
+        reference: str | None = None,
+        resamples: int = RESAMPLES,
+    ) -> Estimate:
+        """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
+
+        The one place that makes the numbers of tables, figures and reports. All measures are
+        estimated together and once: a bootstrap of some of them could differ by rounding.
+        """
+        key = (interval, reference or self.reference, resamples)
+        if key not in self._estimates:
+            self._estimates[key] = self._estimate(interval, reference, resamples)
+        places = [self.names.index(name) for name in names]
+        return Estimate(*(values[places] for values in self._estimates[key]))
+
+    def _estimate(self, interval: str, reference: str | None, resamples: int) -> Estimate:
+        """Estimate all measures."""
+        found = [self.totals(name, reference) for name in self.names]
+        result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
+        means = [i for i, totals in enumerate(found) if totals.bottom is None]
+        if means:
+            values = estimate(
+                np.stack([found[i].top for i in means], axis=1),
+                interval,
+                strata=self.which,
+                shares=self.weights,
+                rng=np.random.default_rng(self.bootstrap_seed()),
+                resamples=resamples,
+            )
+            for whole, part in zip(result, values, strict=True):
+                whole[means] = part
+        for i, totals in enumerate(found):
+            if totals.bottom is not None:
+                share = share_of_sums(totals.top, totals.bottom)
+                low, high = 100 * share.low, 100 * share.high
+                parts = (100 * share.share, (high - low) / 2, low, high)
+                for whole, part in zip(result, parts, strict=True):
+                    whole[i] = part
+        return result
 
     def bootstrap_seed(self) -> int:
         """Return a seed that depends on the cell alone: a table comes out the same again."""
-        place = (self.labels_of_row(), self.definition["seed"])
+        place = (self.columns, self.definition["seed"])
         digest = hashlib.sha256(repr(place).encode()).digest()
         return int.from_bytes(digest[:8], "little")
 
 
-def _contradiction(played: Played) -> str:
-    """Return what stored episodes of a run cannot be, or an empty string.
-
-    The store keeps no checksums; this finds rows that were damaged without breaking the file.
-    """
-    game = played.game
-    if played.episodes and played.lengths.min() < 1:
-        return "an episode without steps"
-    for what, values, count in (
-        ("partner", played.which, len(played.partners)),
-        ("own action", played.own, game.n),
-        ("partner's action", played.partner, game.m),
-        ("predicted action", played.predicted, game.m),
-    ):
-        if values is not None and values.size and not 0 <= values.min() <= values.max() < count:
-            return f"a {what} is outside 0..{count - 1}"
-    if (played.own_reward != game.own[played.own, played.partner]).any():
-        return "a reward is not that of its actions"
-    return ""
-
-
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return column names and rows of ``steps``, ``episodes`` or ``cells``."""
+    """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
     if what == "steps":
         return run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+    if what == "answers":
+        return run.store.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)
@@ -305,25 +347,25 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every episode with its metrics; those of void episodes are empty."""
-    first = run.cells[0].labels_of_row()
+    """Return every episode with its measures; those of void episodes are empty."""
+    typed = list(run.domain.schema.episodes)
     names = run.metric_names
-    columns = ["cell", *first, "episode", "partner", "status", "steps", *names]
+    columns = ["cell", *run.cells[0].columns, "episode", *typed, "status", "steps", *names]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
-            metrics = cell.metrics()
+            values = {name: cell.totals(name).values for name in names}
             index = 0
-            for episode, partner, status, steps in run.store.query(
-                "SELECT episode, partner, status, steps FROM episodes WHERE cell = ? "
-                "ORDER BY episode",
+            own = "".join(f"{name}, " for name in typed)
+            for episode, *found, status, steps in run.store.query(
+                f"SELECT episode, {own}status, steps FROM episodes WHERE cell = ? ORDER BY episode",
                 (cell.number,),
             ):
-                values: list[Any] = [None] * len(names)
+                said: list[Any] = [None] * len(names)
                 if status == COMPLETE:
-                    values = [float(metrics[name][index]) for name in names]
+                    said = [float(values[name][index]) for name in names]
                     index += 1
-                place = (cell.number, *cell.labels_of_row().values())
-                yield (*place, episode, cell.partners[partner].name, status, steps, *values)
+                found = cell.shown_episode(found)
+                yield (cell.number, *cell.columns.values(), episode, *found, status, steps, *said)
 
     return columns, rows()

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE
-from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
-from tomeval.domains.matrix.experiment import Cell, Experiment
-from tomeval.domains.matrix.play import play_episode
-from tomeval.domains.matrix.steps import Steps
-from tomeval.domains.matrix.subject_specs import LLM
-from tomeval.models import open_model
+from tomeval.models import is_served, open_model
+from tomeval.models.base import LOW_MASS, LocalModel, Model
 from tomeval.models.served.limits import Budget
+from tomeval.runs import tallies
+from tomeval.runs.domain import Block, Cell, get_domain
+from tomeval.runs.engine import Job, play_with_models, spec_key
+from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
-from tomeval.runs.store import STORE, Store
-from tomeval.strategies import parse_strategy
-from tomeval.strategies.answers import LOW_MASS
+from tomeval.runs.processes import play_all
+from tomeval.runs.store import Store
 
 logger = logging.getLogger(__name__)
 
-STEPS_PER_CHUNK = 100_000
-"""How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
-
 Progress = Callable[[int, int], None]
-_Task = tuple[int, int, int]  # cell, first episode, number of episodes
 
 
 def run_experiment(
@@ -54,19 +40,20 @@ def run_experiment(
     Parameters
     ----------
     experiment : Experiment
+        Of any domain.
     folder : Path
         The run folder; made when missing. A run of the same experiment is resumed, or extended
         where `episodes` has grown; rows on disk are never changed.
     workers : int
-        Processes for subjects that need no model. The rows do not depend on it.
+        Processes for cells that ask no model. The rows do not depend on it.
     concurrency : int
-        Episodes of a language model that are played at a time.
+        Episodes with language models that are played at a time. Nor on this.
     budget : Budget, optional
-        Caps on the calls and tokens of served models.
+        Caps on the calls and tokens of served models; refused where there is none.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
     progress : callable, optional
-        Called with (steps done, steps in all) after each batch.
+        Called with (steps done, steps in all) after each batch or step.
 
     Raises
     ------
@@ -77,80 +64,108 @@ def run_experiment(
         raise TomevalError(f"workers must be at least 1, is {workers}")
     if concurrency < 1:
         raise TomevalError(f"concurrency must be at least 1, is {concurrency}")
-    cells = experiment.cells()
-    identity = json.loads(json.dumps(experiment.identity()))
-    make_folder(folder, STORE, "not a run folder")
+    _check_caps(experiment.cells, budget)
+    identity = experiment.identity()
+    make_folder(folder)
     with locked(folder):
-        store = Store(folder, write=True)
-        begin_or_resume(store, folder, identity, "episodes", experiment.episodes)
+        store = Store(folder, get_domain(experiment.domain))
         try:
+            begin_or_resume(store, folder, identity, experiment.per_cell)
             add_session(folder)
-            filler = _Filler(store, cells, experiment.episodes, progress)
-            filler.play_in_processes(workers)
-            opening = {"base": experiment.base, "budget": budget, "prefix_reuse": prefix_reuse}
-            filler.play_with_models(concurrency, opening)
+            filler = _Filler(store, experiment, progress)
+            filler.play_without_models(workers)
+            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
+            filler.play_with_models(concurrency, budget, opening)
             return filler.played
         finally:
             store.close()
 
 
+def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
+    """Refuse caps that would count nothing."""
+    players = [player for cell in cells for player in cell.seats.values() if player]
+    if budget is not None and not any(player.served for player in players):
+        names = ", ".join(sorted({player.model_name for player in players} - {""}))
+        not_them = f", not {names}" if names else "; here is none"
+        raise TomevalError(f"--max-calls and --max-tokens are for served models{not_them}")
+
+
 class _Filler:
     """Plays all episodes that the store lacks."""
 
-    def __init__(
-        self, store: Store, cells: list[Cell], episodes: int, progress: Progress | None
-    ) -> None:
-        self.store, self.cells, self.progress = store, cells, progress
-        self.tasks = list(_tasks(cells, episodes, store.finished()))
-        self.total = sum(cell.setup.horizon * episodes for cell in cells)
-        missing = sum(count * cells[number].setup.horizon for number, _, count in self.tasks)
-        self.ready = self.total - missing
+    def __init__(self, store: Store, experiment: Experiment, progress: Progress | None) -> None:
+        self.store, self.progress = store, progress
+        self.domain, self.cells = store.domain, experiment.cells
+        done = store.finished()
+        self.missing = [
+            [e for e in range(experiment.per_cell) if e not in done.get(number, ())]
+            for number in range(len(self.cells))
+        ]
+        self.total = sum(cell.length for cell in self.cells) * experiment.per_cell
+        lengths = zip(self.cells, self.missing, strict=True)
+        self.ready = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
         self.played = 0
         self.under_way = 0  # steps of episodes that are not finished
         self._report()
 
-    def play_in_processes(self, workers: int) -> None:
+    def play_without_models(self, workers: int) -> None:
         """Play what needs no model."""
-        tasks = [task for task in self.tasks if self.cells[task[0]].setup.kind != LLM]
-        for (number, _, _), steps in _play_all(self.cells, tasks, workers):
-            self.done(number, steps)
+        tasks = [
+            (number, first, count)
+            for number, cell in enumerate(self.cells)
+            if not cell.models
+            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
+        ]
+        for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
+            self.done(number, block)
 
-    def play_with_models(self, concurrency: int, opening: dict[str, Any]) -> None:
-        """Play language models, one after another: only one is in memory at a time.
+    def play_with_models(
+        self, concurrency: int, budget: Budget | None, opening: dict[str, Any]
+    ) -> None:
+        """Play the rest, cells with the same models together: no others are kept in memory.
 
-        `opening` holds what `tomeval.models.open_model` takes beside the model and what it is for.
+        `opening` holds what `tomeval.models.open_model` takes beside the model and its use.
         """
-        by_model: dict[str, list[tuple[int, int]]] = {}
         # Episode by episode over all cells: a run that is stopped has some of everything, and the
         # time left is estimated from the mix of strategies that is still to come.
-        for number, first, _ in sorted(self.tasks, key=lambda task: (task[1], task[0])):
-            setup = self.cells[number].setup
-            if setup.kind == LLM:
-                spec = json.dumps(setup.options["model"], sort_keys=True)
-                by_model.setdefault(spec, []).append((number, first))
-        for spec, jobs in by_model.items():
-            from tomeval.runs.engine import play_with_model
-
-            setups = [self.cells[number].setup for number, _ in jobs]
-            scores = any(parse_strategy(s.options.get("strategy", "QA")).scores for s in setups)
-            model = open_model(json.loads(spec), scores=scores, **opening)
-            play_with_model(
-                model, self.cells, jobs, self.store, concurrency, self.done, self.on_step
+        jobs = sorted(
+            (episode, number)
+            for number, cell in enumerate(self.cells)
+            if cell.models
+            for episode in self.missing[number]
+        )
+        groups: dict[tuple[str, ...], list[Job]] = {}
+        scored: set[str] = set()
+        for episode, number in jobs:
+            cell = self.cells[number]
+            specs = tuple(sorted({spec_key(spec) for spec in cell.models.values()}))
+            groups.setdefault(specs, []).append((number, episode))
+            scored |= set(specs) if cell.scores else set()
+        opened: dict[str, Model | LocalModel] = {}
+        for specs, mine in groups.items():
+            for gone in opened.keys() - set(specs):
+                del opened[gone]
+            for key in specs:
+                if key not in opened:
+                    spec = json.loads(key)
+                    caps = budget if is_served(spec) else None
+                    opened[key] = open_model(spec, scores=key in scored, budget=caps, **opening)
+            play_with_models(
+                opened, self.store, self.cells, mine, concurrency, self.done, self.on_step
             )
-            del model
-        if by_model:
+        if groups:
             self._warn()
 
     def _warn(self) -> None:
         """Tell what may be wrong with the models' answers, those of earlier sessions included."""
-        lost = self.store.failed()
+        lost = tallies.failed(self.store)
         if lost:
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
                 "play them",
                 lost,
             )
-        low, scored = self.store.low_mass()
+        low, scored = tallies.low_mass(self.store)
         if low:
             logger.warning(
                 "%d of %d scored answers give all labels together less than %g of the probability: "
@@ -165,14 +180,12 @@ class _Filler:
         self.under_way += 1
         self._report()
 
-    def done(self, number: int, steps: Steps) -> None:
-        """Store finished episodes."""
-        setup = self.cells[number].setup
-        if setup.kind == LLM:
-            self.under_way -= steps.own_action.shape[1] - (steps.status != COMPLETE)
-        self.store.add(number, steps, steps.rewards(setup.game))
-        self.played += len(steps.episodes)
-        self.ready += len(steps.episodes) * setup.horizon
+    def done(self, number: int, block: Block, under_way: int = 0) -> None:
+        """Store finished episodes, of which `under_way` steps have been counted."""
+        self.under_way -= under_way
+        self.store.add(number, block)
+        self.played += len(block.episodes)
+        self.ready += len(block.episodes) * self.cells[number].length
         self._report()
 
     def _report(self) -> None:
@@ -180,79 +193,11 @@ class _Filler:
             self.progress(self.ready + self.under_way, self.total)
 
 
-def _tasks(cells: list[Cell], episodes: int, done: dict[int, set[int]]) -> Iterator[_Task]:
-    """Cut the missing episodes into stretches to be played together."""
-    for number, cell in enumerate(cells):
-        size = max(1, STEPS_PER_CHUNK // cell.setup.horizon)
-        if cell.setup.kind not in BATCH_KINDS:
-            size = 1
-        have = done.get(number, set())
-        first = 0
-        while first < episodes:
-            count = 0
-            while count < size and first + count < episodes and first + count not in have:
-                count += 1
-            if count:
-                yield number, first, count
-            first += max(count, 1)
-
-
-_CELLS: list[Cell] = []
-
-
-def _share(cells: list[Cell]) -> None:
-    """Make a worker process ready: give it the cells, and tie it to the life of its parent."""
-    _CELLS[:] = cells
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is gone, even killed: it would hold the folder's lock."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-def _play(task: _Task) -> tuple[_Task, Steps]:
-    """Play one task in a worker process."""
-    return task, play_task(_CELLS[task[0]], task[1], task[2])
-
-
-def play_task(cell: Cell, first: int, count: int) -> Steps:
-    """Play consecutive episodes of a cell: in batch where its subject can, else just the first."""
-    if cell.setup.kind in BATCH_KINDS:
-        return simulate(cell.setup, first, count)
-    return play_episode(cell.setup, first)
-
-
-def _play_all(cells: list[Cell], tasks: list[_Task], workers: int) -> Iterator[tuple[_Task, Steps]]:
-    """Yield every task's steps; with several workers in any order."""
-    if workers == 1 or len(tasks) < 2:
-        for task in tasks:
-            yield task, play_task(cells[task[0]], task[1], task[2])
-        return
-    # Forked workers know subjects that a script registered; where there is no fork, only built-in
-    # ones can run in several processes.
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
-    count = min(workers, len(tasks))
-    # Only a few tasks are handed out at a time: where writing is slower than playing, results
-    # would pile up in memory.
-    todo = iter(tasks)
-    with ProcessPoolExecutor(count, context, _share, (cells,)) as pool:
-        waiting: set[Future[tuple[_Task, Steps]]] = set()
-        try:
-            waiting |= {pool.submit(_play, task) for task in itertools.islice(todo, 2 * count)}
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                waiting |= {pool.submit(_play, t) for t in itertools.islice(todo, len(done))}
-                yield from (future.result() for future in done)
-        except BrokenProcessPool:
-            raise TomevalError(
-                "a worker process died (out of memory?); finished episodes are kept: run the same "
-                "command again, with fewer --workers if need be"
-            ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, count) of consecutive numbers, at most `most` together."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        ends = place == len(numbers) or numbers[place] != numbers[place - 1] + 1
+        if ends or place - start == most:
+            yield numbers[start], place - start
+            start = place

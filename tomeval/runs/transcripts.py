@@ -1,17 +1,41 @@
-"""An episode as a reader wants it: moves, questions and replies; prompts by what is new."""
+"""An episode as a reader wants it: what was played, asked and said; prompts by what is new."""
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.results import Run
+from tomeval.runs.results import Run, RunCell
 
 
-def transcript_lines(run: Run, cell: int, episode: int) -> Iterator[str]:
-    """Yield the lines of one episode.
+def cell_lines(run: Run) -> Iterator[str]:
+    """Yield one line per cell of a run: who plays what, and how many episodes there are."""
+    counts = dict(run.store.query("SELECT cell, COUNT(*) FROM episodes GROUP BY cell"))
+    for cell in run.cells:
+        yield f"cell {cell.number}: {cell.name}; seed {cell.seed}: {counts.get(cell.number, 0)}"
+
+
+def find_cell(run: Run, number: int, episode: int) -> RunCell:
+    """Return a cell of a run that has an episode.
+
+    Raises
+    ------
+    TomevalError
+        No such cell or episode.
+    """
+    if not 0 <= number < len(run.cells):
+        raise TomevalError(f"{run.folder}: no cell {number}, there are {len(run.cells)}")
+    if not run.store.query(
+        "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?", (number, episode)
+    ):
+        raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
+    return run.cells[number]
+
+
+def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
+    """Yield the lines of one episode; with `calls` what models read and wrote in every step.
 
     Prompts are told by their difference: what a prompt shares with the last one for the same
     purpose is named by its length, the rest is printed.
@@ -21,56 +45,28 @@ def transcript_lines(run: Run, cell: int, episode: int) -> Iterator[str]:
     TomevalError
         No such cell or episode.
     """
-    if not 0 <= cell < len(run.cells):
-        raise TomevalError(f"{run.folder}: no cell {cell}, there are {len(run.cells)}")
-    found = run.store.query(
-        "SELECT partner, status, steps FROM episodes WHERE cell = ? AND episode = ?",
-        (cell, episode),
-    )
-    if not found:
-        raise TomevalError(f"{run.folder}: cell {cell} has no episode {episode}")
-    partner, status, steps = found[0]
-    which = run.cells[cell]
-    yield f"{which.name}; episode {episode} against {which.partners[partner].name}: "
-    yield f"{status}, {steps} steps"
-    calls = _calls(run, cell, episode)
-    rows = run.store.query(
-        "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
-        "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-        (cell, episode),
-    )
-    for step, own, theirs, predicted, reward, act, predict in rows:
-        labels = which.labels
+    which = find_cell(run, cell, episode)
+    asked: dict[int, list[dict[str, Any]]] = {}
+    seats = len({seat for _, seat, _, _ in run.store.calls(cell, episode)})
+    for step, seat, form, record in run.store.calls(cell, episode) if calls else ():
+        purpose = str(record.get("purpose", form))
+        said = f"{seat}: {purpose}" if seats > 1 else purpose
+        asked.setdefault(step, []).append({**record, "purpose": said})
+    lines = run.domain.lines(run, which, episode)
+    for step, group in itertools.groupby(lines, key=lambda line: line.step):
+        texts = [line.text for line in group]
+        if step <= 0:
+            yield from ([""] if step < 0 else [])
+            yield from texts
+            continue
         yield ""
-        yield (
-            f"== step {step}: chose {_label(labels.own, own, act)}, "
-            f"predicted {_label(labels.partner, predicted, predict)}; "
-            f"partner chose {labels.partner[theirs]}"
-            + (f"; reward {reward:g}" if reward is not None else "")
-        )
-        for call in calls.get(step, []):
-            yield from _call_lines(call)
+        yield f"== step {step}: {texts[0]}"
+        yield from (f"   {text}" for text in texts[1:])
+        for call in asked.pop(step, []):
+            yield from call_lines(call)
 
 
-def _calls(run: Run, cell: int, episode: int) -> dict[int, list[dict[str, Any]]]:
-    """Return the episode's calls by step."""
-    calls: dict[int, list[dict[str, Any]]] = {}
-    for step, form, record in run.store.query(
-        "SELECT step, form, record FROM calls WHERE cell = ? AND episode = ? ORDER BY call",
-        (cell, episode),
-    ):
-        calls.setdefault(step, []).append({"purpose": form, **json.loads(record)})
-    return calls
-
-
-def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
-    """Name an action, or say why there is none or what it stands for."""
-    if action is None:
-        return f"nothing ({outcome.replace('_', ' ')})"
-    return labels[action] if outcome == "valid" else f"{labels[action]} (drawn, {outcome})"
-
-
-def _call_lines(call: dict[str, Any]) -> Iterator[str]:
+def call_lines(call: dict[str, Any]) -> Iterator[str]:
     """Yield one call."""
     attempt = call.get("attempt", 1)
     yield f"-- {call['purpose']}" + (f", attempt {attempt}" if attempt > 1 else "")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 
 class Share(NamedTuple):
@@ -80,16 +80,35 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
     >>> all_alike.items, all_alike.clusters, all_alike.low < wilson(4, 8)[0]
     (8, 4, True)
     """
-    x = np.asarray(hits, dtype=np.float64)
-    n = len(x)
+    x, labels = np.asarray(hits, dtype=np.float64), np.asarray(clusters)
+    _, inverse = np.unique(labels, return_inverse=True)
+    return share_of_sums(np.bincount(inverse, weights=x), np.bincount(inverse))
+
+
+def share_of_sums(hits: ArrayLike, items: ArrayLike) -> Share:
+    """Return a share over all items with the interval of `clustered_share`, from clusters' sums.
+
+    Parameters
+    ----------
+    hits, items : array_like, shape (G,)
+        How many items each cluster has, and how many of them are hits; clusters without items are
+        left out.
+
+    Examples
+    --------
+    >>> share_of_sums([2, 0], [2, 2]) == clustered_share([1, 1, 0, 0], [0, 0, 1, 1])
+    True
+    """
+    size = np.asarray(items, dtype=np.float64)
+    hits_per, size = np.asarray(hits, dtype=np.float64)[size > 0], size[size > 0]
+    groups, n = len(size), int(size.sum())
     if n == 0:
         return Share(math.nan, math.nan, math.nan, 0, 0)
-    hits_per, size = _by_cluster(x, np.asarray(clusters))
-    p, groups = float(x.mean()), len(size)
+    p = float(hits_per.sum()) / n
     if groups < 2:
         return Share(p, math.nan, math.nan, n, groups)
     if groups == n:
-        return Share(p, *wilson(x.sum(), n), n, groups)
+        return Share(p, *wilson(hits_per.sum(), n), n, groups)
     from scipy.special import stdtrit
 
     z = float(stdtrit(groups - 1, 0.975))
@@ -98,12 +117,3 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
     variance = groups / (groups - 1) * float(((hits_per - p * size) ** 2).sum()) / n**2
     effect = max(1.0, variance / (p * (1 - p) / n))
     return Share(p, *wilson(p * n / effect, n / effect, z), n, groups)
-
-
-def _by_cluster(
-    x: NDArray[np.float64], clusters: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return hits and items per cluster."""
-    _, inverse = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(inverse, weights=x).astype(np.float64)
-    return sums, np.bincount(inverse).astype(np.float64)

@@ -10,14 +10,11 @@ from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Answer
 from tomeval.domains.matrix.wording import Words
-from tomeval.models.base import Prompt, Scores
+from tomeval.models.base import LOW_MASS, Prompt, Scores
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.contexts import user_prompt
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import Prompts
-
-LOW_MASS = 0.01
-"""Labels that share less than this are hardly what the model would say."""
 
 
 class LabelAnswer:

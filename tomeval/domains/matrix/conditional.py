@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.measures import FloatArray, Played
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.played import FloatArray, Played
 
 CONDITIONAL_METRICS = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
 """Further metrics of runs with the conditional probe; they follow the others."""

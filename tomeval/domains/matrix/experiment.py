@@ -1,36 +1,38 @@
-"""Experiments: the TOML file or its Python twin, checked, and expanded into cells."""
+"""The keys of matrix-game experiments, and the cells that they expand to."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.outcomes import ON_INVALID
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.subject_specs import SubjectSpec, expand_subject
+from tomeval.domains.matrix.storing import SEAT
+from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.runs.domain import Cell, Player
+from tomeval.runs.experiment import Experiment, among, axis, located
+from tomeval.strategies import parse_strategy
 
 MAX_STEPS_PER_EPISODE = 100_000
 
 
-class Experiment(BaseModel):
+class MatrixExperiment(Experiment):
     """What to measure: a grid of cells and how many episodes each gets.
 
     Every list is an axis of the grid; so is every list among a subject's options.
 
     Parameters
     ----------
-    name : str
     games : list
         Names, paths of TOML files, `MatrixGame` objects, or tables ``{game, labels, partners}``
         whose labels or partners replace the experiment's for that game.
@@ -44,52 +46,31 @@ class Experiment(BaseModel):
         Label sets. Default: each game's first one.
     horizon : int or list of int
         Steps per episode, T.
-    episodes : int
-        Episodes per cell.
-    seed : int or list of int
     reference : {"horizon", "stationary"} or list
         What ΔFunctional is measured from.
-    on_invalid : {"void", "random", "stop"} or list
-        What an invalid answer does; see `tomeval.domains.matrix.play.Setup`.
-
-    Raises
-    ------
-    TomevalError
-        By `tomeval.load_experiment`, `tomeval.make_experiment` and `Experiment.cells`: what is
-        wrong, where, and the near match.
+    name, episodes, seed, on_invalid
+        As for every domain, see `tomeval.runs.experiment.Experiment`.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
-
-    name: str = "experiment"
     games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
     subjects: list[str | dict[str, Any]] = Field(min_length=1)
     partners: list[str | dict[str, Any] | PartnerSet] = Field(
         default=["single_action"], min_length=1
     )
-    model: list[str | dict[str, Any]] = []
-    labels: list[str] = []
-    horizon: list[int] = [100]
-    episodes: int = Field(default=30, ge=1)
-    seed: list[int] = [0]
-    reference: list[str] = ["horizon"]
-    on_invalid: list[str] = ["void"]
-    _base: Path | None = None
-    _where: str = "experiment"
-    _one_model: bool = False
+    model: list[str | dict[str, Any]] = Field(default=[])
+    labels: list[str] = Field(default=[])
+    horizon: list[int] = Field(default=[100])
+    reference: list[str] = Field(default=["horizon"])
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
     def _one_is_a_list(cls, value: Any) -> Any:
         return value if isinstance(value, list | tuple) else [value]
 
-    @field_validator("horizon", "seed", "reference", "on_invalid", mode="before")
+    @field_validator("horizon", "reference", mode="before")
     @classmethod
-    def _axis(cls, value: Any) -> Any:
-        value = list(value) if isinstance(value, list | tuple) else [value]
-        if not value:
-            raise ValueError("must not be empty")
-        return value
+    def _grid_axis(cls, value: Any) -> Any:
+        return axis(value)
 
     @field_validator("horizon")
     @classmethod
@@ -99,32 +80,14 @@ class Experiment(BaseModel):
                 raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
         return value
 
-    @field_validator("seed")
-    @classmethod
-    def _storable(cls, value: list[int]) -> list[int]:
-        for item in value:
-            if not -(2**63) <= item < 2**63:
-                raise ValueError(f"must fit into 64 bits, is {item}")
-        return value
-
     @field_validator("reference")
     @classmethod
     def _known_reference(cls, value: list[str]) -> list[str]:
-        return _among("reference", value, REFERENCES)
+        return among("reference", value, REFERENCES)
 
-    @field_validator("on_invalid")
-    @classmethod
-    def _known_policy(cls, value: list[str]) -> list[str]:
-        return _among("policy", value, ON_INVALID)
-
-    @property
-    def base(self) -> Path | None:
-        """Folder that relative paths start from."""
-        return self._base
-
-    def cells(self) -> list[Cell]:
-        """Expand the grid into cells: subjects within partners within labels within games."""
-        found: list[Cell] = []
+    def expand(self) -> list[MatrixCell]:
+        """Return the cells of the grid: subjects within partners within labels within games."""
+        found: list[MatrixCell] = []
         subjects = [
             expanded
             for index, spec in enumerate(self.subjects)
@@ -145,25 +108,16 @@ class Experiment(BaseModel):
                     seed=seed,
                     on_invalid=on_invalid,
                 )
-                found.append(Cell(subject, setup, reference))
+                found.append(MatrixCell(subject, setup, reference))
         self._check_options(found)
-        kept: dict[tuple[str, ...], Cell] = {}
-        for cell in found:
-            other = kept.setdefault(cell.key, cell)
-            # With one model in place of several, what was asked of each of them is asked once.
-            same = self._one_model and other.setup.options == cell.setup.options
-            if other is not cell and not same:
-                raise TomevalError(
-                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
-                )
-        return list(kept.values())
+        return found
 
-    def _check_options(self, cells: list[Cell]) -> None:
+    def _check_options(self, cells: list[MatrixCell]) -> None:
         """Seat every subject once, so that a bad option shows before anything is played."""
         seen = set()
         for cell in cells:
             setup = cell.setup
-            key = (cell.subject, cell.spec.model, setup.game.name, setup.partners.name)
+            key = (cell.subject, cell.spec.model_name, setup.game.name, setup.partners.name)
             if key not in seen:
                 seen.add(key)
                 with located(f"{self._where}: subject {cell.subject!r}"):
@@ -205,31 +159,49 @@ class Experiment(BaseModel):
             tasks += [(game, name, partners) for name in labels for partners in sets]
         return tasks
 
-    def identity(self) -> dict[str, Any]:
-        """Return what makes this experiment itself: all but `episodes`, which may grow later."""
-        return {
-            "name": self.name,
-            "cells": [cell.definition() for cell in self.cells()],
-        }
+    @classmethod
+    def use_model(cls, data: dict[str, Any], model: str) -> None:
+        """Put one model in place of all others."""
+        data["model"] = model
+        subjects = data.get("subjects")
+        for subject in subjects if isinstance(subjects, list) else [subjects]:
+            if isinstance(subject, dict) and "model" in subject:
+                del subject["model"]
+                subject.setdefault("kind", LLM)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class MatrixCell(Cell):
     """One combination of subject and task.
 
     Attributes
     ----------
-    spec : SubjectSpec
-        The subject, its model and strategy.
+    spec : Player
+        The subject.
     setup : Setup
         How its episodes go.
     reference : str
         What ΔFunctional is measured from.
     """
 
-    spec: SubjectSpec
+    spec: Player
     setup: Setup
     reference: str
+
+    @property
+    def seats(self) -> Mapping[str, Player]:
+        """The subject; the partner is a table, no player."""
+        return {SEAT: self.spec}
+
+    @property
+    def length(self) -> int:
+        """The horizon."""
+        return self.setup.horizon
+
+    @property
+    def scores(self) -> bool:
+        """Whether the strategy scores labels."""
+        return bool(self.spec.strategy) and parse_strategy(self.spec.strategy).scores
 
     @property
     def subject(self) -> str:
@@ -240,16 +212,17 @@ class Cell:
     def key(self) -> tuple[str, ...]:
         """What tells this cell from the others of its experiment."""
         s = self.setup
-        words = (self.subject, self.spec.model, s.game.name, s.labels.name, s.partners.name)
+        words = (self.subject, self.spec.model_name, s.game.name, s.labels.name, s.partners.name)
         return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
 
+    @cached_property
     def definition(self) -> dict[str, Any]:
         """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
         s = self.setup
         return {
             "subject": self.subject,
             "kind": s.kind,
-            "model": self.spec.model,
+            "model": self.spec.model_name,
             "strategy": self.spec.strategy,
             "templates": s.templates(),
             "options": s.options,
@@ -285,31 +258,7 @@ class Cell:
         }
 
 
-def _among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
-    """Check names inside a validator."""
-    for value in values:
-        if value not in known:
-            raise ValueError(
-                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
-                + ", ".join(known)
-            )
-    return values
-
-
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise TomevalError(f"{what} must be text, is {value!r}")
     return value
-
-
-class located:
-    """Put the place in front of a `TomevalError` that is raised inside."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, TomevalError):
-            raise TomevalError(f"{self.where}: {error}") from None

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.conditional import conditional_metrics
 from tomeval.domains.matrix.optima import reference_rewards
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from tomeval.runs.measures import Measure, Totals, registry
 
 METRICS = (
     "tom_percent",
@@ -27,50 +24,7 @@ METRICS = (
     "self_consistency_percent",
     "reward_per_step",
 )
-"""All metrics, in the order of the tables."""
-
-
-@dataclass(frozen=True, eq=False)
-class Played:
-    """Complete episodes of one cell, step after step, episode after episode.
-
-    Attributes
-    ----------
-    game : MatrixGame
-    partners : sequence of Partner
-        The cell's partners; empty where the partner is unknown.
-    which : ndarray of int, shape (E,)
-        Index into `partners` per episode; not read where `partners` is empty.
-    lengths : ndarray of int, shape (E,)
-        Steps per episode, at least 1.
-    own, partner : ndarray of int, shape (N,)
-        Actions; N is the sum of `lengths`.
-    predicted : ndarray of int, shape (N,), or None
-        Predicted partner actions, or None where none were asked for.
-    own_reward : ndarray, shape (N,)
-        The subject's recorded rewards.
-    reactions : ndarray of int, shape (N, n), or None
-        Per own action the partner's next action as the subject states it; -1 where it was not asked
-        (always in the last step) or gave no valid answer. None where no step was asked.
-    partner_state : ndarray of int, shape (N,), or None
-        Needed with `reactions`.
-    """
-
-    game: MatrixGame
-    partners: Sequence[Partner]
-    which: IntArray
-    lengths: IntArray
-    own: IntArray
-    partner: IntArray
-    predicted: IntArray | None
-    own_reward: FloatArray
-    reactions: IntArray | None = None
-    partner_state: IntArray | None = None
-
-    @property
-    def episodes(self) -> int:
-        """Number of episodes."""
-        return len(self.lengths)
+"""The measures that every step adds to, in the order of the tables."""
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -181,3 +135,127 @@ def _reference_by_step(played: Played, reference: str) -> FloatArray:
     if len({len(row) for row in rewards}) == 1:
         return np.stack(rewards)[inverse].ravel()
     return np.concatenate([rewards[i] for i in inverse])
+
+
+@lru_cache(maxsize=4)
+def all_metrics(played: Played, reference: str) -> dict[str, FloatArray]:
+    """Return every measure per episode, shape (E,), once for each cell that is read."""
+    return episode_metrics(played, reference) | conditional_metrics(played)
+
+
+def _of(name: str, played: Played, reference: str) -> Totals:
+    return Totals(all_metrics(played, reference)[name])
+
+
+_PAPER = "Riemer et al. 2025, arXiv 2412.19726"
+_OWN = "this project, docs/measures.md"
+
+
+def _measure(
+    name: str,
+    heading: str,
+    better: Literal[1, 0, -1],
+    source: str,
+    meaning: str,
+    spoken: str = "",
+) -> Measure:
+    unit = "%" if name.endswith("_percent") else "payoff"
+    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), spoken)
+
+
+# Neither side of a part of regret is better, because the parts trade off: against a partner that
+# reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
+# rise while regret falls, and acting on one's prediction can be a fault.
+MEASURES = registry(
+    _measure(
+        "tom_percent",
+        "ToM %",
+        1,
+        f"{_PAPER}, definition 2.1 with the identity as metric",
+        "Literal theory of mind: the share of steps on which the partner's action was predicted, "
+        "0 to 100. Higher is better.",
+    ),
+    _measure(
+        "delta_functional_per_step",
+        "ΔFunctional/T",
+        -1,
+        f"{_PAPER}, definition 2.2",
+        "Functional theory of mind, as regret: how much less reward per step the subject earned "
+        "than the best response to this very partner would have. 0 is optimal; lower is better; in "
+        "payoff units.",
+        spoken="regret per step",
+    ),
+    _measure(
+        "delta_tom_best_response_per_step",
+        "ΔToM/T (best response)",
+        -1,
+        f"{_PAPER}, ΔToM as defined",
+        "Belief: the regret per step of a player who acts on the subject's predictions, the "
+        "partner's moves held fixed. Lower is better; in payoff units.",
+    ),
+    _measure(
+        "delta_tom_misprediction_per_step",
+        "ΔToM/T (misprediction)",
+        -1,
+        f"{_PAPER}, as its tables have it",
+        "The same where every wrong prediction that can cost something does, as published tables "
+        "count it. Lower is better; in payoff units.",
+    ),
+    _measure(
+        "stepwise_regret_per_step",
+        "stepwise regret",
+        0,
+        _OWN,
+        "What the actions lost step by step, the partner's moves held fixed: belief and response "
+        "together. In payoff units.",
+    ),
+    _measure(
+        "response_gap_per_step",
+        "response",
+        0,
+        _OWN,
+        "Response: stepwise regret beyond belief, from not acting on one's own predictions. In "
+        "payoff units, any sign.",
+    ),
+    _measure(
+        "foresight_gap_per_step",
+        "foresight",
+        0,
+        _OWN,
+        "Foresight: regret beyond stepwise regret, from what one's moves did to the partner's "
+        "later moves. 0 for partners that do not react; negative where giving up a step's best "
+        "move paid off later. Belief, response and foresight add up to the regret.",
+    ),
+    _measure(
+        "self_consistency_percent",
+        "self-consistent %",
+        0,
+        _OWN,
+        "Share of steps on which the action is a best response to the subject's own prediction, "
+        "0 to 100.",
+    ),
+    _measure(
+        "reward_per_step",
+        "reward/step",
+        1,
+        _PAPER,
+        "Reward that the subject earned per step, in payoff units.",
+    ),
+    _measure(
+        "delta_tom_planned_per_step",
+        "ΔToM/T (planned)",
+        -1,
+        _OWN,
+        "The regret per step of a planner who takes the predictions and the stated reactions of "
+        "the partner as true. Lower is better; in payoff units.",
+    ),
+    _measure(
+        "reaction_accuracy_percent",
+        "reactions right %",
+        1,
+        _OWN,
+        "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
+        "better.",
+    ),
+)
+"""All measures, in the order of the tables; the last two need the conditional probe."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.observation import Joint, Observation, Past
-from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel
-from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking, flatten
+from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
 from tomeval.strategies.readers import MARKER
-
-FORMS = ("act", "predict", "react")
 
 
 class Recorder(Asker):
@@ -54,63 +51,26 @@ class Recorder(Asker):
         return Reply(f"{MARKER} {labels[0]}")
 
 
-def preview(
-    strategy: str,
-    game_name: str,
-    labels: str | None,
-    form: str,
-    number: int,
-    horizon: int,
-    partner_name: str,
-    options: dict[str, Any],
-    tokenizer: str | None = None,
-) -> str:
-    """Return the prompts of one round as text: those of earlier calls in it first.
+def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
+    """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
-    The subject plays its actions in turn against the partner. What a model would have written
-    (summaries, lessons, plans, answers) is a stand-in text.
-
-    Parameters
-    ----------
-    strategy, game_name, labels, partner_name
-        As an experiment writes them.
-    form : {"act", "predict", "react"}
-    number, horizon : int
-        Round, from 1, and length of the episode.
-    options : dict
-        Further options of `tomeval.domains.matrix.subjects.LLMSubject`.
-    tokenizer : str, optional
-        Counts tokens: a local folder or a Hub name.
+    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
+    `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe.
     """
-    if form not in FORMS:
-        raise unknown("form", form, FORMS)
-    last = horizon - 1 if form == "react" else horizon
-    if not 1 <= number <= last:
-        raise TomevalError(f"--round must be from 1 to {last}, is {number}")
-    game = get_game(game_name)
-    setup = Setup(
-        "llm",
-        {},
-        game=game,
-        labels=game.label_set(labels),
-        partners=get_partner_set(partner_name, game),
-        horizon=horizon,
-        seed=0,
-    )
-    shown = prompts_of_round(setup, strategy, form, number, options)
-    count = _counter(tokenizer) if tokenizer else None
-    parts = []
-    for index, (what, prompt) in enumerate(shown, 1):
-        tokens = f", {count(prompt)} tokens" if count else ""
-        text = flatten(prompt)
-        head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
-        parts.append(f"{head}\n{text}")
-    return "\n\n".join(parts)
+    data: dict[str, Any] = dict(settings)
+    keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
+    data.pop("labels", None)
+    game = data.pop("game", None) or "RPS"
+    keys.setdefault("partners", "tit_for_tat")
+    subject = {"kind": "llm", "strategy": strategy, **data}
+    experiment = MatrixExperiment(games=[game], subjects=[subject], **keys)
+    experiment._where = "prompt"
+    [cell] = experiment.cells
+    assert isinstance(cell, MatrixCell)
+    return cell
 
 
-def prompts_of_round(
-    setup: Setup, strategy: str, form: str, number: int, options: dict[str, Any]
-) -> list[tuple[str, Prompt]]:
+def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
     A reflection on the round before comes first.
@@ -118,15 +78,14 @@ def prompts_of_round(
     Parameters
     ----------
     setup : Setup
-        The task; its first partner plays along.
-    strategy, form, number, options
-        As for `preview`.
+        Of a language model; its first partner plays along.
+    form : {"act", "predict", "react"}
+    number : int
+        The round, from 1.
     """
     game, partner = setup.game, setup.partners.partners[0]
-    options = {**options, "strategy": strategy, "conditional": form == "react"}
-    subject, door = replace(setup, kind="llm", options=options).seat_subject(
-        partner, np.random.default_rng(0)
-    )
+    options = {**setup.options, "conditional": form == "react"}
+    subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
     recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
     subject.use(recorder)
@@ -153,15 +112,3 @@ def prompts_of_round(
     ask = subject.predict(observation, own) if form == "predict" else subject.react(observation)
     run_now(ask)
     return recorder.prompts
-
-
-def _counter(name: str) -> Any:
-    """Return a function that counts a prompt's tokens, chat template included."""
-    from tomeval.models.local.load import require
-    from tomeval.models.local.prompt import PromptCodec
-
-    try:
-        codec = PromptCodec(require("transformers").AutoTokenizer.from_pretrained(name))
-    except (OSError, ValueError) as error:
-        raise TomevalError(f"--tokenizer {name!r} cannot be loaded: {error}") from None
-    return lambda prompt: len(codec.encode(prompt)[0])

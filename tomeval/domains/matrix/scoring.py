@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
 from tomeval.domains.matrix.games import Labels, MatrixGame
-from tomeval.domains.matrix.measures import METRICS, Played, episode_metrics
+from tomeval.domains.matrix.measures import METRICS, episode_metrics
+from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.runs.results import estimate_columns
+from tomeval.runs.columns import flat
 from tomeval.statistics.estimates import estimate
 
 COLUMNS = ("episode", "step", "own_action", "partner_action")
@@ -86,7 +87,7 @@ def score(
         "episodes": len(order),
         "invalid_rate": 0.0,
     }
-    return row | estimate_columns(found, interval) | {"reference": reference}
+    return row | flat(METRICS, found, interval) | {"reference": reference}
 
 
 def _as_played(

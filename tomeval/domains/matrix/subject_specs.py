@@ -5,41 +5,18 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import DEFAULT_MODEL, model_name
+from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
 
 LLM = "llm"
 
 
-@dataclass(frozen=True)
-class SubjectSpec:
-    """One subject.
-
-    Attributes
-    ----------
-    name : str
-        As tables show it.
-    kind : str
-        A key of `SUBJECTS`.
-    options : dict
-        Keyword options of the subject's class, as the experiment gives them.
-    model, strategy : str
-        Names, for language models; empty for others.
-    """
-
-    name: str
-    kind: str
-    options: dict[str, Any]
-    model: str = ""
-    strategy: str = ""
-
-
-def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[SubjectSpec]:
+def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
     """Return one subject for every combination of a spec's listed options.
 
     Parameters
@@ -88,13 +65,15 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
     return result
 
 
-def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> SubjectSpec:
+def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:
     """Name one subject: by its given name and swept options, else by kind and all options."""
     shown = {key: value for key, value in options.items() if name is None or key in swept}
-    model = strategy = ""
+    model: Any = ""
+    strategy = ""
     base = name or kind
     if kind == LLM:
-        model = model_name(options["model"])
+        model = options["model"]
+        model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
         options = {**options, "strategy": strategy}  # one spelling: draws depend on the options
         shown.pop("model", None)
@@ -104,7 +83,7 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         elif "strategy" in shown:
             shown["strategy"] = strategy
     inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
-    return SubjectSpec(f"{base}({inside})" if inside else base, kind, options, model, strategy)
+    return Player(f"{base}({inside})" if inside else base, kind, options, model, strategy)
 
 
 def _plain(value: Any) -> str:

@@ -1,0 +1,166 @@
+"""Matrix games as a domain: a subject against finite-state partners."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from tomeval.domains.matrix import listing
+from tomeval.domains.matrix.attained import attained, predicted_right
+from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
+from tomeval.domains.matrix.measures import MEASURES, METRICS
+from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.play import play_episode_async
+from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
+from tomeval.domains.matrix.transcripts import episode_lines
+from tomeval.models.base import Model, Prompt
+from tomeval.runs.domain import Block, Domain, Line, Parts, Score
+from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run, RunCell
+from tomeval.runs.store import Store
+
+STEPS_PER_CHUNK = 100_000
+"""How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
+
+
+class Matrix(Domain):
+    """Repeated matrix games; see `tomeval.runs.domain.Domain`."""
+
+    name = "matrix"
+    title = "repeated matrix games against finite-state partners"
+    experiment = MatrixExperiment
+    schema = SCHEMA
+    measures = MEASURES
+    headline = ("delta_functional_per_step", "tom_percent", "delta_tom_best_response_per_step")
+    by = ("strategy", "subject", "model", "labels")
+    task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
+    shares_draws = ("game", "partners")
+    references = REFERENCES
+    figures: ClassVar = {
+        name: f"tomeval.domains.matrix.figures.{where}"
+        for name, where in {
+            "regret": "curves:regret_curves",
+            "tom": "curves:tom_curves",
+            "scatter": "scatter:scatter",
+            "decomposition": "decomposition:decomposition",
+            "label_bias": "label_bias:label_bias",
+        }.items()
+    }
+    lists = listing.LISTS
+    scores: ClassVar = {
+        "attained": Score(
+            "reward attained, from 0, the worst response, to 1, the best",
+            "reward attained",
+            attained,
+        ),
+        "tom": Score("share of right predictions", "share predicted right", predicted_right),
+    }
+    parts = Parts(
+        "delta_functional_per_step",
+        {
+            "belief": "delta_tom_best_response_per_step",
+            "response": "response_gap_per_step",
+            "foresight": "foresight_gap_per_step",
+        },
+    )
+
+    async def play(
+        self,
+        cell: MatrixCell,
+        episode: int,
+        models: Mapping[str, Model],
+        on_step: Callable[[], None],
+    ) -> Block:
+        """Play one episode."""
+        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+        return as_block(steps, cell.setup.game)
+
+    def together(self, cell: MatrixCell) -> int:
+        """Return how many episodes fit a batch; subjects without a batch form play one by one."""
+        if cell.setup.kind not in BATCH_KINDS:
+            return 0
+        return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
+
+    def play_many(self, cell: MatrixCell, first: int, count: int) -> Block:
+        """Play consecutive episodes in batch."""
+        return as_block(simulate(cell.setup, first, count), cell.setup.game)
+
+    def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
+        """Return the columns that tell a cell from others."""
+        return {
+            "subject": definition["subject"],
+            "model": definition.get("model", ""),
+            "strategy": definition.get("strategy", ""),
+            "game": definition["game"]["name"],
+            "labels": definition["labels"]["name"],
+            "partners": definition["partners"]["name"],
+            "horizon": definition["horizon"],
+        }
+
+    def read(self, store: Store, number: int, definition: dict[str, Any]) -> RunCell:
+        """Return a cell of a run."""
+        return MatrixRunCell(store, number, definition)
+
+    def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
+        """Yield an episode: moves, predictions and rewards."""
+        assert isinstance(cell, MatrixRunCell)
+        return episode_lines(run.store, cell, episode)
+
+    def measured(self, run: Run) -> Mapping[str, Measure]:
+        """Return the measures, those of the conditional probe only where it was asked."""
+        if has_reactions(run.store):
+            return self.measures
+        return {name: self.measures[name] for name in METRICS}
+
+    def preview(
+        self, cell: MatrixCell, seat: str, form: str, step: int
+    ) -> Sequence[tuple[str, Prompt]]:
+        """Return the prompts of one round."""
+        return prompts_of_round(cell.setup, form, step)
+
+    def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
+        """Return when the subject acts, predicts and is asked for reactions."""
+        horizon = cell.setup.horizon
+        found = {"act": range(1, horizon + 1), "predict": range(1, horizon + 1)}
+        if cell.setup.options.get("conditional", False):
+            found["react"] = range(1, horizon)  # nothing follows the last round
+        return found
+
+    def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
+        """Return a cell that shows a strategy."""
+        return example_cell(strategy, settings)
+
+    def level(self, cell: RunCell, by: str) -> str:
+        """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""
+        return str(cell.columns[by] or cell.columns["subject"])
+
+    def held(self, cell: RunCell, by: str) -> str:
+        """Return the model, or the subject where models or label sets are compared."""
+        subject, model = str(cell.columns["subject"]), str(cell.columns["model"])
+        if by == "model":
+            return subject if model else ""
+        if by in ("labels", "run"):
+            return ", ".join(filter(None, (subject, model)))
+        return model
+
+    def held_name(self, by: str) -> str:
+        """Return what `held` is called in tables."""
+        return "subject" if by in ("model", "labels", "run") else "model"
+
+    def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
+        """Return payoffs and partner tables by name."""
+        game, partners = cell.definition["game"], cell.definition["partners"]
+        tables = [table["sha256"] for table in partners["tables"]]
+        return {
+            ("game", game["name"]): json.dumps(game["payoffs"]),
+            ("partner set", game["name"], partners["name"]): json.dumps(
+                [partners["weights"], tables]
+            ),
+        }
+
+
+MATRIX = Matrix()

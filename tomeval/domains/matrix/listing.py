@@ -1,0 +1,121 @@
+"""What can be listed of matrix games: games, partners, subjects, label sets, bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import read_toml
+from tomeval.domains.matrix.games import GAMES, get_game
+from tomeval.domains.matrix.optima import bounds, relevance
+from tomeval.domains.matrix.partner_files import partner_file, partner_names
+from tomeval.domains.matrix.partner_specs import SETS, get_partner_set
+from tomeval.domains.matrix.subjects import SUBJECTS
+
+Rows = list[dict[str, Any]]
+
+
+def games() -> Rows:
+    """Return the built-in games."""
+    return [
+        {
+            "game": game.name,
+            "title": game.title,
+            "actions": f"{game.n} x {game.m}",
+            "wording": game.wording,
+            "payoffs (own, partner)": "  ".join(
+                " ".join(f"{own:g},{partner:g}" for own, partner in row)
+                for row in game.payoffs.tolist()
+            ),
+            "source": game.source,
+        }
+        for game in GAMES.values()
+    ]
+
+
+def partners() -> Rows:
+    """Return the shipped partners and partner sets."""
+    rows: Rows = [
+        {
+            "partner": name,
+            "parameters": "",
+            "fits": "any game",
+            "title": "A set: every always(k), each equally likely",
+            "source": "Riemer et al. 2025, arXiv 2412.19726",
+        }
+        for name in SETS
+    ]
+    for name in partner_names():
+        data = read_toml(partner_file(name))
+        defaults = data.get("parameters", {})
+        actions = data.get("actions")
+        rows.append(
+            {
+                "partner": name,
+                "parameters": ", ".join(f"{key}={value}" for key, value in defaults.items()),
+                "fits": " x ".join(map(str, actions)) if actions else _fits(data),
+                "title": data["title"],
+                "source": data["source"],
+            }
+        )
+    return rows
+
+
+def _fits(data: dict[str, Any]) -> str:
+    """Say which games a compact rule fits; copying needs equal actions on both sides."""
+    copies = data.get("rule", {}).get("response") == "copy"
+    return "any game with n = m" if copies else "any game"
+
+
+def subjects() -> Rows:
+    """Return the kinds of subject with their options."""
+    rows = []
+    for kind, subject in SUBJECTS.items():
+        options = list(inspect.signature(subject.__init__).parameters.values())[2:]
+        about = inspect.getdoc(subject) or ""
+        rows.append(
+            {
+                "subject": kind,
+                "options": ", ".join(f"{option.name}={option.default}" for option in options),
+                "about": " ".join(about.split("\n\n")[0].split()),
+            }
+        )
+    return rows
+
+
+def labels() -> Rows:
+    """Return every label set of every built-in game."""
+    return [
+        {"game": game.name, "labels": name, "names": ", ".join(label_set.own)}
+        for game in GAMES.values()
+        for name, label_set in game.labels.items()
+    ]
+
+
+def bounds_rows(game: str, partner_set: str, horizon: int, reference: str) -> tuple[Rows, float]:
+    """Return the bounds of a cell, per partner and for the whole set, and its relevance."""
+    if horizon < 1:
+        raise TomevalError(f"--horizon must be at least 1, is {horizon}")
+    found = get_game(game)
+    partners = get_partner_set(partner_set, found)
+    rows = [dataclasses.asdict(row) for row in bounds(found, partners, horizon, reference)]
+    if len(rows) > 1:
+        weighted = ("best", "worst", "stationary", "regret_min", "regret_max")
+        whole: dict[str, Any] = {"partner": f"{partners.name} (mean)", "weight": 1.0}
+        whole |= {key: sum(row["weight"] * row[key] for row in rows) for key in weighted}
+        whole["misprediction_min"] = min(row["misprediction_min"] for row in rows)
+        whole["misprediction_max"] = max(row["misprediction_max"] for row in rows)
+        rows.append(whole)
+    return rows, relevance(found, partners, horizon)
+
+
+LISTS: dict[str, Callable[[], Rows]] = {
+    "games": games,
+    "partners": partners,
+    "subjects": subjects,
+    "labels": labels,
+}
+"""What ``tomeval list`` can list of this domain."""

@@ -1,0 +1,112 @@
+"""A cell of a matrix-game run: its game, partners and played arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.measures import curves
+from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+from tomeval.domains.matrix.storing import read_played
+from tomeval.runs.results import RunCell
+from tomeval.runs.store import Store
+
+TABULAR = "rmax"
+"""The kind of subject that is drawn as the tabular baseline."""
+
+
+class MatrixRunCell(RunCell):
+    """One cell: a subject in a game against a set of partners."""
+
+    def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
+        super().__init__(store, number, definition)
+        game, labels = definition["game"], definition["labels"]
+        self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
+        self.game = MatrixGame(
+            game["name"],
+            game["payoffs"],
+            {self.labels.name: self.labels},
+            title=game["title"],
+            wording=game["wording"],
+            source=game["source"],
+        )
+        self.partners = [
+            Partner(
+                table["name"],
+                table["emissions"],
+                table["next_state"],
+                table["start"],
+                tuple(table["states"]),
+                table["title"],
+                table["source"],
+            )
+            for table in definition["partners"]["tables"]
+        ]
+
+    @cached_property
+    def played(self) -> Played:
+        """The complete episodes."""
+        played = Played(self.game, self.partners, **read_played(self._store, self.number))
+        problem = _contradiction(played)
+        if problem:
+            raise self._store.damaged(f"cell {self.number}: {problem}")
+        return played
+
+    @property
+    def player(self) -> str:
+        """The subject."""
+        return str(self.columns["subject"])
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is the tabular learner."""
+        return bool(self.definition["kind"] == TABULAR)
+
+    @property
+    def which(self) -> IntArray:
+        """Partner of each complete episode, shape (E,)."""
+        return self.played.which
+
+    @property
+    def weights(self) -> Mapping[int, float]:
+        """The partners' weights in their set."""
+        return dict(enumerate(self.definition["partners"]["weights"]))
+
+    @property
+    def payoff_range(self) -> float:
+        """Range of the game's own payoffs."""
+        return float(np.ptp(self.game.own))
+
+    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
+        """Return the partner's name."""
+        return [self.partners[typed[0]].name]
+
+    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
+        """Return every measure by episode and step, shape (E, T)."""
+        return curves(self.played, reference or self.reference)
+
+
+def _contradiction(played: Played) -> str:
+    """Return what stored episodes of a run cannot be, or an empty string.
+
+    The store keeps no checksums; this finds rows that were damaged without breaking the file.
+    """
+    game = played.game
+    if played.episodes and played.lengths.min() < 1:
+        return "an episode without steps"
+    for what, values, count in (
+        ("partner", played.which, len(played.partners)),
+        ("own action", played.own, game.n),
+        ("partner's action", played.partner, game.m),
+        ("predicted action", played.predicted, game.m),
+    ):
+        if values is not None and values.size and not 0 <= values.min() <= values.max() < count:
+            return f"a {what} is outside 0..{count - 1}"
+    if (played.own_reward != game.own[played.own, played.partner]).any():
+        return "a reward is not that of its actions"
+    return ""

@@ -1,0 +1,223 @@
+"""Played steps as rows of the store, and back."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from tomeval.core.outcomes import COMPLETE, OUTCOMES
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.runs.domain import Block, Schema
+from tomeval.runs.store import Store
+
+SEAT = "subject"
+"""The one seat that is measured; the partner's moves are a table's."""
+
+_STEP_COLUMNS = {
+    "partner_state": "INTEGER NOT NULL",
+    "own_action": "INTEGER",
+    "partner_action": "INTEGER NOT NULL",
+    "own_reward": "REAL",
+    "partner_reward": "REAL",
+    "predicted_action": "INTEGER",
+    "own_probs": "TEXT",
+    "predicted_probs": "TEXT",
+    "act_outcome": "TEXT NOT NULL",
+    "predict_outcome": "TEXT NOT NULL",
+    "act_attempts": "INTEGER NOT NULL",
+    "predict_attempts": "INTEGER NOT NULL",
+    "told": "INTEGER NOT NULL",
+    "act_details": "TEXT",
+    "predict_details": "TEXT",
+    "reactions": "TEXT",
+}
+
+_VIEWS = """
+CREATE VIEW step_records AS
+SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.game, c.labels,
+       c.partners, c.horizon, c.seed, c.reference,
+       json_extract(c.definition, '$.templates') AS templates_sha256,
+       s.cell, s.episode, e.status,
+       json_extract(c.definition, '$.partners.tables[' || e.partner || '].name') AS partner,
+       json_extract(c.definition, '$.partners.tables[' || e.partner || '].sha256')
+           AS partner_sha256,
+       s.step, s.partner_state, s.own_action,
+       json_extract(c.definition, '$.labels.own[' || s.own_action || ']') AS own_label,
+       s.partner_action,
+       json_extract(c.definition, '$.labels.partner[' || s.partner_action || ']') AS partner_label,
+       s.own_reward, s.partner_reward, s.predicted_action,
+       json_extract(c.definition, '$.labels.partner[' || s.predicted_action || ']')
+           AS predicted_label,
+       s.own_probs, s.predicted_probs, s.act_outcome, s.predict_outcome,
+       s.act_attempts, s.predict_attempts, s.told,
+       json_extract(s.act_details, '$.method') AS act_method,
+       json_extract(s.act_details, '$.mass') AS act_mass,
+       json_extract(s.predict_details, '$.method') AS predict_method,
+       json_extract(s.predict_details, '$.mass') AS predict_mass,
+       json_extract(s.act_details, '$.own_order') AS own_order,
+       json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions
+FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell)
+LEFT JOIN revisions r ON r.model = c.model;
+CREATE VIEW asked AS
+SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS outcome,
+       act_attempts AS attempts FROM steps
+UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
+FROM steps
+"""
+
+_STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
+_UPGRADE = f"""
+INSERT INTO meta SELECT key, value FROM old.meta;
+INSERT INTO cells SELECT cell, seed, on_invalid, definition, subject, model, strategy, game, labels,
+    partners, horizon, reference FROM old.cells;
+INSERT OR IGNORE INTO revisions SELECT model, MAX(revision) FROM old.cells c
+    WHERE model != '' AND EXISTS (SELECT 1 FROM old.episodes e WHERE e.cell = c.cell)
+    GROUP BY model;
+INSERT INTO episodes SELECT cell, episode, status, steps, partner FROM old.episodes;
+INSERT INTO steps SELECT {_STEPS} FROM old.steps;
+INSERT INTO calls SELECT cell, episode, call, step, 'subject', form, record FROM old.calls;
+INSERT INTO answered SELECT cell, episode, 'subject', request, reply FROM old.answered
+"""
+
+SCHEMA = Schema(
+    cells={
+        **dict.fromkeys(
+            ("subject", "model", "strategy", "game", "labels", "partners"), "TEXT NOT NULL"
+        ),
+        "horizon": "INTEGER NOT NULL",
+        "reference": "TEXT NOT NULL",
+    },
+    episodes={"partner": "INTEGER NOT NULL"},
+    steps=_STEP_COLUMNS,
+    views=_VIEWS,
+    upgrade=_UPGRADE,
+)
+
+
+def as_block(steps: Steps, game: MatrixGame) -> Block:
+    """Return played episodes as the rows that are stored."""
+    length = steps.own_action.shape[1]
+    pairs = zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
+    return Block(
+        [(episode, steps.status, length, partner) for episode, partner in pairs],
+        _rows(steps, steps.rewards(game)),
+        calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls],
+    )
+
+
+def _rows(steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> list[tuple[Any, ...]]:
+    """Return the rows of the step table, episode after episode."""
+    count, length = steps.own_action.shape
+    texts = [json.dumps(row) for row in steps.book]
+
+    def optional(values: np.ndarray) -> list[Any]:
+        return [None if v == NONE else v for v in values.ravel().tolist()]
+
+    def text(codes: np.ndarray) -> list[str | None]:
+        return [None if c == NONE else texts[c] for c in codes.ravel().tolist()]
+
+    def reward(values: np.ndarray) -> list[float | None]:
+        return [None if v != v else v for v in values.ravel().tolist()]
+
+    def outcome(codes: np.ndarray) -> list[str]:
+        return [OUTCOMES[c] for c in codes.ravel().tolist()]
+
+    return list(
+        zip(
+            np.repeat(steps.episodes, length).tolist(),
+            list(range(1, length + 1)) * count,
+            steps.partner_state.ravel().tolist(),
+            optional(steps.own_action),
+            steps.partner_action.ravel().tolist(),
+            reward(rewards[0]),
+            reward(rewards[1]),
+            optional(steps.predicted_action),
+            text(steps.own_probs),
+            text(steps.predicted_probs),
+            outcome(steps.act_outcome),
+            outcome(steps.predict_outcome),
+            steps.act_attempts.ravel().tolist(),
+            steps.predict_attempts.ravel().tolist(),
+            steps.told.ravel().astype(int).tolist(),
+            *_details(steps),
+            strict=True,
+        )
+    )
+
+
+def _details(steps: Steps) -> list[list[str | None]]:
+    """Return the columns of facts about answers: act, predict, reactions."""
+    count, length = steps.own_action.shape
+    columns: list[list[str | None]] = [[None] * (count * length) for _ in range(3)]
+    for (row, index), entry in steps.details.items():
+        for column, key in zip(columns, ("act", "predict", "reactions"), strict=True):
+            if key in entry:
+                column[row * length + index] = json.dumps(entry[key])
+    return columns
+
+
+def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
+    """Return the complete episodes of a cell as flat arrays, in order of episode and step.
+
+    Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` and
+    ``own_reward`` per step.
+    """
+    episodes = store.query(
+        "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
+        (cell, COMPLETE),
+    )
+    try:
+        lengths = np.array([row[1] for row in episodes], dtype=np.int64)
+        which = np.array([row[0] for row in episodes], dtype=np.int64)
+    except (TypeError, ValueError) as error:
+        raise store.damaged(error) from None
+    _, rows = store.iterate(
+        "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
+        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
+        "ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )
+    try:
+        flat = np.fromiter(chain.from_iterable(rows), np.float64, 4 * int(lengths.sum()))
+    except (TypeError, ValueError) as error:
+        raise store.damaged(error) from None
+    rest = next(rows, None)
+    table = flat.reshape(-1, 4)
+    if rest is not None or not np.isfinite(table).all():
+        raise store.damaged("the steps of a complete episode are not complete")
+    extra = _reactions(store, cell) if has_reactions(store) else {}
+    return extra | {
+        "which": which,
+        "lengths": lengths,
+        "own": table[:, 0].astype(np.int64),
+        "partner": table[:, 1].astype(np.int64),
+        "predicted": table[:, 2].astype(np.int64),
+        "own_reward": table[:, 3].copy(),
+    }
+
+
+def _reactions(store: Store, cell: int) -> dict[str, Any]:
+    """Return the conditional probe's answers and the partner's states, where it was asked."""
+    rows = store.query(
+        "SELECT reactions, partner_state FROM steps JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )
+    stated = [json.loads(row[0]) if row[0] else None for row in rows]
+    size = next((len(row) for row in stated if row is not None), 0)
+    if size == 0:
+        return {}
+    table = [row if row is not None else [NONE] * size for row in stated]
+    return {
+        "reactions": np.array(table, dtype=np.int64),
+        "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
+    }
+
+
+def has_reactions(store: Store) -> bool:
+    """Tell whether any step of the run was asked the conditional probe."""
+    return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))

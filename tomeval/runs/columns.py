@@ -1,0 +1,49 @@
+"""How a value and its interval stand in the flat rows of tables, and how they are read back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tomeval.statistics import Estimate
+
+_HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
+
+
+class Interval(NamedTuple):
+    """A 95 % interval around a value; `ends` is None where it is symmetric."""
+
+    half: float
+    ends: tuple[float, float] | None
+
+
+def flat(names: Sequence[str], found: Estimate, interval: str) -> dict[str, float]:
+    """Return estimates as columns: each value, its half-width and, for BCa, both ends."""
+    row: dict[str, float] = {}
+    for index, name in enumerate(names):
+        row[name] = float(found.mean[index])
+        row[f"{name}{_HALF}"] = float(found.half[index])
+        if interval == "bca":
+            row[f"{name}{_LOW}"] = float(found.low[index])
+            row[f"{name}{_HIGH}"] = float(found.high[index])
+    return row
+
+
+def is_interval(column: str) -> bool:
+    """Tell whether a column belongs to the interval of another one."""
+    return column.endswith((_HALF, _LOW, _HIGH))
+
+
+def has_interval(row: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a column comes with an interval."""
+    return f"{name}{_HALF}" in row
+
+
+def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
+    """Return the interval of a column, or None where it has none or none is defined."""
+    half = row.get(f"{name}{_HALF}")
+    if half is None or math.isnan(half):
+        return None
+    low, high = row.get(f"{name}{_LOW}"), row.get(f"{name}{_HIGH}")
+    return Interval(half, None if low is None or high is None else (low, high))

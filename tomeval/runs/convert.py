@@ -1,0 +1,68 @@
+"""Make a run folder of this version out of one of store version 1."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
+from tomeval.runs.database import Database
+from tomeval.runs.domain import get_domain
+from tomeval.runs.folder import make_folder
+from tomeval.runs.store import OLD_STORES, SCHEMA_VERSION, STORE, Store, schema_sql
+
+_OLD = {STORE: "matrix", **dict.fromkeys(OLD_STORES, "decrypto")}
+
+
+def convert(old: Path, new: Path) -> Path:
+    """Copy a run of store version 1 into a new folder, and return that; `old` is not changed.
+
+    Every row is kept, and the run can be resumed where prompts and players are still the same.
+
+    Raises
+    ------
+    TomevalError
+        No run there, one of another version, or a folder that is not empty.
+    """
+    source = next((old / name for name in _OLD if (old / name).is_file()), None)
+    if source is None:
+        raise TomevalError(f"{old}: not a run folder (no {' or '.join(_OLD)} in it)")
+    domain = get_domain(_OLD[source.name])
+    if new.exists() and any(new.iterdir()):
+        raise TomevalError(f"{new}: is not empty; name a new folder")
+    Database(source, 1).close()
+    make_folder(new)
+    uri = f"{source.resolve().as_uri()}?mode=ro"
+    copied = new / "old.sqlite"  # with what is still in the log; the old folder stays as it is
+    with (
+        closing(sqlite3.connect(uri, uri=True)) as log,
+        closing(sqlite3.connect(copied)) as copy,
+    ):
+        log.backup(copy)
+    database = Database(new / STORE, SCHEMA_VERSION, schema_sql(domain.schema))
+    try:
+        named = f"INSERT INTO meta VALUES ('domain', '{json.dumps(domain.name)}')"
+        database.copy_from(copied, f"{domain.schema.upgrade};\n{named}")
+    finally:
+        database.close()
+        copied.unlink()
+    Store(new).close()
+    with suppress(FileNotFoundError):
+        shutil.copy(old / "sessions.json", new / "sessions.json")
+    _experiment(old, new, domain.name)
+    return new
+
+
+def _experiment(old: Path, new: Path, domain: str) -> None:
+    """Write the experiment as this version does, where it can be read."""
+    with suppress(OSError, ValueError):
+        data = json.loads((old / "experiment.json").read_text(encoding="utf-8"))
+        episodes = data.pop("games", None) or data.pop("episodes", None)
+        write_text(
+            new / "experiment.json",
+            json.dumps({"domain": domain, "episodes": episodes, **data}, indent=1),
+        )

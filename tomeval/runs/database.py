@@ -1,0 +1,153 @@
+"""One SQLite file: opened, versioned, its errors worded for the user."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+
+
+class Database:
+    """A SQLite database of one version.
+
+    Parameters
+    ----------
+    path : Path
+    version : int
+        What it must be of.
+    schema : str, optional
+        Open for writing, and make the tables where there are none.
+
+    Raises
+    ------
+    TomevalError
+        A damaged database, another program's, one of another version, or no permission.
+    """
+
+    def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
+        self.path = path
+        with self.reporting():
+            mode = "mode=rwc" if schema is not None else _reading_mode(path)
+            uri = f"{path.resolve().as_uri()}?{mode}"
+            self._db = sqlite3.connect(
+                uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
+            )
+            self._db.execute("PRAGMA foreign_keys = ON")
+            found = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if found == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise TomevalError(f"{path}: is not a tomeval run, but another database")
+            if schema is not None:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
+            if schema is not None and found == 0:
+                with self.transaction():
+                    for statement in schema.split(";\n"):
+                        if statement.strip():
+                            self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {version}")
+                found = version
+        if found != version:
+            raise _wrong_version(path, found, version)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Word SQLite's errors for the user."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorname", "")
+            if code.startswith("SQLITE_FULL"):
+                why = "the disk is full; free some space and run the same command again"
+            elif code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+                why = "cannot be opened for this; is the folder read-only?"
+            else:
+                why = str(error)
+            raise TomevalError(f"{self.path}: {why} ({code or 'sqlite'})") from None
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(error) from None
+
+    def damaged(self, why: object) -> TomevalError:
+        """Return the error for a store whose content cannot be trusted."""
+        return TomevalError(
+            f"{self.path}: damaged, not readable as a tomeval run ({why}); "
+            "restore it from a copy or start over in another folder"
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Do all or nothing."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def copy_from(self, old: Path, statements: str) -> None:
+        """Run statements that copy the tables of another database, there called ``old``."""
+        with self.reporting():
+            self._db.execute("ATTACH ? AS old", (str(old),))
+            with self.transaction() as db:
+                for statement in statements.split(";\n"):
+                    if statement.strip():
+                        db.execute(statement)
+            self._db.execute("DETACH old")
+
+    def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        """Run a query."""
+        with self.reporting():
+            return self._db.execute(sql, parameters).fetchall()
+
+    def iterate(
+        self, sql: str, parameters: tuple[Any, ...] = ()
+    ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return a query's column names and its rows, one by one."""
+        with self.reporting():
+            cursor = self._db.execute(sql, parameters)
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            with self.reporting():
+                # Not from the cursor itself: with a reader that stops early it would be closed,
+                # perhaps after its store.
+                yield from (row for row in cursor)
+
+        return [column[0] for column in cursor.description], rows()
+
+
+def _reading_mode(path: Path) -> str:
+    """Return how to open a store for reading.
+
+    A store in WAL mode needs files beside it while it is open, which a read-only folder refuses; a
+    finished one without a log can be read as it is.
+    """
+    finished = not path.with_name(f"{path.name}-wal").exists()
+    return "mode=ro&immutable=1" if finished and not os.access(path.parent, os.W_OK) else "mode=ro"
+
+
+def _wrong_version(path: Path, found: int, version: int) -> TomevalError:
+    if 0 < found < version:
+        return old_version(path.parent)
+    newer = "a newer" if found > version else "no or an unfinished"
+    return TomevalError(
+        f"{path}: written by {newer} version of tomeval (store version {found}, "
+        f"this tomeval reads {version})"
+    )
+
+
+def old_version(folder: Path) -> TomevalError:
+    """Return the error for a run folder of an earlier version."""
+    return TomevalError(
+        f"{folder}: written by an earlier version of tomeval; make a folder that this one reads: "
+        f"tomeval convert {folder} NEW"
+    )

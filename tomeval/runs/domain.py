@@ -1,0 +1,351 @@
+"""The contract of a domain, that is of a kind of game, and the registry of domains.
+
+A *seat* is a place at a game's table; *episode* and *step* are its rows; a *cell* is one
+combination of players and task. What a domain gives here is all that runs, tables, figures,
+comparisons, reports and exports ever ask of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.models import is_served, model_name
+from tomeval.runs.measures import Measure
+
+if TYPE_CHECKING:
+    from tomeval.models.base import Model, Prompt
+    from tomeval.runs.experiment import Experiment
+    from tomeval.runs.results import Run, RunCell
+    from tomeval.runs.store import Store
+
+DOMAINS: dict[str, str] = {
+    "matrix": "tomeval.domains.matrix.domain:MATRIX",
+    "decrypto": "tomeval.domains.decrypto.domain:DECRYPTO",
+}
+"""Where each domain is: ``module:object``, loaded when it is first named."""
+
+Row = tuple[Any, ...]
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who sits in a seat.
+
+    Attributes
+    ----------
+    name : str
+        As tables show it.
+    kind : str
+        What the domain calls its sort: ``llm``, ``rmax``, ``embedding`` ...
+    options : dict
+        As the experiment gives them, JSON-ready.
+    model : str or dict
+        The spec of its language model, see `tomeval.models.open_model`; empty: it asks none.
+    strategy : str
+        Name of its prompting strategy; empty for others.
+    """
+
+    name: str
+    kind: str
+    options: dict[str, Any]
+    model: str | dict[str, Any] = ""
+    strategy: str = ""
+
+    @property
+    def model_name(self) -> str:
+        """The model's name, or an empty text."""
+        return model_name(self.model) if self.model else ""
+
+    @property
+    def served(self) -> bool:
+        """Whether its model is behind a server, so that caps count its calls."""
+        return bool(self.model) and is_served(self.model)
+
+
+class Cell(ABC):
+    """One combination of players and task, as an experiment describes it."""
+
+    @property
+    @abstractmethod
+    def seats(self) -> Mapping[str, Player | None]:
+        """Who sits where; None for a seat that answers from a record."""
+
+    @property
+    @abstractmethod
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others of its experiment, in words."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """The most steps an episode can have."""
+
+    @property
+    @abstractmethod
+    def definition(self) -> dict[str, Any]:
+        """The cell as JSON-ready data, complete enough to be played again; has ``seed``."""
+
+    @property
+    def models(self) -> dict[str, str | dict[str, Any]]:
+        """The specs of the language models, by seat."""
+        return {
+            seat: player.model for seat, player in self.seats.items() if player and player.model
+        }
+
+    @property
+    def scores(self) -> bool:
+        """Whether any model scores labels."""
+        return False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A domain's typed columns beside the shared ones of the store, as name to SQL type.
+
+    Attributes
+    ----------
+    cells : mapping
+        Columns that the views read: keys of `Domain.columns` or of a definition.
+    episodes, steps : mapping
+        What a `Block` holds beside the shared columns, in this order.
+    views : str
+        SQL of two views: ``step_records``, all there is to know of every step, and ``asked``, every
+        question with ``cell, episode, step, seat, question, outcome, attempts``.
+    upgrade : str
+        SQL that copies the tables of the database ``old``, of store version 1, into these.
+    """
+
+    cells: Mapping[str, str]
+    episodes: Mapping[str, str]
+    steps: Mapping[str, str]
+    views: str
+    upgrade: str = ""
+
+
+@dataclass
+class Block:
+    """Finished episodes of one cell as the rows that are stored.
+
+    Attributes
+    ----------
+    episodes : list of (episode, status, steps, *domain's)
+    steps : iterable of (episode, step, *domain's)
+    answers : list of (episode, step, seat, question, outcome, attempts, value, raw)
+        What was asked besides what the step's own columns hold; `value` is JSON or None.
+    calls : list of (episode, step, seat, form, record)
+        Every model call; `record` is a JSON-ready dict.
+    """
+
+    episodes: list[Row]
+    steps: Iterable[Row]
+    answers: list[Row] = field(default_factory=list)
+    calls: list[tuple[int, int, str, str, dict[str, Any]]] = field(default_factory=list)
+
+
+class Line(NamedTuple):
+    """One line of an episode for readers; `step` is 0 before the first and -1 after the last."""
+
+    step: int
+    text: str
+
+
+class Score(NamedTuple):
+    """A score from 0 to 1 that performance profiles and interquartile means can be of.
+
+    `words` says what it is, `axis` names it short, `of` gives it per complete episode, shape (E,).
+    """
+
+    words: str
+    axis: str
+    of: Callable[[RunCell], Any]
+
+
+class Parts(NamedTuple):
+    """How a measure splits exactly into parts: names of measures; `part` maps a word to each."""
+
+    whole: str
+    part: Mapping[str, str]
+
+
+class Domain(ABC):
+    """A kind of game. One object per folder of `tomeval.domains`.
+
+    Attributes
+    ----------
+    name : str
+        Key of experiment files, of ``prompts/NAME/`` and of the store.
+    title : str
+        What it is, in a few words.
+    experiment : type of Experiment
+        The keys of its experiment files.
+    schema : Schema
+    measures : mapping of str to Measure
+        In the order of tables.
+    headline : tuple of str
+        The measures that figures, reports and comparisons show first: functional, then literal.
+    by : tuple of str
+        Columns that the levels of a comparison may differ in; the first one is the default.
+    task : tuple of str
+        Columns in which compared cells must agree.
+    shares_draws : tuple of str
+        Columns of `task` in which cells must agree for episodes of one seed and number to have met
+        the same chance: those are one sampling unit.
+    references : tuple of str
+        What regret can be measured from; the first one is the default.
+    tables : mapping
+        What it prints besides the table of cells: (run, options) -> rows, by name.
+    figures : mapping
+        What it draws besides what every run can: ``module:function`` by name.
+    lists : mapping
+        What ``tomeval list`` can list of it, by name.
+    scores : mapping of str to Score
+    parts : Parts or None
+        The decomposition of its functional measure.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    experiment: ClassVar[type[Experiment]]
+    schema: ClassVar[Schema]
+    measures: ClassVar[Mapping[str, Measure]]
+    headline: ClassVar[tuple[str, ...]]
+    by: ClassVar[tuple[str, ...]]
+    task: ClassVar[tuple[str, ...]]
+    shares_draws: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ("",)
+    tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
+    figures: ClassVar[Mapping[str, str]] = {}
+    lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
+    scores: ClassVar[Mapping[str, Score]] = {}
+    parts: ClassVar[Parts | None] = None
+
+    # To play
+
+    @abstractmethod
+    async def play(
+        self, cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> Block:
+        """Play one episode; `models` by seat; `on_step` is called after every step."""
+
+    def together(self, cell: Any) -> int:
+        """Return how many episodes `play_many` takes at a time; 0: it cannot play the cell."""
+        return 0
+
+    def play_many(self, cell: Any, first: int, count: int) -> Block:
+        """Play consecutive episodes at once; only where `together` is not 0."""
+        raise TomevalError(f"{self.name}: this cell is played one episode at a time")
+
+    # To read back
+
+    @abstractmethod
+    def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
+        """Return what tells a cell from others in tables, from its definition."""
+
+    @abstractmethod
+    def read(self, store: Store, number: int, definition: dict[str, Any]) -> RunCell:
+        """Return a cell of a run; its episodes are read when they are first used."""
+
+    @abstractmethod
+    def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
+        """Yield an episode for readers, without the model calls, which are shown beside it."""
+
+    def measured(self, run: Run) -> Mapping[str, Measure]:
+        """Return the measures that a run has data for; default: all."""
+        return self.measures
+
+    # To show before it is played
+
+    @abstractmethod
+    def preview(self, cell: Any, seat: str, form: str, step: int) -> Sequence[tuple[str, Prompt]]:
+        """Return what each model call of one question would do, and its prompt.
+
+        `form` is one of `forms`; past steps are made up.
+        """
+
+    @abstractmethod
+    def forms(self, cell: Any, seat: str) -> dict[str, range]:
+        """Return the questions that a seat is asked, with the steps it can be asked in."""
+
+    def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> Any:
+        """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` alone."""
+        raise TomevalError(f"domain {self.name!r} has no example of its own: give --experiment")
+
+    # To compare
+
+    def level(self, cell: RunCell, by: str) -> str:
+        """Return a cell's level in a comparison."""
+        return str(cell.columns[by])
+
+    def held(self, cell: RunCell, by: str) -> str:
+        """Return what two cells must share to be paired beside the task; empty: pairs with any."""
+        return ""
+
+    def held_name(self, by: str) -> str:
+        """Return what `held` is called in tables."""
+        return "player"
+
+    def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
+        """Return what must be the same wherever a name is: (kind, ..., name) to content."""
+        return {}
+
+
+REQUIRED = ("name", "title", "experiment", "schema", "measures", "headline", "by", "task")
+
+
+def check_domain(name: str, domain: object) -> Domain:
+    """Return a domain that keeps the contract.
+
+    Raises
+    ------
+    TomevalError
+        Names everything that is missing.
+    """
+    if isinstance(domain, type):
+        missing = sorted(getattr(domain, "__abstractmethods__", ()))
+        what = f"lacks {', '.join(missing)}" if missing else "is a class, not an object"
+        raise TomevalError(f"domain {name!r}: {what}")
+    if not isinstance(domain, Domain):
+        raise TomevalError(f"domain {name!r}: {type(domain).__name__} is no Domain")
+    missing = [attribute for attribute in REQUIRED if not hasattr(domain, attribute)]
+    if missing:
+        raise TomevalError(f"domain {name!r}: lacks {', '.join(missing)}")
+    strangers = [m for m in domain.headline if m not in domain.measures]
+    if strangers:
+        raise TomevalError(f"domain {name!r}: headline names no measure: {', '.join(strangers)}")
+    return domain
+
+
+_LOADED: dict[str, Domain] = {}
+
+
+def get_domain(name: str, where: str = "") -> Domain:
+    """Return a domain by name, loading it first where needed.
+
+    Raises
+    ------
+    TomevalError
+        An unknown name, with the near match, or a domain whose contract is incomplete.
+    """
+    if name not in _LOADED:
+        if not isinstance(name, str) or name not in DOMAINS:
+            raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
+        module, _, attribute = DOMAINS[name].partition(":")
+        _LOADED[name] = check_domain(name, getattr(importlib.import_module(module), attribute))
+    return _LOADED[name]
+
+
+def register_domain(domain: Domain) -> None:
+    """Make a domain of your own known under its name, in place of any other of that name."""
+    name = str(getattr(domain, "name", type(domain).__name__))
+    _LOADED[name] = check_domain(name, domain)
+
+
+def domain_names() -> list[str]:
+    """Return the names of all domains."""
+    return list({**DOMAINS, **_LOADED})

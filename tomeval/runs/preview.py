@@ -1,0 +1,63 @@
+"""Show what a model would read: one question of a made-up play, in any domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.runs.domain import Cell, Domain
+from tomeval.strategies.asking import flatten
+
+
+def preview(
+    domain: Domain, cell: Cell, seat: str, form: str, step: int, tokenizer: str | None = None
+) -> str:
+    """Return the prompts of one question as text: those of earlier calls in its step first.
+
+    What a model would have written (summaries, lessons, plans, answers) is a stand-in text.
+
+    Parameters
+    ----------
+    domain : Domain
+    cell : Cell
+    seat : str
+        One that a language model takes; empty: the first of them.
+    form : str
+        A question of the seat, see `Domain.forms`; empty: the first of them.
+    step : int
+        From 1.
+    tokenizer : str, optional
+        Counts tokens: a local folder or a Hub name.
+    """
+    if not cell.models:
+        raise TomevalError("no language model plays in this cell: there is no prompt")
+    seat = seat or next(iter(cell.models))
+    if seat not in cell.models:
+        raise unknown("seat of a language model", seat, cell.models)
+    forms = domain.forms(cell, seat)
+    form = form or next(iter(forms))
+    if form not in forms:
+        raise unknown("form", form, forms)
+    if step not in forms[form]:
+        raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
+    shown = domain.preview(cell, seat, form, step)
+    count = _counter(tokenizer) if tokenizer else None
+    parts = []
+    for index, (what, prompt) in enumerate(shown, 1):
+        tokens = f", {count(prompt)} tokens" if count else ""
+        text = flatten(prompt)
+        head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
+        parts.append(f"{head}\n{text}")
+    return "\n\n".join(parts)
+
+
+def _counter(name: str) -> Any:
+    """Return a function that counts a prompt's tokens, chat template included."""
+    from tomeval.models.local.load import require
+    from tomeval.models.local.prompt import PromptCodec
+
+    try:
+        codec = PromptCodec(require("transformers").AutoTokenizer.from_pretrained(name))
+    except (OSError, ValueError) as error:
+        raise TomevalError(f"--tokenizer {name!r} cannot be loaded: {error}") from None
+    return lambda prompt: len(codec.encode(prompt)[0])

@@ -1,0 +1,78 @@
+"""What a run's store counts, by cell: episodes, invalid answers, model calls and their tokens."""
+
+from __future__ import annotations
+
+from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
+from tomeval.models.base import LOW_MASS
+from tomeval.runs.store import Store
+
+
+def episodes(store: Store) -> dict[int, dict[str, int]]:
+    """Return how many episodes have each status."""
+    counts: dict[int, dict[str, int]] = {}
+    for cell, status, count in store.query(
+        "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
+    ):
+        counts.setdefault(cell, {})[status] = count
+    return counts
+
+
+def failed(store: Store) -> int:
+    """Return how many episodes got no reply and wait to be played again."""
+    rows = store.query("SELECT COUNT(*) FROM episodes WHERE status = ?", (FAILED,))
+    return int(rows[0][0])
+
+
+def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
+    """Return how many answers were invalid in each way, those of void episodes included."""
+    counts = {
+        cell: dict.fromkeys(INVALID_REASONS, 0)
+        for (cell,) in store.query("SELECT DISTINCT cell FROM episodes")
+    }
+    for cell, outcome, count in store.query(
+        f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' "
+        "GROUP BY cell, outcome"
+    ):
+        if outcome in INVALID_REASONS:
+            counts[cell][outcome] += count
+    return counts
+
+
+def invalid_rates(store: Store, where: str = "1") -> dict[int, float]:
+    """Return the share of answers that were invalid, those of void episodes included.
+
+    A backend error is no answer. `where` narrows the questions: SQL over the view ``asked``.
+    """
+    asked = dict(store.query(f"SELECT cell, COUNT(*) FROM asked WHERE {where} GROUP BY cell"))
+    bad = dict.fromkeys(asked, 0)
+    # Nearly all answers are valid: counting the others is far cheaper than judging every one.
+    for cell, outcome, count in store.query(
+        f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' AND ({where}) "
+        "GROUP BY cell, outcome"
+    ):
+        if outcome in INVALID_REASONS and outcome != "backend_error":
+            bad[cell] += count
+        else:
+            asked[cell] -= count
+    return {cell: bad[cell] / asked[cell] for cell in asked if asked[cell]}
+
+
+def usage(store: Store) -> dict[int, dict[str, float]]:
+    """Return the model calls, their tokens, and their cost where prices were given."""
+    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
+    sums = ", ".join(
+        f"SUM(COALESCE(json_extract(record, '$.reply.{f}'), json_extract(record, '$.scores.{f}')))"
+        for f in fields
+    )
+    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM calls GROUP BY cell")
+    names = ["calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost"]
+    if all(row[-1] is None for row in rows):
+        names.pop()
+    return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
+
+
+def low_mass(store: Store) -> tuple[int, int]:
+    """Return how many scored answers gave the labels little probability, and how many were."""
+    mass = "json_extract(record, '$.scores.mass')"
+    row = store.query(f"SELECT SUM({mass} < ?), COUNT({mass}) FROM calls", (LOW_MASS,))[0]
+    return row[0] or 0, row[1]
