@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.models import is_served, model_name
+from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
@@ -204,6 +205,8 @@ class Domain(ABC):
         What it draws besides what every run can: ``module:function`` by name.
     lists : mapping
         What ``tomeval list`` can list of it, by name.
+    scripts : mapping
+        Models of known behaviour that experiments can name ``scripted:NAME``.
     scores : mapping of str to Score
     parts : Parts or None
         The decomposition of its functional measure.
@@ -222,6 +225,7 @@ class Domain(ABC):
     tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
     figures: ClassVar[Mapping[str, str]] = {}
     lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
+    scripts: ClassVar[Mapping[str, Script]] = {}
     scores: ClassVar[Mapping[str, Score]] = {}
     parts: ClassVar[Parts | None] = None
 
@@ -282,6 +286,10 @@ class Domain(ABC):
         """Return a cell's level in a comparison."""
         return str(cell.columns[by])
 
+    def task_of(self, cell: RunCell, by: str) -> dict[str, Any]:
+        """Return what compared cells must agree in where the levels differ in `by`."""
+        return {name: value for name, value in cell.task.items() if name != by}
+
     def held(self, cell: RunCell, by: str) -> str:
         """Return what two cells must share to be paired beside the task; empty: pairs with any."""
         return ""
@@ -336,14 +344,19 @@ def get_domain(name: str, where: str = "") -> Domain:
         if not isinstance(name, str) or name not in DOMAINS:
             raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
         module, _, attribute = DOMAINS[name].partition(":")
-        _LOADED[name] = check_domain(name, getattr(importlib.import_module(module), attribute))
+        _keep(check_domain(name, getattr(importlib.import_module(module), attribute)))
     return _LOADED[name]
 
 
 def register_domain(domain: Domain) -> None:
     """Make a domain of your own known under its name, in place of any other of that name."""
     name = str(getattr(domain, "name", type(domain).__name__))
-    _LOADED[name] = check_domain(name, domain)
+    _keep(check_domain(name, domain))
+
+
+def _keep(domain: Domain) -> None:
+    _LOADED[domain.name] = domain
+    SCRIPTS.update(domain.scripts)
 
 
 def domain_names() -> list[str]:

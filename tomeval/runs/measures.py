@@ -13,22 +13,32 @@ FloatArray = NDArray[np.float64]
 
 
 class Totals(NamedTuple):
-    """A measure by episode, each of shape (E,).
+    """A measure by episode, each array of shape (E,).
 
-    `bottom` is None for a mean over episodes, whose values `top` holds. Else the measure is the
-    share sum(top) / sum(bottom): `top` of `bottom` items of each episode are hits.
+    Attributes
+    ----------
+    top : ndarray
+    bottom : ndarray or None
+        None: `top` holds the measure of every episode, and what is reported is its mean. Else
+        `top` / `bottom` is an episode's value, and episodes with a `bottom` of 0 have none.
+    share : bool
+        `top` of `bottom` items are hits, and what is reported is the share of all items, in
+        percent: sum(top) / sum(bottom). Else it is the mean over the episodes that have a value.
     """
 
     top: FloatArray
     bottom: FloatArray | None = None
+    share: bool = False
 
     @property
     def values(self) -> FloatArray:
-        """The measure of every episode alone, shape (E,), in its unit; NaN without items."""
+        """The measure of every episode alone, shape (E,), in its unit; NaN where it has none."""
         if self.bottom is None:
             return self.top
-        some = self.bottom > 0
-        return 100.0 * np.divide(self.top, self.bottom, np.full(len(self.top), np.nan), where=some)
+        missing = np.full(len(self.top), np.nan)
+        found = np.divide(self.top, self.bottom, missing, where=self.bottom > 0)
+        result: FloatArray = 100.0 * found if self.share else found
+        return result
 
 
 @dataclass(frozen=True)

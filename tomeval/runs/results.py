@@ -86,6 +86,16 @@ class Run:
         """The names of the measures."""
         return tuple(self.measures)
 
+    @cached_property
+    def headline(self) -> tuple[str, ...]:
+        """The measures that are shown first, of those that any cell has a value of."""
+        return tuple(
+            name
+            for name in self.domain.headline
+            if name in self.measures
+            and any(np.isfinite(cell.totals(name).values).any() for cell in self.cells)
+        )
+
     def rows(
         self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
     ) -> list[dict[str, Any]]:
@@ -118,7 +128,7 @@ class Run:
         names = self.metric_names
         result = []
         for cell in self.cells:
-            row = dict(cell.columns)
+            row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             row["invalid_rate"] = invalid.get(cell.number, float("nan"))
             row |= flat(names, cell.estimate(names, interval, reference, resamples), interval)
@@ -303,35 +313,52 @@ class RunCell(ABC):
         return Estimate(*(values[places] for values in self._estimates[key]))
 
     def _estimate(self, interval: str, reference: str | None, resamples: int) -> Estimate:
-        """Estimate all measures."""
+        """Estimate all measures: those of every episode together, as one sample."""
         found = [self.totals(name, reference) for name in self.names]
         result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
-        means = [i for i, totals in enumerate(found) if totals.bottom is None]
-        if means:
-            values = estimate(
-                np.stack([found[i].top for i in means], axis=1),
-                interval,
-                strata=self.which,
-                shares=self.weights,
-                rng=np.random.default_rng(self.bootstrap_seed()),
-                resamples=resamples,
-            )
-            for whole, part in zip(result, values, strict=True):
-                whole[means] = part
+        whole = [i for i, totals in enumerate(found) if totals.bottom is None]
+        if whole:
+            table = np.stack([found[i].top for i in whole], axis=1)
+            _fill(result, whole, self._mean(table, interval, resamples, self.which))
         for i, totals in enumerate(found):
-            if totals.bottom is not None:
-                share = share_of_sums(totals.top, totals.bottom)
-                low, high = 100 * share.low, 100 * share.high
-                parts = (100 * share.share, (high - low) / 2, low, high)
-                for whole, part in zip(result, parts, strict=True):
-                    whole[i] = part
+            if totals.share and totals.bottom is not None:
+                _fill(result, [i], share_estimate(totals.top, totals.bottom))
+            elif totals.bottom is not None:
+                some = totals.bottom > 0
+                found_here = self._mean(totals.values[some], interval, resamples, self.which[some])
+                _fill(result, [i], found_here)
         return result
+
+    def _mean(
+        self, values: FloatArray, interval: str, resamples: int, strata: IntArray
+    ) -> Estimate:
+        """Estimate means over episodes, shape (E,) or (E, M)."""
+        return estimate(
+            values,
+            interval,
+            strata=strata,
+            shares=self.weights,
+            rng=np.random.default_rng(self.bootstrap_seed()),
+            resamples=resamples,
+        )
 
     def bootstrap_seed(self) -> int:
         """Return a seed that depends on the cell alone: a table comes out the same again."""
         place = (self.columns, self.definition["seed"])
         digest = hashlib.sha256(repr(place).encode()).digest()
         return int.from_bytes(digest[:8], "little")
+
+
+def share_estimate(hits: FloatArray, items: FloatArray) -> Estimate:
+    """Return a share in percent with Wilson's interval; clusters are episodes, each shape (E,)."""
+    share = share_of_sums(hits, items)
+    low, high = 100 * share.low, 100 * share.high
+    return Estimate(*(np.array([x]) for x in (100 * share.share, (high - low) / 2, low, high)))
+
+
+def _fill(result: Estimate, places: list[int], part: Estimate) -> None:
+    for whole, found in zip(result, part, strict=True):
+        whole[places] = found
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

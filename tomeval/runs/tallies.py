@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.store import Store
@@ -38,10 +40,25 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
-def invalid_rates(store: Store, where: str = "1") -> dict[int, float]:
-    """Return the share of answers that were invalid, those of void episodes included.
+def invalid_rates(store: Store) -> dict[int, float]:
+    """Return the share of answers that were invalid by cell, those of void episodes included.
 
-    A backend error is no answer. `where` narrows the questions: SQL over the view ``asked``.
+    A backend error is no answer.
+    """
+    return {cell: bad / asked for cell, (bad, asked) in answers(store).items() if asked}
+
+
+def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
+    """Return the share of invalid answers of some cells and questions; NaN without answers."""
+    found = answers(store, where)
+    bad, asked = (sum(found.get(cell, (0, 0))[i] for cell in cells) for i in (0, 1))
+    return bad / asked if asked else float("nan")
+
+
+def answers(store: Store, where: str = "1") -> dict[int, tuple[int, int]]:
+    """Return by cell how many answers were invalid, and how many there were.
+
+    `where` narrows the questions: SQL over the view ``asked``.
     """
     asked = dict(store.query(f"SELECT cell, COUNT(*) FROM asked WHERE {where} GROUP BY cell"))
     bad = dict.fromkeys(asked, 0)
@@ -54,7 +71,7 @@ def invalid_rates(store: Store, where: str = "1") -> dict[int, float]:
             bad[cell] += count
         else:
             asked[cell] -= count
-    return {cell: bad[cell] / asked[cell] for cell in asked if asked[cell]}
+    return {cell: (bad[cell], asked[cell]) for cell in asked}
 
 
 def usage(store: Store) -> dict[int, dict[str, float]]:

@@ -1,11 +1,11 @@
-"""Decrypto experiments: the TOML file or its Python twin, checked, and expanded into pairings."""
+"""The keys of Decrypto experiments, and the pairings that they expand to."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,20 +13,21 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.outcomes import ON_INVALID
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.decrypto.game import Deal, Rules, deal, deal_stream
 from tomeval.domains.decrypto.lexicon import WordLists, read_lists
 from tomeval.domains.decrypto.players import (
+    LLM_OPTIONS,
     RECORD,
-    Player,
+    DecryptoPlayer,
     embedding_sha256,
-    llm_option_names,
     player_from_table,
 )
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.replays import RecordedGame, read_games
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.runs.domain import Cell, Player
+from tomeval.runs.experiment import Experiment, located
 
 ALL, MATCHED = "all", "matched"
 _RESERVED = (ALL, MATCHED, RECORD)
@@ -66,24 +67,20 @@ class PairingTable(BaseModel):
         return [value] if isinstance(value, str) else value
 
 
-class Experiment(BaseModel):
+class DecryptoExperiment(Experiment):
     """What to play: players, pairings of them, and how many games each pairing gets.
 
     Parameters
     ----------
-    name : str
     players : dict
         Tables by name; see `tomeval.domains.decrypto.players.player_from_table`.
     pairings : list of table
         With ``encoder``, ``decoder``, ``interceptor``: a player's name, a list of names, ``all``,
         for the decoder also ``matched`` (the encoder's player), in replays ``record``. Default: all
         in every seat.
-    games : int
-        Per pairing and seed. In replays at most; default all.
-    seed : int or list of int
+    episodes : int
+        Games per pairing and seed; default 32. In replays at most; default all.
     rules, probes : table
-    on_invalid : {"void", "random", "stop"}
-        See `tomeval.domains.decrypto.play`.
     best_turn : bool
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.
@@ -93,23 +90,17 @@ class Experiment(BaseModel):
         A file of recorded games to replay in place of new ones.
     model, strategy, memory, temperature, probe_temperature, max_tokens, max_attempts, prompts
         For language-model players that say nothing else.
-
-    Raises
-    ------
-    TomevalError
-        By `load_experiment` and `make_experiment`: what is wrong, where, and the near match.
+    name, seed, on_invalid
+        As for every domain, see `tomeval.runs.experiment.Experiment`.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+    domain: str = "decrypto"
     name: str = "decrypto"
-    players: dict[str, dict[str, Any]] = {}
-    pairings: list[PairingTable] = []
-    games: int | None = Field(default=None, ge=1, le=10**7)
-    seed: list[int] = [0]
+    episodes: int = Field(default=32, ge=1, le=10**7)
+    players: dict[str, dict[str, Any]] = Field(default={})
+    pairings: list[PairingTable] = Field(default=[])
     rules: RulesTable = RulesTable()
     probes: ProbesTable = ProbesTable()
-    on_invalid: str = "void"
     best_turn: bool = False
     keywords: str = ""
     hints: str = ""
@@ -122,41 +113,6 @@ class Experiment(BaseModel):
     max_tokens: int = 750
     max_attempts: int = 10
     prompts: str = ""
-    _base: Path | None = None
-    _where: str = "experiment"
-
-    @field_validator("seed", mode="before")
-    @classmethod
-    def _axis(cls, value: Any) -> Any:
-        value = list(value) if isinstance(value, list | tuple) else [value]
-        if not value:
-            raise ValueError("must not be empty")
-        if len(set(value)) < len(value):
-            raise ValueError("holds a seed twice")
-        return value
-
-    @field_validator("seed")
-    @classmethod
-    def _storable(cls, value: list[int]) -> list[int]:
-        for item in value:
-            if not -(2**63) <= item < 2**63:
-                raise ValueError(f"must fit into 64 bits, is {item}")
-        return value
-
-    @field_validator("on_invalid")
-    @classmethod
-    def _known_policy(cls, value: str) -> str:
-        if value not in ON_INVALID:
-            raise ValueError(
-                f"unknown policy {value!r}{did_you_mean(value, ON_INVALID)}; it is one of: "
-                + ", ".join(ON_INVALID)
-            )
-        return value
-
-    @property
-    def base(self) -> Path | None:
-        """Folder that relative paths start from."""
-        return self._base
 
     @cached_property
     def lists(self) -> WordLists:
@@ -168,17 +124,32 @@ class Experiment(BaseModel):
     def recorded(self) -> list[RecordedGame]:
         """The games to replay; empty where new ones are played."""
         path = self._path(self.records)
-        return [] if path is None else read_games(path)[: self.games]
+        most = self.episodes if "episodes" in self.model_fields_set else None
+        return [] if path is None else read_games(path)[:most]
 
     @property
-    def games_per_cell(self) -> int:
+    def per_cell(self) -> int:
         """How many games a pairing gets for one seed."""
-        return len(self.recorded) if self.records else (self.games or 32)
+        return len(self.recorded) if self.records else self.episodes
+
+    @classmethod
+    def tables(cls) -> dict[str, type[BaseModel]]:
+        """Return the keys that are tables."""
+        return {"rules": RulesTable, "probes": ProbesTable, "pairings": PairingTable}
+
+    @classmethod
+    def use_model(cls, data: dict[str, Any], model: str) -> None:
+        """Put one model in place of all others."""
+        data["model"] = model
+        players = data.get("players")
+        for table in players.values() if isinstance(players, dict) else ():
+            if isinstance(table, dict):
+                table.pop("model", None)
 
     @cached_property
-    def by_name(self) -> dict[str, Player]:
+    def by_name(self) -> dict[str, DecryptoPlayer]:
         """The players."""
-        defaults = {key: getattr(self, key) for key in ("model", *llm_option_names())}
+        defaults = {key: getattr(self, key) for key in ("model", *LLM_OPTIONS)}
         found = {}
         for name, table in self.players.items():
             where = f"{self._where}: players.{name}"
@@ -190,9 +161,10 @@ class Experiment(BaseModel):
     def _path(self, name: str) -> Path | None:
         return (self._base or Path()) / name if name else None
 
-    @cached_property
-    def cells(self) -> list[Cell]:
-        """The pairings for every seed, in the order of the file."""
+    def expand(self) -> list[DecryptoCell]:
+        """Return the pairings for every seed, in the order of the file."""
+        with located(self._where):
+            Rules(**self.rules.model_dump())
         tables = self.pairings or [PairingTable(encoder=[ALL], decoder=[ALL], interceptor=[ALL])]
         found: dict[tuple[str, ...], None] = {}
         for index, table in enumerate(tables):
@@ -212,7 +184,10 @@ class Experiment(BaseModel):
             for role, player in players.items():
                 if player is not None:
                     player.check(role, f"{self._where}: player {player.name!r} as {role}", self)
-            cells += [Cell(self, players, seed) for seed in self.seed]
+            cells += [
+                DecryptoCell(self, players, seed, on_invalid)
+                for seed, on_invalid in itertools.product(self.seed, self.on_invalid)
+            ]
         return cells
 
     def _names(self, names: Sequence[str], where: str, role: str) -> list[str]:
@@ -231,26 +206,36 @@ class Experiment(BaseModel):
             raise TomevalError(f"{self._where}: there are no players: add a table players.NAME")
         return result
 
-    def identity(self) -> dict[str, Any]:
-        """Return what makes this experiment itself: all but `games`, which may grow later."""
-        return {"name": self.name, "cells": [cell.definition for cell in self.cells]}
-
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class DecryptoCell(Cell):
     """One pairing at one seed.
 
     Attributes
     ----------
-    experiment : Experiment
+    experiment : DecryptoExperiment
     players : dict
         By role; None: forced to the record.
     seed : int
+    on_invalid : {"void", "random", "stop"}
     """
 
-    experiment: Experiment
-    players: dict[str, Player | None]
+    experiment: DecryptoExperiment
+    players: dict[str, DecryptoPlayer | None]
     seed: int
+    on_invalid: str
+
+    @property
+    def seats(self) -> Mapping[str, Player | None]:
+        """The players by role."""
+        return self.players
+
+    @property
+    def length(self) -> int:
+        """The most turns of a game."""
+        if self.experiment.records:
+            return max((len(game.turns) for game in self.experiment.recorded), default=1)
+        return self.experiment.rules.turns
 
     @property
     def rules(self) -> Rules:
@@ -268,9 +253,14 @@ class Cell:
         return RECORD if player is None else player.name
 
     @property
-    def key(self) -> str:
+    def key(self) -> tuple[str, ...]:
         """What tells this cell from the others."""
-        return json.dumps([*(self.name(role) for role in ROLES), self.seed])
+        return (*map(self.name, ROLES), str(self.seed), self.on_invalid)
+
+    @property
+    def stream(self) -> str:
+        """The pairing and its seed, as seeds of requests derive from them."""
+        return json.dumps([*map(self.name, ROLES), self.seed])
 
     def deal(self, index: int) -> tuple[Deal, RecordedGame | None, Rules]:
         """Return keywords, codes, record and rules of a game."""
@@ -291,7 +281,7 @@ class Cell:
             "players": {role: self._definition(player) for role, player in self.players.items()},
             "rules": asdict(self.rules),
             "probes": asdict(self.probes),
-            "on_invalid": e.on_invalid,
+            "on_invalid": self.on_invalid,
             "best_turn": e.best_turn,
             "words": _sha256([e.lists.keywords, e.lists.hints]),
             "templates": " ".join(sorted(templates)),
@@ -301,7 +291,7 @@ class Cell:
         found: dict[str, Any] = json.loads(json.dumps(data))
         return found
 
-    def _definition(self, player: Player | None) -> dict[str, Any]:
+    def _definition(self, player: DecryptoPlayer | None) -> dict[str, Any]:
         if player is None:
             return {"name": RECORD, "model": ""}
         if player.kind != "embedding":

@@ -6,171 +6,29 @@ carry over from matrix games is this project's reading. See docs/decrypto.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.game import OUTCOMES
+from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played
 from tomeval.domains.decrypto.probes import same_keywords
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.statistics.estimates import estimate
+from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.shares import Share, clustered_share
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-NONE = 0
-"""Stands for 'no code' in arrays of codes."""
 
 CHANCE = 1 / 24
 """How often Eve can be right in the first turn, where she knows nothing."""
 
-Words = tuple[str, ...]
+Items = dict[str, tuple[Bools, Bools]]
+"""Shares of turns by name: which turns are hits, and which count; each of shape (N,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """The three answers of one turn: prompts A, B and C; None where invalid or not asked."""
-
-    a: Words | None
-    b: Words | None
-    c: Words | None
-
-
-@dataclass(frozen=True, eq=False)
-class Played:
-    """Complete games of one pairing, or of several that are taken together.
-
-    Attributes
-    ----------
-    outcomes : list of str or None, length G
-        How each game ended; None for a replay of a record that breaks off.
-    clusters : ndarray, shape (G,)
-        The sampling unit: games of equal label belong together (they share keywords and codes).
-    game : ndarray of int, shape (N,)
-        Which game each turn belongs to, from 0; N is the number of turns.
-    turn : ndarray of int, shape (N,)
-        Turn numbers, from 1.
-    code, bob, eve : ndarray of int, shape (N,)
-        Three digits each, such as 241.
-    own : ndarray of bool, shape (N,)
-        Whether the hints are Alice's own: valid, and heard (in replays they may not be).
-    guessed : dict of str to ndarray of bool, shape (N,)
-        For ``bob`` and ``eve``: whether the guess is their own, not drawn for an invalid one.
-    predicted : dict of str to ndarray of int, shape (N,)
-        Alice's predictions by question; `NONE` where invalid or not asked.
-    beliefs : dict of int to Beliefs
-        By position of the turn, where Eve was asked.
-    keywords : list of tuple of str, length G
-    best : ndarray, shape (N,)
-        Best attainable value of each turn; NaN where it was not searched for.
-    recorded : dict of str to ndarray of int, shape (N,)
-        In replays, the guesses of ``bob`` and ``eve`` in the record.
-    replayed : bool
-        Whether the past of every turn is a record's: then games have no length of their own.
-    """
-
-    outcomes: list[str | None]
-    clusters: NDArray[Any]
-    game: Ints
-    turn: Ints
-    code: Ints
-    bob: Ints
-    eve: Ints
-    own: Bools
-    guessed: Mapping[str, Bools]
-    predicted: Mapping[str, Ints]
-    beliefs: Mapping[int, Beliefs] = field(default_factory=dict)
-    keywords: list[Words] = field(default_factory=list)
-    best: Floats = field(default_factory=lambda: np.empty(0))
-    recorded: Mapping[str, Ints] = field(default_factory=dict)
-    replayed: bool = False
-
-    @property
-    def games(self) -> int:
-        """Number of games."""
-        return len(self.outcomes)
-
-    @property
-    def by_turn(self) -> NDArray[Any]:
-        """The cluster of each turn, shape (N,)."""
-        return self.clusters[self.game]
-
-    @property
-    def miscommunicated(self) -> Bools:
-        """Turns on which Bob guessed wrong."""
-        return np.asarray(self.bob != self.code)
-
-    @property
-    def intercepted(self) -> Bools:
-        """Turns on which Eve guessed right."""
-        return np.asarray(self.eve == self.code)
-
-
-def share_of(played: Played, hits: Bools, among: Bools) -> Share:
-    """Return the share of `hits` among some turns, clustered by game; both have shape (N,)."""
-    return clustered_share(hits[among], played.by_turn[among])
-
-
-def outcome_shares(played: Played) -> dict[str, Share]:
-    """Return the share of games that ended in each way; replays that break off are left out."""
-    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=bool)
-    names = np.array([outcome or "" for outcome in played.outcomes])
-    clusters = played.clusters[ended]
-    return {name: clustered_share(names[ended] == name, clusters) for name in OUTCOMES}
-
-
-def turns_per_game(played: Played) -> tuple[float, float]:
-    """Return the mean number of turns and the half-width of its 95 % interval; NaN for replays."""
-    if played.replayed:
-        return float("nan"), float("nan")
-    return mean_of_games(played, np.ones(len(played.turn)), np.ones(len(played.turn), bool), "sum")
-
-
-def turn_shares(played: Played) -> dict[str, Share]:
-    """Return miscommunication and interception as shares of turns."""
-    every = np.ones(len(played.turn), dtype=bool)
-    return {
-        "miscommunication": share_of(played, played.miscommunicated, every),
-        "interception": share_of(played, played.intercepted, every),
-    }
-
-
-def perspective(played: Played, turns: Bools | None = None) -> dict[str, Share]:
-    """Return how Alice's predictions compare with what happened.
-
-    Parameters
-    ----------
-    played : Played
-    turns : ndarray of bool, shape (N,), optional
-        Which turns count; default all.
-
-    Returns
-    -------
-    dict of str to Share
-        ``tom_QUESTION`` (ToM %: predictions that are right), ``predicted_QUESTION`` (for ``eve``
-        and ``eve_reminded``: predictions that Eve guesses the code; for ``bob``: that he does) and
-        ``actual_QUESTION`` (how often that was so on the same turns), for every question that was
-        asked. Only turns with a valid prediction and a guess of the listener's own.
-    """
-    found: dict[str, Share] = {}
-    for question in ENCODER_QUESTIONS:
-        predicted = played.predicted[question]
-        listener = "bob" if question == "bob" else "eve"
-        truth = played.bob if listener == "bob" else played.eve
-        among = (predicted != NONE) & played.guessed[listener]
-        if turns is not None:
-            among &= turns
-        if (predicted != NONE).any():
-            found[f"tom_{question}"] = share_of(played, predicted == truth, among)
-            found[f"predicted_{question}"] = share_of(played, predicted == played.code, among)
-            found[f"actual_{question}"] = share_of(played, truth == played.code, among)
-    return found
+def turns_per_game(played: Played) -> Totals:
+    """Return the number of turns of every game; none for replays, whose length is the record's."""
+    turns = np.bincount(played.game, minlength=played.games).astype(np.float64)
+    return Totals(turns, np.full(played.games, 0.0 if played.replayed else 1.0))
 
 
 def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
@@ -186,15 +44,6 @@ def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
     if asked_bob:
         bad = bad | (bob != played.code)
     return bad & known, known
-
-
-def knowingly_bad(played: Played, question: str = "eve") -> Share:
-    """Return the share of turns on which Alice expects a bad outcome and sends the hints anyway.
-
-    Of all turns on which her expectation is known and the hints are her own.
-    """
-    bad, known = expects_bad(played, question)
-    return share_of(played, bad, known)
 
 
 def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
@@ -221,150 +70,289 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     }
 
 
-def mean_of_games(
-    played: Played, values: Floats, among: Bools, how: str = "mean", interval: str = "normal"
-) -> tuple[float, float]:
-    """Return the mean over games of a turn measure, and the half-width of its 95 % interval.
-
-    Parameters
-    ----------
-    played : Played
-    values : ndarray, shape (N,)
-    among : ndarray of bool, shape (N,)
-        Turns that count; games without any are left out.
-    how : {"mean", "sum"}
-        What is taken within a game.
-    interval : {"normal", "t"}
-        See `tomeval.statistics.estimate`.
-
-    Returns
-    -------
-    (float, float)
-        The mean over games. The interval is over clusters of games (each its own where games are
-        of one pairing), as that of a ratio of sums where clusters differ in size. NaN: no game, or
-        for the interval fewer than two clusters.
-    """
-    game = played.game[among]
-    total = np.bincount(game, weights=values[among], minlength=played.games)
-    size = np.bincount(game, minlength=played.games)
-    has = size > 0
-    per_game = total[has] if how == "sum" else total[has] / size[has]
-    if not len(per_game):
-        return float("nan"), float("nan")
-    labels, inverse = np.unique(played.clusters[has], return_inverse=True)
-    if len(labels) == len(per_game):
-        found = estimate(per_game, interval)
-        return float(found.mean[0]), float(found.half[0])
-    mean = float(per_game.mean())
-    count = np.bincount(inverse)
-    # A ratio of sums over clusters, linearised: each cluster's deviation, per average cluster.
-    deviations = np.bincount(inverse, weights=per_game - mean) / count.mean()
-    found = estimate(deviations, interval)
-    return mean, float(found.half[0])
-
-
-def replay_shares(played: Played) -> dict[str, Share]:
-    """Return how the guesses of a replay compare with the record's, on the same turns.
-
-    ``decoded`` and ``intercepted``: as now; ``decoded_record`` and ``intercepted_record``: as then;
-    ``bob_agrees`` and ``eve_agrees``: the same guess. Shares of all turns, clustered by game.
-    """
-    every = np.ones(len(played.turn), dtype=bool)
-    bob, eve = played.recorded["bob"], played.recorded["eve"]
-    return {
-        "decoded": share_of(played, played.bob == played.code, every),
-        "decoded_record": share_of(played, bob == played.code, every),
-        "bob_agrees": share_of(played, played.bob == bob, every),
-        "intercepted": share_of(played, played.intercepted, every),
-        "intercepted_record": share_of(played, eve == played.code, every),
-        "eve_agrees": share_of(played, played.eve == eve, every),
-    }
-
-
+REPLAY_MEASURES = (
+    "decoded",
+    "decoded_record",
+    "bob_agrees",
+    "intercepted",
+    "intercepted_record",
+    "eve_agrees",
+)
 BELIEF_MEASURES = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
 
 
-def belief_shares(played: Played) -> dict[str, Share]:
-    """Return the probe rates of Eve.
+@lru_cache(maxsize=8)
+def turn_items(played: Played) -> Items:
+    """Return every share of turns: what the registry `MEASURES` says of each is not said here.
 
-    Returns
-    -------
-    dict of str to Share
-        Of the turns on which A was answered and wrong (Gopnik and Astington 1988; Lupu et al.
-        2025), and B, C or both (as the rate needs them) were answered:
-
-        - ``weak_rc``: B is not the true keywords; ``strong_rc``: B equals A;
-        - ``weak_fb``: C is not the true keywords; ``strong_fb``: C equals A;
-        - ``consistent``: B equals C.
-
-        And ``keywords``: of the turns on which A was answered, those on which it was right.
+    Predictions count on turns with a valid prediction and a guess of the listener's own.
     """
-    hits: dict[str, list[bool]] = {name: [] for name in ("keywords", *BELIEF_MEASURES)}
-    where: dict[str, list[int]] = {name: [] for name in hits}
+    every = np.ones(len(played.turn), dtype=bool)
+    bad, known = expects_bad(played)
+    found: Items = {
+        "miscommunication_per_turn": (played.miscommunicated, every),
+        "interception_per_turn": (played.intercepted, every),
+        "knowingly_bad": (bad, known),
+    }
+    for question in ENCODER_QUESTIONS:
+        predicted = played.predicted[question]
+        listener = "bob" if question == "bob" else "eve"
+        truth = played.bob if listener == "bob" else played.eve
+        among = (predicted != NONE) & played.guessed[listener]
+        found[f"tom_{question}"] = (predicted == truth, among)
+        found[f"predicted_{question}"] = (predicted == played.code, among)
+        found[f"actual_{question}"] = (truth == played.code, among)
+    found |= _belief_items(played)
+    if played.recorded:
+        bob, eve = played.recorded["bob"], played.recorded["eve"]
+        found["decoded"] = (played.bob == played.code, every)
+        found["decoded_record"] = (bob == played.code, every)
+        found["bob_agrees"] = (played.bob == bob, every)
+        found["intercepted"] = (played.intercepted, every)
+        found["intercepted_record"] = (eve == played.code, every)
+        found["eve_agrees"] = (played.eve == eve, every)
+    return found
 
-    def note(name: str, hit: bool, place: int) -> None:
-        hits[name].append(hit)
-        where[name].append(place)
 
-    for place, said in sorted(played.beliefs.items()):
+def _belief_items(played: Played) -> Items:
+    """Return Eve's probe rates, of the turns on which the needed answers were given.
+
+    But for ``keywords_right`` only turns count on which A was answered and wrong (Gopnik and
+    Astington 1988; Lupu et al. 2025).
+    """
+    names = ("keywords_right", *BELIEF_MEASURES)
+    shape = len(played.turn)
+    found = {name: (np.zeros(shape, bool), np.zeros(shape, bool)) for name in names}
+    for place, said in played.beliefs.items():
         truth = played.keywords[int(played.game[place])]
         if said.a is None:
             continue
-        right = same_keywords(said.a, truth)
-        note("keywords", right, place)
-        if right:
-            continue
-        if said.b is not None:
-            note("weak_rc", not same_keywords(said.b, truth), place)
-            note("strong_rc", same_keywords(said.b, said.a), place)
-        if said.c is not None:
-            note("weak_fb", not same_keywords(said.c, truth), place)
-            note("strong_fb", same_keywords(said.c, said.a), place)
-        if said.b is not None and said.c is not None:
-            note("consistent", same_keywords(said.b, said.c), place)
-    clusters = played.by_turn
-    return {
-        name: clustered_share(np.array(found, dtype=bool), clusters[np.array(where[name], int)])
-        for name, found in hits.items()
-    }
+        notes: dict[str, bool] = {"keywords_right": same_keywords(said.a, truth)}
+        if not notes["keywords_right"]:
+            if said.b is not None:
+                notes["weak_rc"] = not same_keywords(said.b, truth)
+                notes["strong_rc"] = same_keywords(said.b, said.a)
+            if said.c is not None:
+                notes["weak_fb"] = not same_keywords(said.c, truth)
+                notes["strong_fb"] = same_keywords(said.c, said.a)
+            if said.b is not None and said.c is not None:
+                notes["consistent"] = same_keywords(said.b, said.c)
+        for name, hit in notes.items():
+            found[name][0][place], found[name][1][place] = hit, True
+    return found
 
 
-def pool(parts: list[Played]) -> Played:
-    """Take several pairings together; games with equal cluster stay in one cluster."""
-    if len(parts) == 1:
-        return parts[0]
-    games = np.cumsum([0, *(part.games for part in parts)])
-    turns = np.cumsum([0, *(len(part.turn) for part in parts)])
-
-    def joined(get: Callable[[Played], NDArray[Any]]) -> NDArray[Any]:
-        return np.concatenate([get(part) for part in parts])
-
-    return Played(
-        outcomes=[outcome for part in parts for outcome in part.outcomes],
-        clusters=joined(lambda part: part.clusters),
-        game=np.concatenate([part.game + games[i] for i, part in enumerate(parts)]),
-        turn=joined(lambda part: part.turn),
-        code=joined(lambda part: part.code),
-        bob=joined(lambda part: part.bob),
-        eve=joined(lambda part: part.eve),
-        own=joined(lambda part: part.own),
-        guessed={key: joined(partial(_entry, "guessed", key)) for key in ("bob", "eve")},
-        predicted={key: joined(partial(_entry, "predicted", key)) for key in ENCODER_QUESTIONS},
-        beliefs={
-            place + int(turns[i]): said
-            for i, part in enumerate(parts)
-            for place, said in part.beliefs.items()
-        },
-        keywords=[words for part in parts for words in part.keywords],
-        best=joined(lambda part: part.best),
-        recorded={
-            key: joined(partial(_entry, "recorded", key))
-            for key in ("bob", "eve")
-            if all(part.recorded for part in parts)
-        },
-        replayed=any(part.replayed for part in parts),
-    )
+def turn_share(played: Played, name: str, turns: Bools | None = None) -> Share:
+    """Return a share of turns, of some turns (N,) or all, with an interval clustered by game."""
+    nothing = np.zeros(len(played.turn), dtype=bool)
+    hits, among = turn_items(played).get(name, (nothing, nothing))
+    if turns is not None:
+        among = among & turns
+    return clustered_share(hits[among], played.by_turn[among])
 
 
-def _entry(name: str, key: str, part: Played) -> NDArray[Any]:
-    return np.asarray(getattr(part, name)[key])
+def _by_game(played: Played, values: Floats | Bools, among: Bools) -> tuple[Floats, Floats]:
+    """Return the sum of values over a game's turns that count, and how many these are, (G,)."""
+    game = played.game[among]
+    sums = np.bincount(game, weights=values[among], minlength=played.games)
+    return sums.astype(np.float64), np.bincount(game, minlength=played.games).astype(np.float64)
+
+
+def _outcome(name: str, played: Played, reference: str) -> Totals:
+    """Return which games ended in one way; replays that break off did not end."""
+    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
+    hits = np.array([outcome == name for outcome in played.outcomes], dtype=np.float64)
+    return Totals(hits, ended, share=True)
+
+
+def _share(name: str, played: Played, reference: str) -> Totals:
+    nothing = np.zeros(len(played.turn), dtype=bool)
+    hits, among = turn_items(played).get(name, (nothing, nothing))
+    return Totals(*_by_game(played, hits, among), share=True)
+
+
+def _regret(name: str, played: Played, reference: str) -> Totals:
+    values = regrets(played)[name]
+    return Totals(*_by_game(played, values, np.isfinite(values)))
+
+
+_PAPER = "Lupu et al. 2025, arXiv 2506.20664"
+_OWN = "this project, docs/decrypto.md"
+_PROBES = f"Gopnik and Astington 1988; {_PAPER}"
+
+
+def _percent(
+    name: str, heading: str, better: Literal[1, 0, -1], source: str, meaning: str, spoken: str = ""
+) -> Measure:
+    """Return a share of turns, or of games where the name is an outcome's."""
+    of = partial(_outcome if name in OUTCOMES else _share, name)
+    return Measure(f"{name}_percent", heading, meaning, "%", better, source, of, spoken)
+
+
+def _per_turn(
+    name: str, heading: str, better: Literal[1, 0, -1], meaning: str, spoken: str = ""
+) -> Measure:
+    of = partial(_regret, name)
+    return Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, spoken)
+
+
+_LISTENERS = {
+    "eve": ("Eve", "Eve"),
+    "eve_reminded": ("Eve, reminded", "Eve, reminded that Eve does not know the keywords"),
+    "bob": ("Bob", "Bob"),
+}
+
+
+def _predictions(question: str) -> list[Measure]:
+    short, whom = _LISTENERS[question]
+    listener = "Bob" if question == "bob" else "Eve"
+    more = f" ({short.partition(', ')[2]})" if ", " in short else ""
+    return [
+        _percent(
+            f"tom_{question}",
+            f"ToM % ({short})",
+            1,
+            _PAPER,
+            f"Literal theory of mind: the share of turns on which Alice predicted the guess of "
+            f"{whom}. Higher is better.",
+        ),
+        _percent(
+            f"predicted_{question}",
+            f"says {listener} right %{more}",
+            0,
+            _PAPER,
+            f"The share of turns on which Alice predicts that {listener} guesses the code, asked "
+            f"about {whom}.",
+        ),
+        _percent(
+            f"actual_{question}",
+            f"{listener} right %{more}",
+            0,
+            _PAPER,
+            f"The share of the same turns on which {listener} did guess the code.",
+        ),
+    ]
+
+
+# From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
+# interception.
+MEASURES = registry(
+    _percent("miscommunication", "miscomm. %", -1, _PAPER, "Games lost by miscommunication."),
+    _percent("interception", "interc. %", -1, _PAPER, "Games lost by interception."),
+    _percent("both", "both %", -1, _PAPER, "Games in which both limits were reached at once."),
+    _percent("survived", "survived %", 1, _PAPER, "Games that Alice and Bob survived."),
+    Measure(
+        "turns_per_game",
+        "turns",
+        "Turns of a game. More is better for Alice and Bob.",
+        "turns",
+        1,
+        _PAPER,
+        lambda played, _: turns_per_game(played),
+    ),
+    _percent(
+        "miscommunication_per_turn",
+        "miscomm./turn %",
+        -1,
+        _PAPER,
+        "The share of turns on which Bob guessed wrong.",
+    ),
+    _percent(
+        "interception_per_turn",
+        "interc./turn %",
+        -1,
+        _PAPER,
+        "The share of turns on which Eve guessed right.",
+    ),
+    *(measure for question in ENCODER_QUESTIONS for measure in _predictions(question)),
+    _percent(
+        "keywords_right",
+        "A right %",
+        0,
+        _PAPER,
+        "The share of turns on which Eve names the four keywords (prompt A).",
+    ),
+    _percent(
+        "weak_rc",
+        "weak RC %",
+        1,
+        _PROBES,
+        "Representational change, weak: shown the keywords, Eve does not say that she had thought "
+        "so before. Of the turns on which A was wrong.",
+    ),
+    _percent(
+        "strong_rc",
+        "strong RC %",
+        1,
+        _PROBES,
+        "Representational change, strong: shown the keywords, Eve repeats what she had said in A.",
+    ),
+    _percent(
+        "weak_fb",
+        "weak FB %",
+        1,
+        _PROBES,
+        "False belief, weak: Eve does not say that another interceptor will name the keywords.",
+    ),
+    _percent(
+        "strong_fb",
+        "strong FB %",
+        1,
+        _PROBES,
+        "False belief, strong: Eve says that another interceptor will name what she had said in A.",
+    ),
+    _percent(
+        "consistent",
+        "B = C %",
+        0,
+        _PROBES,
+        "The share of turns on which Eve answers for herself and for another alike.",
+    ),
+    _per_turn(
+        "value",
+        "value/turn",
+        1,
+        "1 on turns on which Bob decodes and Eve does not, else 0; mean over games.",
+    ),
+    _per_turn(
+        "delta_functional",
+        "ΔFunctional/T",
+        -1,
+        "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
+        "the best that the searched bank holds against these partners. Lower is better; it can be "
+        "negative, because she may give hints that the bank lacks.",
+        spoken="regret per turn",
+    ),
+    _per_turn(
+        "delta_tom",
+        "ΔToM/T",
+        -1,
+        "Belief: the regret per turn of an Alice who acts on her own predictions: she sends the "
+        "hints where she expects a good outcome, and else takes the best.",
+    ),
+    _per_turn(
+        "response",
+        "response",
+        0,
+        "Response: regret beyond belief, from not acting on one's own predictions.",
+    ),
+    _percent(
+        "knowingly_bad",
+        "bad, sent anyway %",
+        -1,
+        _OWN,
+        "The share of turns on which Alice expects a bad outcome and sends the hints anyway.",
+    ),
+    *(
+        _percent(name, heading, 0, _OWN, meaning)
+        for name, heading, meaning in (
+            ("decoded", "Bob decodes %", "Replays: turns on which Bob guesses the code."),
+            ("decoded_record", "Bob decodes %, record", "The same in the record."),
+            ("bob_agrees", "Bob as recorded %", "Replays: turns on which Bob guesses as recorded."),
+            ("intercepted", "Eve intercepts %", "Replays: turns on which Eve guesses the code."),
+            ("intercepted_record", "Eve intercepts %, record", "The same in the record."),
+            ("eve_agrees", "Eve as recorded %", "Replays: turns on which Eve guesses as recorded."),
+        )
+    ),
+)
+"""All measures, in the order of tables; those of replays come last."""

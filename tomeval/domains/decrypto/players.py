@@ -26,15 +26,31 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.lexicon import WordLists
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.runs.domain import Player
 
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.llm_seats import LLMOptions
 
-KINDS = ("llm", "embedding", "random")
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
 
-_EMBEDDING_OPTIONS = ("embedding", "k", "careful", "matching")
+LLM_OPTIONS = (
+    "strategy",
+    "memory",
+    "temperature",
+    "probe_temperature",
+    "max_tokens",
+    "max_attempts",
+    "prompts",
+)
+"""Options of a language-model player beside its model."""
+
+KIND_OPTIONS: dict[str, tuple[str, ...]] = {
+    "llm": ("model", *LLM_OPTIONS),
+    "embedding": ("embedding", "k", "careful", "matching"),
+    "random": (),
+}
+"""The kinds of player, and the options of each."""
 
 
 class Setting(Protocol):
@@ -51,7 +67,7 @@ class Setting(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Player:
+class DecryptoPlayer(Player):
     """One player; it can take every seat that its options make sense in.
 
     Attributes
@@ -61,24 +77,11 @@ class Player:
     kind : {"llm", "embedding", "random"}
     options : dict
         Complete: what the experiment leaves out is filled in.
-    model : str or dict
-        The model's spec, for kind ``llm``; see `tomeval.models.open_model`.
     base : Path or None
         Folder that relative paths start from.
     """
 
-    name: str
-    kind: str
-    options: dict[str, Any]
-    model: str | dict[str, Any] = ""
     base: Path | None = None
-
-    @property
-    def model_name(self) -> str:
-        """The model's name, or an empty text."""
-        from tomeval.models import model_name
-
-        return model_name(self.model) if self.kind == "llm" else ""
 
     @cached_property
     def llm_options(self) -> LLMOptions:
@@ -167,7 +170,7 @@ class Player:
 
 def player_from_table(
     name: str, table: dict[str, Any], defaults: dict[str, Any], where: str, base: Path | None
-) -> Player:
+) -> DecryptoPlayer:
     """Return a player from its table in an experiment.
 
     Parameters
@@ -186,12 +189,11 @@ def player_from_table(
     """
     entry = dict(table)
     kind = entry.pop("kind", "embedding" if "embedding" in entry else "llm")
-    if kind not in KINDS:
-        raise unknown("kind of player", kind, KINDS, f"{where}.kind")
-    known = {"embedding": _EMBEDDING_OPTIONS, "random": (), "llm": ("model", *llm_option_names())}
+    if kind not in KIND_OPTIONS:
+        raise unknown("kind of player", kind, KIND_OPTIONS, f"{where}.kind")
     for key in entry:
-        if key not in known[kind]:
-            names = ["kind", *known[kind]]
+        if key not in KIND_OPTIONS[kind]:
+            names = ["kind", *KIND_OPTIONS[kind]]
             raise TomevalError(
                 f"{where}: a player of kind {kind!r} has no option {key!r}"
                 f"{did_you_mean(key, names)}; known: {', '.join(names)}"
@@ -203,7 +205,7 @@ def player_from_table(
             if not isinstance(entry.get("embedding"), str):
                 raise TomevalError("needs 'embedding', the name of one or a file")
             entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
-        return Player(name, kind, entry, base=base)
+        return DecryptoPlayer(name, kind, entry, base=base)
     except TomevalError as error:
         raise TomevalError(f"{where}: {error}") from None
 
@@ -242,21 +244,9 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     return {"model": spec, "strategy": strategy}
 
 
-def llm_option_names() -> tuple[str, ...]:
-    """Return the options of a language-model player beside its model."""
-    return (
-        "strategy",
-        "memory",
-        "temperature",
-        "probe_temperature",
-        "max_tokens",
-        "max_attempts",
-        "prompts",
-    )
-
-
-def _llm(name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None) -> Player:
-    from tomeval.domains.decrypto import scripts  # noqa: F401 (registers the scripted replies)
+def _llm(
+    name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
+) -> DecryptoPlayer:
     from tomeval.domains.decrypto.llm_seats import LLMOptions
     from tomeval.models import model_name
 
@@ -265,7 +255,7 @@ def _llm(name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path 
     if not model:
         raise TomevalError("needs a model: give it one, or set 'model' in the experiment")
     model_name(model)
-    return Player(name, "llm", dataclasses.asdict(LLMOptions(**options)), model, base)
+    return DecryptoPlayer(name, "llm", dataclasses.asdict(LLMOptions(**options)), model, base=base)
 
 
 @cache

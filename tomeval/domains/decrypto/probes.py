@@ -25,6 +25,11 @@ from tomeval.domains.decrypto.seats import (
 )
 
 QUESTIONS = (*ENCODER_QUESTIONS, *INTERCEPTOR_QUESTIONS)
+PROBED_SEAT = {
+    **dict.fromkeys(ENCODER_QUESTIONS, "encoder"),
+    **dict.fromkeys(INTERCEPTOR_QUESTIONS, "interceptor"),
+}
+"""Who is asked each question."""
 
 
 @dataclass(frozen=True)

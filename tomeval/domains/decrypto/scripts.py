@@ -13,7 +13,7 @@ import re
 
 from tomeval.domains.decrypto.game import CODES, DIGITS
 from tomeval.models.base import GenerateRequest, ScoreRequest
-from tomeval.models.scripted import SCRIPTS
+from tomeval.models.scripted import Script
 from tomeval.strategies.readers import MARKER
 
 _SYLLABLES = ("ba", "do", "fi", "gu", "ka", "le", "mi", "no", "pu", "ra", "so", "te", "vi", "zu")
@@ -68,4 +68,5 @@ def _said(key: str, value: list[str] | list[int]) -> str:
     return f"This is what I think.\n{MARKER} {json.dumps({key: value})}"
 
 
-SCRIPTS.setdefault("decrypto", play_decrypto)
+SCRIPTS: dict[str, Script] = {"decrypto": play_decrypto}
+"""What experiments can name ``scripted:NAME`` once this domain is loaded."""

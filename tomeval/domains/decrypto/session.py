@@ -12,13 +12,12 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
-from tomeval.domains.decrypto.engine import started, table_of
-from tomeval.domains.decrypto.experiment import Cell
-from tomeval.domains.decrypto.experiment_files import make_experiment
+from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import Deal, Turn
 from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, Table, play_game
 from tomeval.domains.decrypto.players import table_from_spec
 from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
+from tomeval.domains.decrypto.seating import table_of
 from tomeval.domains.decrypto.seats import ROLES, Chair
 from tomeval.domains.decrypto.terminal import (
     ENDINGS,
@@ -30,7 +29,9 @@ from tomeval.domains.decrypto.terminal import (
 )
 from tomeval.models import open_model
 from tomeval.models.base import LocalModel, Model
-from tomeval.runs.engine import run_loop
+from tomeval.runs.calling import run_loop
+from tomeval.runs.engine import spec_key, started
+from tomeval.runs.experiment import make_experiment
 
 HUMAN = "human"
 
@@ -90,18 +91,26 @@ def play_session(
     return record
 
 
-def _cell(people: Sequence[str], tables: dict[str, Any], settings: dict[str, Any]) -> Cell:
+def _cell(people: Sequence[str], tables: dict[str, Any], settings: dict[str, Any]) -> DecryptoCell:
     """Return the pairing of people, whose seats are filled later, and other players."""
     data = {
         **settings,
+        "domain": "decrypto",
         "players": {**{NAMES[r]: t for r, t in tables.items()}, HUMAN: {"kind": "random"}},
         "pairings": [{role: HUMAN if role in people else NAMES[role] for role in ROLES}],
     }
-    return make_experiment(data, base=Path(), where="play").cells[0]
+    [cell] = make_experiment(data, base=Path(), where="play").cells
+    assert isinstance(cell, DecryptoCell)
+    return cell
 
 
 def _play_out(
-    cell: Cell, people: Sequence[str], terminal: Terminal, deal: Deal, index: int, turns: list[Turn]
+    cell: DecryptoCell,
+    people: Sequence[str],
+    terminal: Terminal,
+    deal: Deal,
+    index: int,
+    turns: list[Turn],
 ) -> str:
     """Play the game and say how it ended; finished turns go to `turns` as they come."""
     try:
@@ -117,17 +126,18 @@ def _play_out(
 
 
 def _play(
-    cell: Cell, people: Sequence[str], terminal: Terminal, deal: Deal, index: int, turns: list[Turn]
+    cell: DecryptoCell,
+    people: Sequence[str],
+    terminal: Terminal,
+    deal: Deal,
+    index: int,
+    turns: list[Turn],
 ) -> PlayedGame:
     """Play the game; finished turns go to `turns` as they come."""
-    specs = {
-        json.dumps(player.model, sort_keys=True)
-        for role, player in cell.players.items()
-        if player is not None and player.kind == "llm" and role not in people
-    }
+    asked = {role: spec_key(spec) for role, spec in cell.models.items() if role not in people}
     opened: dict[str, Model | LocalModel] = {
-        spec: open_model(json.loads(spec), base=cell.experiment.base, scores=False)
-        for spec in specs
+        key: open_model(json.loads(key), base=cell.experiment.base, scores=False)
+        for key in set(asked.values())
     }
     result: list[PlayedGame] = []
 
@@ -136,14 +146,11 @@ def _play(
             # asyncio would keep the first Ctrl-C for later, and the person waiting.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         async with started(opened) as lines:
-            models: dict[str, Model | None] = {
-                role: lines[json.dumps(player.model, sort_keys=True)].episode(0)
-                for role, player in cell.players.items()
-                if player is not None and player.kind == "llm"
-            }
-            table = _seat_people(table_of(cell, index, models), people, terminal, index)
-            table.on_turn = turns.append
-            result.append(await play_game(table, index, deal))
+            with lines.episode(list(asked.values())) as mine:
+                models = {role: mine[key].episode(0) for role, key in asked.items()}
+                table = _seat_people(table_of(cell, index, models), people, terminal, index)
+                table.on_turn = turns.append
+                result.append(await play_game(table, index, deal))
 
     run_loop(play())
     return result[0]

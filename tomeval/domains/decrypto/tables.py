@@ -1,149 +1,143 @@
-"""The tables of a Decrypto run: which numbers stand in a row, and what people read above them."""
+"""The tables of Decrypto: measures of pairings taken together, with intervals over games."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED, VOID
 from tomeval.domains.decrypto.game import OUTCOMES
 from tomeval.domains.decrypto.measures import (
     BELIEF_MEASURES,
     CHANCE,
-    Played,
-    belief_shares,
-    knowingly_bad,
-    mean_of_games,
-    outcome_shares,
-    perspective,
-    regrets,
-    replay_shares,
-    share_of,
-    turn_shares,
-    turns_per_game,
+    MEASURES,
+    REPLAY_MEASURES,
+    turn_share,
 )
-from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.report.tables import HEADINGS
-from tomeval.statistics.shares import Share
+from tomeval.domains.decrypto.played import Played, pool
+from tomeval.domains.decrypto.results import Pairing, pairings
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
+from tomeval.runs import tallies
+from tomeval.runs.columns import flat
+from tomeval.runs.measures import Totals
+from tomeval.runs.results import Run
+from tomeval.statistics import Estimate, estimate
+from tomeval.statistics.shares import Share, share_of_sums
 
 Row = dict[str, Any]
 
-
-def readable(rows: Sequence[Row]) -> list[Row]:
-    """Return rows without the columns that have no number in any row, for people to read."""
-
-    def empty(value: Any) -> bool:
-        return isinstance(value, float) and math.isnan(value)
-
-    bare = {name for name in rows[0] if all(empty(row[name]) for row in rows)} if rows else set()
-    gone = {n for n in bare if not n.endswith(("_ci95", "_ci95_low", "_ci95_high"))}
-    gone |= {f"{name}{end}" for name in gone for end in ("_ci95", "_ci95_low", "_ci95_high")}
-    return [{name: value for name, value in row.items() if name not in gone} for row in rows]
+_SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
+_PERSPECTIVE = tuple(
+    f"{what}_{question}"
+    for question in ENCODER_QUESTIONS
+    for what in ("tom", "predicted", "actual")
+)
 
 
-def _rate(counts: dict[str, int], bad: str, asked: str) -> float:
-    return counts.get(bad, 0) / counts[asked] if counts.get(asked) else float("nan")
+def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
+    """Estimate a measure over games of which those with equal label belong together.
+
+    Parameters
+    ----------
+    totals : Totals
+        By game, (G,).
+    clusters : ndarray, shape (G,)
+        The sampling unit: games of several pairings that share keywords and codes have one label.
+
+    Returns
+    -------
+    Estimate
+        Shares have Wilson's interval, clustered. Means over games have the normal one; where
+        clusters differ in size, as of a ratio of sums, linearised. NaN: no game, or for the
+        interval fewer than two clusters.
+    """
+    labels, inverse = np.unique(clusters, return_inverse=True)
+    if totals.share and totals.bottom is not None:
+        sums = [np.bincount(inverse, weights=part) for part in (totals.top, totals.bottom)]
+        return _percent(share_of_sums(*sums))
+    values = totals.values
+    has = np.isfinite(values)
+    values, labels = values[has], np.unique(clusters[has])
+    if len(labels) == len(values):
+        return estimate(values)
+    mean = values.mean()
+    _, inverse = np.unique(clusters[has], return_inverse=True)
+    count = np.bincount(inverse)
+    # A ratio of sums over clusters, linearised: each cluster's deviation, per average cluster.
+    half = estimate(np.bincount(inverse, weights=values - mean) / count.mean()).half
+    return Estimate(np.array([mean]), half, mean - half, mean + half)
 
 
-def share_columns(name: str, share: Share) -> Row:
-    """Return a share as columns in percent: value, half-width, ends."""
+def _percent(share: Share) -> Estimate:
     low, high = 100 * share.low, 100 * share.high
-    return {
-        f"{name}_percent": 100 * share.share,
-        f"{name}_percent_ci95": (high - low) / 2,
-        f"{name}_percent_ci95_low": low,
-        f"{name}_percent_ci95_high": high,
-    }
+    return Estimate(*(np.array([x]) for x in (100 * share.share, (high - low) / 2, low, high)))
 
 
-def _mean_columns(name: str, found: tuple[float, float]) -> Row:
-    return {name: found[0], f"{name}_ci95": found[1]}
+def _columns(played: Played, *names: str) -> Row:
+    """Return measures as columns."""
+    row: Row = {}
+    for name in names:
+        found = pooled(MEASURES[name].of(played, ""), played.clusters)
+        row |= flat([name], found, "bca" if MEASURES[name].unit == "%" else "normal")
+    return row
 
 
-def _outcome_rows(played: Played, counts: dict[str, int]) -> list[Row]:
-    shares, turns = outcome_shares(played), turn_shares(played)
-    row: Row = {
-        "games": played.games,
-        "void": counts.get(VOID, 0),
-        "failed": counts.get(FAILED, 0),
-        "invalid_rate": _rate(counts, "invalid", "asked"),
-    }
-    for name in OUTCOMES:
-        row |= share_columns(name, shares[name])
-    row |= _mean_columns("turns_per_game", turns_per_game(played))
-    row |= share_columns("miscommunication_per_turn", turns["miscommunication"])
-    row |= share_columns("interception_per_turn", turns["interception"])
-    return [row]
+def _outcome_rows(played: Played, counts: Row) -> list[Row]:
+    row: Row = {"games": played.games, "void": counts[VOID], "failed": counts[FAILED]}
+    row["invalid_rate"] = counts["invalid_rate"]
+    names = [f"{name}_percent" for name in OUTCOMES]
+    per_turn = ("miscommunication_per_turn_percent", "interception_per_turn_percent")
+    return [row | _columns(played, *names, "turns_per_game", *per_turn)]
 
 
-_NOTHING = Share(float("nan"), float("nan"), float("nan"), 0, 0)
-
-
-def _perspective_rows(played: Played, counts: dict[str, int]) -> list[Row]:
-    found = perspective(played)
+def _perspective_rows(played: Played, counts: Row) -> list[Row]:
     row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["probe_invalid_rate"] = _rate(counts, "probes_invalid", "probes_asked")
-    for question in ENCODER_QUESTIONS:
-        for name in ("tom", "predicted", "actual"):
-            share = found.get(f"{name}_{question}", _NOTHING)
-            row |= share_columns(f"{name}_{question}", share)
-    return [row]
+    row["probe_invalid_rate"] = counts["probe_invalid_rate"]
+    return [row | _columns(played, *(f"{name}_percent" for name in _PERSPECTIVE))]
 
 
-def _belief_rows(played: Played, counts: dict[str, int]) -> list[Row]:
-    found = belief_shares(played)
-    row: Row = {"games": played.games}
-    row["probe_invalid_rate"] = _rate(counts, "probes_invalid", "probes_asked")
-    row |= share_columns("keywords_right", found["keywords"])
-    row["turns_a_wrong"] = found["weak_rc"].items
-    for name in BELIEF_MEASURES:
-        row |= share_columns(name, found[name])
-    return [row]
+def _belief_rows(played: Played, counts: Row) -> list[Row]:
+    row: Row = {"games": played.games, "probe_invalid_rate": counts["probe_invalid_rate"]}
+    row |= _columns(played, "keywords_right_percent")
+    row["turns_a_wrong"] = turn_share(played, "weak_rc").items
+    return [row | _columns(played, *(f"{name}_percent" for name in BELIEF_MEASURES))]
 
 
-def _functional_rows(played: Played, counts: dict[str, int]) -> list[Row]:
-    found, row = regrets(played), {"games": played.games, "turns": len(played.turn)}
-    for name, values in found.items():
-        among = np.isfinite(values)
-        row |= _mean_columns(f"{name}_per_turn", mean_of_games(played, values, among))
-    row |= share_columns("knowingly_bad", knowingly_bad(played))
-    return [row]
+def _functional_rows(played: Played, counts: Row) -> list[Row]:
+    row: Row = {"games": played.games, "turns": len(played.turn)}
+    names = (f"{name}_per_turn" for name in ("value", "delta_functional", "delta_tom", "response"))
+    return [row | _columns(played, *names, "knowingly_bad_percent")]
 
 
-def _replay_rows(played: Played, counts: dict[str, int]) -> list[Row]:
+def _replay_rows(played: Played, counts: Row) -> list[Row]:
     if not played.replayed:
         raise TomevalError("this run replays no record: there is nothing to compare with")
     row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["invalid_rate"] = _rate(counts, "invalid", "asked")
-    for name, share in replay_shares(played).items():
-        row |= share_columns(name, share)
-    return [row]
+    row["invalid_rate"] = counts["invalid_rate"]
+    return [row | _columns(played, *(f"{name}_percent" for name in REPLAY_MEASURES))]
 
 
-def _turn_rows(played: Played, counts: dict[str, int]) -> list[Row]:
+def _turn_rows(played: Played, counts: Row) -> list[Row]:
     rows = []
     for number in sorted(set(played.turn.tolist())):
         at = played.turn == number
-        found = perspective(played, at)
         row: Row = {"turn": number, "games": int(at.sum())}
         row["chance_percent"] = 100 * CHANCE if number == 1 else float("nan")
-        for question in ("eve", "eve_reminded"):
-            share = found.get(f"predicted_{question}", _NOTHING)
-            row |= share_columns(f"predicted_{question}", share)
-        for name, hits in (
-            ("interception", played.intercepted),
-            ("miscommunication", played.miscommunicated),
+        for name, of in (
+            ("predicted_eve", "predicted_eve"),
+            ("predicted_eve_reminded", "predicted_eve_reminded"),
+            ("interception", "interception_per_turn"),
+            ("miscommunication", "miscommunication_per_turn"),
         ):
-            row |= share_columns(name, share_of(played, hits, at))
+            row |= flat([f"{name}_percent"], _percent(turn_share(played, of, at)), "bca")
         rows.append(row)
     return rows
 
 
-TABLES = {
+TABLES: dict[str, Callable[[Played, Row], list[Row]]] = {
     "outcomes": _outcome_rows,
     "perspective": _perspective_rows,
     "beliefs": _belief_rows,
@@ -151,45 +145,42 @@ TABLES = {
     "turns": _turn_rows,
     "replay": _replay_rows,
 }
-"""How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays."""
 
-HEADINGS.update(
-    {
-        "miscommunication_percent": "miscomm. %",
-        "interception_percent": "interc. %",
-        "both_percent": "both %",
-        "survived_percent": "survived %",
-        "turns_per_game": "turns",
-        "miscommunication_per_turn_percent": "miscomm./turn %",
-        "interception_per_turn_percent": "interc./turn %",
-        "probe_invalid_rate": "probes invalid",
-        "chance_percent": "chance %",
-        "tom_eve_percent": "ToM % (Eve)",
-        "predicted_eve_percent": "says Eve right %",
-        "actual_eve_percent": "Eve right %",
-        "tom_eve_reminded_percent": "ToM % (Eve, reminded)",
-        "predicted_eve_reminded_percent": "says Eve right % (reminded)",
-        "actual_eve_reminded_percent": "Eve right % (reminded)",
-        "tom_bob_percent": "ToM % (Bob)",
-        "predicted_bob_percent": "says Bob right %",
-        "actual_bob_percent": "Bob right %",
-        "keywords_right_percent": "A right %",
-        "turns_a_wrong": "turns, A wrong",
-        "weak_rc_percent": "weak RC %",
-        "strong_rc_percent": "strong RC %",
-        "weak_fb_percent": "weak FB %",
-        "strong_fb_percent": "strong FB %",
-        "consistent_percent": "B = C %",
-        "value_per_turn": "value/turn",
-        "delta_functional_per_turn": "ΔFunctional/T",
-        "delta_tom_per_turn": "ΔToM/T",
-        "response_per_turn": "response",
-        "knowingly_bad_percent": "bad, sent anyway %",
-        "decoded_percent": "Bob right %",
-        "decoded_record_percent": "Bob right %, record",
-        "bob_agrees_percent": "Bob as recorded %",
-        "intercepted_percent": "Eve right %",
-        "intercepted_record_percent": "Eve right %, record",
-        "eve_agrees_percent": "Eve as recorded %",
+
+def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
+    """Return a table as one dict per row, at full precision; seeds are pooled.
+
+    Parameters
+    ----------
+    what : {"outcomes", "perspective", "beliefs", "functional", "turns", "replay"}
+        How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays.
+    run : Run
+    by : sequence of str
+        Roles that tell rows apart, default all; pairings that agree in them are taken together.
+    """
+    for role in by:
+        if role not in ROLES:
+            raise unknown("role", role, ROLES)
+    roles = by or ROLES
+    groups: dict[tuple[str, ...], list[Pairing]] = {}
+    for pairing in pairings(run):
+        groups.setdefault(tuple(pairing.names[role] for role in roles), []).append(pairing)
+    result = []
+    for names, members in groups.items():
+        head = dict(zip(roles, names, strict=True))
+        played = pool([pairing.played for pairing in members])
+        cells = [cell.number for pairing in members for cell in pairing.cells]
+        result += [{**head, **row} for row in TABLES[what](played, _counts(run, cells))]
+    return result
+
+
+def _counts(run: Run, cells: Sequence[int]) -> Row:
+    """Return how many games are void or failed, and the shares of invalid answers."""
+    found = tallies.episodes(run.store)
+    row: Row = {
+        status: sum(found.get(cell, {}).get(status, 0) for cell in cells)
+        for status in (VOID, FAILED)
     }
-)
+    row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
+    row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, f"NOT {_SEATS}")
+    return row

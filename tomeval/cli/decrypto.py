@@ -1,0 +1,138 @@
+"""The commands under ``tomeval decrypto``. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides
+from tomeval.core.errors import TomevalError
+
+app = typer.Typer(
+    name="decrypto",
+    no_args_is_help=True,
+    help="Decrypto: take a seat yourself, bring recorded games along, put others into their seats.",
+)
+
+
+class Role(StrEnum):
+    """A seat."""
+
+    encoder = "encoder"
+    decoder = "decoder"
+    interceptor = "interceptor"
+
+
+SPEC_HELP = (
+    "random, minilm, wordnet, embedding:NAME, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
+)
+Strategy = Annotated[str, typer.Option("--strategy", help="Of language models.")]
+Candidates = Annotated[int, typer.Option("--k", help="Candidates per hint of embedding encoders.")]
+
+
+@app.command()
+def replay(
+    records: Annotated[Path, typer.Argument(help="Recorded games, as JSON.")],
+    out: Annotated[Path, typer.Option("--out", help="The run folder.")],
+    encoder: Annotated[str | None, typer.Option("--encoder", help=SPEC_HELP)] = None,
+    decoder: Annotated[str | None, typer.Option("--decoder", help=SPEC_HELP)] = None,
+    interceptor: Annotated[str | None, typer.Option("--interceptor", help=SPEC_HELP)] = None,
+    strategy: Strategy = "QA",
+    k: Candidates = 16,
+    probes: Annotated[bool, typer.Option(help="Ask the theory-of-mind probes too.")] = False,
+    concurrency: Concurrency = 32,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    overrides: Overrides = None,
+) -> None:
+    """Put other players into seats of recorded games; the other seats do as recorded."""
+    from tomeval.cli.playing import play_into
+    from tomeval.domains.decrypto.players import RECORD, table_from_spec
+    from tomeval.runs.experiment import make_experiment, override_key
+
+    specs = {Role.encoder: encoder, Role.decoder: decoder, Role.interceptor: interceptor}
+    if not any(specs.values()):
+        raise TomevalError("name a player with --encoder, --decoder or --interceptor")
+    data: dict[str, Any] = {
+        "domain": "decrypto",
+        "name": "replay",
+        "records": str(records),
+        "players": {spec: table_from_spec(spec, strategy, k) for spec in specs.values() if spec},
+        "pairings": [{role.value: specs[role] or RECORD for role in Role}],
+    }
+    if probes:
+        data["probes"] = dict.fromkeys(("eve", "eve_reminded", "bob", "beliefs"), True)
+    for override in overrides or []:
+        override_key(data, override)
+    loaded = make_experiment(data, base=Path(), where="replay")
+    play_into(loaded, out, concurrency=concurrency, max_calls=max_calls, max_tokens=max_tokens)
+
+
+@app.command()
+def play(
+    seat: Annotated[
+        list[Role] | None,
+        typer.Option("--seat", help="Your seat. Repeatable. Default: interceptor."),
+    ] = None,
+    encoder: Annotated[str | None, typer.Option("--encoder", help=SPEC_HELP)] = None,
+    decoder: Annotated[str | None, typer.Option("--decoder", help=SPEC_HELP)] = None,
+    interceptor: Annotated[str | None, typer.Option("--interceptor", help=SPEC_HELP)] = None,
+    strategy: Strategy = "QA",
+    k: Candidates = 16,
+    seed: Annotated[int, typer.Option("--seed", help="Decides keywords and codes.")] = 0,
+    game: Annotated[int, typer.Option("--game", help="Which game of the seed, from 0.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", help="File to record to; games are added to it.")
+    ] = Path("decrypto_games.json"),
+    overrides: Overrides = None,
+) -> None:
+    """Take a seat yourself, against or with other players; the game is recorded."""
+    from tomeval.domains.decrypto.session import play_session, tables_from_specs
+    from tomeval.domains.decrypto.terminal import Terminal
+    from tomeval.runs.experiment import override_key
+
+    people = [role.value for role in seat or [Role.interceptor]]
+    specs = {"encoder": encoder, "decoder": decoder, "interceptor": interceptor}
+    others = tables_from_specs(specs, people, "minilm", strategy, k)
+    settings: dict[str, Any] = {"seed": seed, "rules": {}}
+    for override in overrides or []:
+        override_key(settings, override)
+    terminal = Terminal(sys.stdin, sys.stdout, people)
+    play_session(people, others, terminal, out, settings=settings, game=game)
+
+
+@app.command("import")
+def import_(
+    turns: Annotated[Path, typer.Argument(help="A plain list of turns: CSV or JSON.")],
+    out: Annotated[Path, typer.Option("--out", help="File of recorded games to write.")],
+    no_repeat_hints: Annotated[
+        bool, typer.Option("--no-repeat-hints", help="It was played by this rule.")
+    ] = False,
+    most_turns: Annotated[int, typer.Option("--turns", help="Turns that win the game.")] = 8,
+) -> None:
+    """Make a file of recorded games from keywords, codes, hints and both guesses."""
+    from tomeval.domains.decrypto.game import Rules
+    from tomeval.domains.decrypto.replays import import_turns, write_games
+
+    if out.exists():
+        raise TomevalError(f"{out}: exists already; choose another file with --out")
+    games = import_turns(turns, Rules(turns=most_turns, no_repeat_hints=no_repeat_hints))
+    write_games(out, games)
+    count = sum(len(game.turns) for game in games)
+    print(f"{out}: {len(games)} games, {count} turns", file=sys.stderr)
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A file of recorded games.")],
+    game: Annotated[int, typer.Option("--game", help="Which game, from 0.")] = 0,
+) -> None:
+    """Print a recorded game as a reader wants it; those of runs: tomeval transcript."""
+    from tomeval.domains.decrypto.transcripts import record_lines
+
+    for line in record_lines(file, game):
+        print(line)

@@ -1,0 +1,138 @@
+"""Decrypto as a domain: Alice gives hints that Bob must understand and Eve must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from tomeval.domains.decrypto import listing
+from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES
+from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
+from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.scripts import SCRIPTS
+from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.storing import SCHEMA, as_block
+from tomeval.domains.decrypto.tables import TABLES, table_rows
+from tomeval.domains.decrypto.transcripts import game_lines
+from tomeval.models.base import Model, Prompt
+from tomeval.runs.domain import Block, Domain, Line, Parts, Score
+from tomeval.runs.measures import FloatArray, Measure
+from tomeval.runs.results import Run, RunCell
+from tomeval.runs.store import Store
+
+GAMES_PER_CHUNK = 1000
+"""Games of embedding players that are played and stored together."""
+
+TEAM = "team"
+
+
+def _survived(cell: RunCell) -> FloatArray:
+    return cell.totals("survived_percent").values / 100
+
+
+def _lasted(cell: RunCell) -> FloatArray:
+    found: FloatArray = cell.totals("turns_per_game").values / cell.definition["rules"]["turns"]
+    return found
+
+
+class Decrypto(Domain):
+    """The word game Decrypto; see `tomeval.runs.domain.Domain`."""
+
+    name = "decrypto"
+    title = "the word game of hints and codes, with a team and an interceptor"
+    experiment = DecryptoExperiment
+    schema = SCHEMA
+    measures = MEASURES
+    headline = (
+        "delta_functional_per_turn",
+        "tom_eve_percent",
+        "interception_percent",
+        "miscommunication_percent",
+    )
+    by = (*ROLES, TEAM)
+    task = ("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid")
+    shares_draws = ("rules", "words", "records")
+    tables: ClassVar = {name: partial(table_rows, name) for name in TABLES}
+    figures: ClassVar = {
+        "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
+        "perspective": "tomeval.domains.decrypto.figures.by_turn:perspective_by_turn",
+        "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
+    }
+    lists = listing.LISTS
+    scripts = SCRIPTS
+    scores: ClassVar = {
+        "lasted": Score("share of the most turns that Alice and Bob got through", "turns", _lasted),
+        "survived": Score("whether Alice and Bob survived the game", "survived", _survived),
+    }
+    parts = Parts(
+        "delta_functional_per_turn",
+        {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
+    )
+
+    async def play(
+        self,
+        cell: DecryptoCell,
+        episode: int,
+        models: Mapping[str, Model],
+        on_step: Callable[[], None],
+    ) -> Block:
+        """Play one game."""
+        return as_block([await play_one(cell, episode, models, lambda _: on_step())])
+
+    def together(self, cell: DecryptoCell) -> int:
+        """Return how many games of three embedding players fit a batch."""
+        return GAMES_PER_CHUNK if plays_in_batch(cell) else 0
+
+    def play_many(self, cell: DecryptoCell, first: int, count: int) -> Block:
+        """Play consecutive games of three embedding players."""
+        return as_block(play_batch(cell, first, count))
+
+    def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
+        """Return who sits where."""
+        return {role: definition["players"][role]["name"] for role in ROLES}
+
+    def read(self, store: Store, number: int, definition: dict[str, Any]) -> RunCell:
+        """Return a pairing of a run at one seed."""
+        return DecryptoRunCell(store, number, definition)
+
+    def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
+        """Yield a game: turns with their probes, then the board."""
+        assert isinstance(cell, DecryptoRunCell)
+        return game_lines(run.store, cell, episode)
+
+    def measured(self, run: Run) -> Mapping[str, Measure]:
+        """Return the measures, those of replays only where a record is replayed."""
+        replayed = any(definition["records"] for _, definition in run.store.cells())
+        of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
+        return {n: m for n, m in self.measures.items() if replayed or n not in of_replays}
+
+    def preview(
+        self, cell: DecryptoCell, seat: str, form: str, step: int
+    ) -> Sequence[tuple[str, Prompt]]:
+        """Return the prompts of one turn."""
+        return prompts_of_turn(cell, seat, form, step)
+
+    def forms(self, cell: DecryptoCell, seat: str) -> dict[str, range]:
+        """Return what a seat is asked."""
+        return forms_of(cell, seat)
+
+    def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
+        """Return a cell with one language model."""
+        return example_cell(strategy, seat, settings)
+
+    def level(self, cell: RunCell, by: str) -> str:
+        """Return who sits in a seat, or Alice and Bob together."""
+        if by == TEAM:
+            return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
+        return str(cell.columns[by])
+
+    def task_of(self, cell: RunCell, by: str) -> dict[str, Any]:
+        """Return the other seats, and what games are played with."""
+        gone = ("encoder", "decoder") if by == TEAM else (by,)
+        return {name: value for name, value in cell.task.items() if name not in gone}
+
+
+DECRYPTO = Decrypto()

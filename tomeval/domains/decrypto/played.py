@@ -1,0 +1,141 @@
+"""The complete games of one pairing, or of several, as measures read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Words = tuple[str, ...]
+
+NONE = 0
+"""Stands for 'no code' in arrays of codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The three answers of one turn: prompts A, B and C; None where invalid or not asked."""
+
+    a: Words | None
+    b: Words | None
+    c: Words | None
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """Complete games of one pairing, or of several that are taken together.
+
+    Attributes
+    ----------
+    outcomes : list of str or None, length G
+        How each game ended; None for a replay of a record that breaks off.
+    clusters : ndarray, shape (G,)
+        The sampling unit: games of equal label belong together (they share keywords and codes).
+    game : ndarray of int, shape (N,)
+        Which game each turn belongs to, from 0; N is the number of turns.
+    turn : ndarray of int, shape (N,)
+        Turn numbers, from 1.
+    code, bob, eve : ndarray of int, shape (N,)
+        Three digits each, such as 241.
+    own : ndarray of bool, shape (N,)
+        Whether the hints are Alice's own: valid, and heard (in replays they may not be).
+    guessed : dict of str to ndarray of bool, shape (N,)
+        For ``bob`` and ``eve``: whether the guess is their own, not drawn for an invalid one.
+    predicted : dict of str to ndarray of int, shape (N,)
+        Alice's predictions by question; `NONE` where invalid or not asked.
+    beliefs : dict of int to Beliefs
+        By position of the turn, where Eve was asked.
+    keywords : list of tuple of str, length G
+    best : ndarray, shape (N,)
+        Best attainable value of each turn; NaN where it was not searched for.
+    recorded : dict of str to ndarray of int, shape (N,)
+        In replays, the guesses of ``bob`` and ``eve`` in the record.
+    replayed : bool
+        Whether the past of every turn is a record's: then games have no length of their own.
+    """
+
+    outcomes: list[str | None]
+    clusters: NDArray[Any]
+    game: Ints
+    turn: Ints
+    code: Ints
+    bob: Ints
+    eve: Ints
+    own: Bools
+    guessed: Mapping[str, Bools]
+    predicted: Mapping[str, Ints]
+    beliefs: Mapping[int, Beliefs] = field(default_factory=dict)
+    keywords: list[Words] = field(default_factory=list)
+    best: Floats = field(default_factory=lambda: np.empty(0))
+    recorded: Mapping[str, Ints] = field(default_factory=dict)
+    replayed: bool = False
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return len(self.outcomes)
+
+    @property
+    def by_turn(self) -> NDArray[Any]:
+        """The cluster of each turn, shape (N,)."""
+        return self.clusters[self.game]
+
+    @property
+    def miscommunicated(self) -> Bools:
+        """Turns on which Bob guessed wrong."""
+        return np.asarray(self.bob != self.code)
+
+    @property
+    def intercepted(self) -> Bools:
+        """Turns on which Eve guessed right."""
+        return np.asarray(self.eve == self.code)
+
+
+def pool(parts: list[Played]) -> Played:
+    """Take several pairings together; games with equal cluster stay in one cluster."""
+    if len(parts) == 1:
+        return parts[0]
+    games = np.cumsum([0, *(part.games for part in parts)])
+    turns = np.cumsum([0, *(len(part.turn) for part in parts)])
+
+    def joined(get: Callable[[Played], NDArray[Any]]) -> NDArray[Any]:
+        return np.concatenate([get(part) for part in parts])
+
+    return Played(
+        outcomes=[outcome for part in parts for outcome in part.outcomes],
+        clusters=joined(lambda part: part.clusters),
+        game=np.concatenate([part.game + games[i] for i, part in enumerate(parts)]),
+        turn=joined(lambda part: part.turn),
+        code=joined(lambda part: part.code),
+        bob=joined(lambda part: part.bob),
+        eve=joined(lambda part: part.eve),
+        own=joined(lambda part: part.own),
+        guessed={key: joined(partial(_entry, "guessed", key)) for key in ("bob", "eve")},
+        predicted={key: joined(partial(_entry, "predicted", key)) for key in ENCODER_QUESTIONS},
+        beliefs={
+            place + int(turns[i]): said
+            for i, part in enumerate(parts)
+            for place, said in part.beliefs.items()
+        },
+        keywords=[words for part in parts for words in part.keywords],
+        best=joined(lambda part: part.best),
+        recorded={
+            key: joined(partial(_entry, "recorded", key))
+            for key in ("bob", "eve")
+            if all(part.recorded for part in parts)
+        },
+        replayed=any(part.replayed for part in parts),
+    )
+
+
+def _entry(name: str, key: str, part: Played) -> NDArray[Any]:
+    return np.asarray(getattr(part, name)[key])

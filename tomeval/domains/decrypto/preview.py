@@ -1,0 +1,154 @@
+"""What a language model in a seat would read in one turn of a made-up game."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
+from tomeval.domains.decrypto.play import random_hints
+from tomeval.domains.decrypto.seats import (
+    ROLES,
+    Chair,
+    Decoder,
+    Encoder,
+    Interceptor,
+    SeatPlayer,
+)
+from tomeval.models.base import GenerateRequest, Model, Prompt, Reply, ScoreRequest, Scores
+from tomeval.runs.calling import run_loop
+from tomeval.strategies.readers import MARKER
+
+ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}
+
+
+class Recorder(Model):
+    """Keeps every prompt and gives readable, legal stand-ins for what a model would say."""
+
+    name = "preview"
+
+    def __init__(self) -> None:
+        self.prompts: list[tuple[str, Prompt]] = []
+        self.hints: Hints = ("", "", "")
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Keep the prompt."""
+        self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
+        asked = re.findall(r'{"(hints|code|keywords)"', request.prompt.messages[-1].content)
+        notes = "Plans: (what the model plans)\nInsights: (what the model knows)"
+        if not asked:
+            return Reply(notes)
+        quoted = ", ".join(f'"{hint}"' for hint in self.hints)
+        answer = {
+            "hints": f"[{quoted}]",
+            "code": "[1, 2, 3]",
+            "keywords": '["one", "two", "three", "four"]',
+        }[asked[-1]]
+        return Reply(f'{notes}\n{MARKER} {{"{asked[-1]}": {answer}}}')
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Refuse: no seat scores labels."""
+        raise NotImplementedError("seats of Decrypto write their answers")
+
+
+def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
+    """Return the questions of a seat with the turns they can be asked in."""
+    turns = range(1, cell.length + 1)
+    probes = cell.probes
+    found = {ACTS[seat]: turns}
+    if seat == "encoder":
+        names = [name for name in ("eve", "eve_reminded", "bob") if getattr(probes, name)]
+        found |= dict.fromkeys(names, turns)
+    if seat == "interceptor" and probes.beliefs:
+        names = ["keywords", "own_belief", "other_belief"]
+        found |= dict.fromkeys(names, turns[1:])
+    return found
+
+
+def prompts_of_turn(
+    cell: DecryptoCell, seat: str, form: str, turn: int
+) -> list[tuple[str, Prompt]]:
+    """Return what each model call of one question does, and its prompt.
+
+    Hints of the past are drawn, Bob guesses right and Eve wrong. A reflection on the turn before
+    comes first.
+    """
+    return run_loop(_play(cell, seat, form, turn))
+
+
+async def _play(cell: DecryptoCell, seat: str, form: str, turn: int) -> list[tuple[str, Prompt]]:
+    recorder = Recorder()
+    player = cell.players[seat]
+    if player is None:
+        raise ValueError(f"the {seat} answers from a record")
+    rng = np.random.default_rng(0)
+    lists = cell.experiment.lists
+    chair = Chair(seat, rng, recorder, "preview", cell.experiment.base)
+    made_up = player.seat(chair, lists)
+    deal, _, rules = cell.deal(0)
+    game = Game(deal, rules)
+    for number in range(1, turn + 1):
+        recorder.hints = hints = random_hints(game.encoder_view(), lists.hints, rng)
+        await _act(made_up, game, hints, game.code)
+        if number == turn:
+            break
+        recorder.prompts.clear()  # a reflection after this turn belongs to the next one
+        wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
+        game = game.after(hints, game.code, wrong)
+        await made_up.observe(game.turns[-1])
+    if form != ACTS[seat]:
+        recorder.prompts.clear()
+        await _probe(made_up, game, hints, form)
+    return recorder.prompts
+
+
+async def _act(seat: SeatPlayer, game: Game, hints: Hints, guess: Code) -> None:
+    """Let a seat do its part of a turn."""
+    if isinstance(seat, Encoder):
+
+        async def listen(_: Hints) -> tuple[Said[Code], Said[Code]]:
+            return Said(guess), Said(CODES[(CODES.index(guess) + 1) % len(CODES)])
+
+        seat.chair.door.set(listen)
+        await seat.encode(game.encoder_view())
+    elif isinstance(seat, Decoder):
+        await seat.decode(game.decoder_view(hints))
+    elif isinstance(seat, Interceptor):
+        await seat.intercept(game.interceptor_view(hints))
+
+
+async def _probe(seat: SeatPlayer, game: Game, hints: Hints, form: str) -> None:
+    """Ask a seat one of its probes."""
+    if isinstance(seat, Encoder):
+        await seat.predict(game.encoder_view(), hints, form)
+    elif isinstance(seat, Interceptor):
+        revealed = None if form == "keywords" else game.deal.keywords
+        await seat.believe(game.interceptor_view(hints), form, revealed)
+
+
+def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
+    """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
+
+    `settings` may hold options of `tomeval.domains.decrypto.llm_seats.LLMOptions` and ``rules``.
+    """
+    options = dict(settings)
+    data: dict[str, Any] = {key: options.pop(key) for key in ("rules",) if key in options}
+    seat = seat or "encoder"
+    experiment = DecryptoExperiment(
+        players={
+            "model": {"model": "scripted:decrypto", "strategy": {seat: strategy}, **options},
+            "other": {"kind": "random"},
+        },
+        pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
+        probes={"eve": True, "eve_reminded": True, "bob": True, "beliefs": True},  # type: ignore[arg-type]
+        **data,
+    )
+    experiment._where = "prompt"
+    [cell] = experiment.cells
+    assert isinstance(cell, DecryptoCell)
+    return cell

@@ -1,0 +1,129 @@
+"""Seat a pairing for one game, and play it; three embedding players play many games at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.streams import Stream
+from tomeval.domains.decrypto.batch import Batch, simulate
+from tomeval.domains.decrypto.experiment import DecryptoCell
+from tomeval.domains.decrypto.game import OUTCOMES, EncoderView, Turn
+from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
+from tomeval.domains.decrypto.players import DecryptoPlayer
+from tomeval.domains.decrypto.seats import ROLES, Chair, seat_stream
+from tomeval.models.base import Model
+from tomeval.models.served.limits import BudgetExceeded
+
+
+def best_of(cell: DecryptoCell) -> Best | None:
+    """Return the search for the best attainable value of a turn, where the pairing allows it."""
+    bob, eve = cell.players["decoder"], cell.players["interceptor"]
+    wanted = cell.experiment.best_turn and not cell.experiment.records
+    if not wanted or bob is None or eve is None or {bob.kind, eve.kind} != {"embedding"}:
+        return None
+    from tomeval.domains.decrypto.best_turn import BestTurnSearch
+
+    lists = cell.experiment.lists
+    return BestTurnSearch(lists, bob.listener_spec(lists), eve.listener_spec(lists))
+
+
+def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Table:
+    """Seat a pairing for one game; `models` by role."""
+    experiment = cell.experiment
+    seats: dict[str, Any] = dict.fromkeys(ROLES)
+    for role, player in cell.players.items():
+        if player is not None:
+            stream = seat_stream(cell.seed, role, player.name)
+            chair = Chair(
+                role,
+                stream.episode(index, player.draws_per_game(role)),
+                models.get(role),
+                f"{cell.stream}/{index}/{role}",
+                experiment.base,
+            )
+            seats[role] = player.seat(chair, experiment.lists)
+    _, _, rules = cell.deal(index)
+    return Table(
+        seats["encoder"],
+        seats["decoder"],
+        seats["interceptor"],
+        rules=rules,
+        probes=cell.probes,
+        on_invalid=cell.on_invalid,
+        hint_words=experiment.lists.hints,
+        rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
+        best=best_of(cell),
+    )
+
+
+async def play_one(
+    cell: DecryptoCell, index: int, models: Mapping[str, Model], on_turn: Callable[[Turn], None]
+) -> PlayedGame:
+    """Play one game of a pairing."""
+    deal, record, _ = cell.deal(index)
+    table = table_of(cell, index, models)
+    table.on_turn = on_turn
+    try:
+        return await play_game(table, index, deal, record)
+    except BudgetExceeded:
+        raise
+    except TomevalError as error:
+        names = ", ".join(cell.name(role) for role in ROLES)
+        raise TomevalError(f"{names}, seed {cell.seed}, game {index}: {error}") from None
+
+
+def plays_in_batch(cell: DecryptoCell) -> bool:
+    """Tell whether a pairing is one of three embedding players in new games.
+
+    Repeats are never given by embedding encoders, so the rule against them changes nothing.
+    """
+    players = cell.players.values()
+    return not cell.experiment.records and all(p and p.kind == "embedding" for p in players)
+
+
+def play_batch(cell: DecryptoCell, first: int, count: int) -> list[PlayedGame]:
+    """Play consecutive games of three embedding players."""
+    lists = cell.experiment.lists
+    alice, bob, eve = (_seated(cell, role) for role in ROLES)
+    batch = simulate(
+        lists,
+        (alice.encoder_spec(lists), bob.listener_spec(lists), eve.listener_spec(lists)),
+        seat_stream(cell.seed, "encoder", alice.name),
+        seed=cell.seed,
+        first=first,
+        count=count,
+        rules=cell.rules,
+    )
+    best = best_of(cell)
+    return [_from_batch(cell, batch, place, first + place, best) for place in range(count)]
+
+
+def _from_batch(
+    cell: DecryptoCell, batch: Batch, place: int, index: int, best: Best | None
+) -> PlayedGame:
+    """Return one game of a batch as the turn loop would."""
+    deal, _, rules = cell.deal(index)
+    turns = batch.game(place)
+    rows = [
+        PlayedTurn(
+            number,
+            *turn,
+            outcomes=dict.fromkeys(ROLES, VALID),
+            attempts=dict.fromkeys(ROLES, 1),
+            best=best(EncoderView(deal.keywords, turn.code, turns[: number - 1], rules))
+            if best
+            else None,
+        )
+        for number, turn in enumerate(turns, start=1)
+    ]
+    return PlayedGame(index, deal, COMPLETE, OUTCOMES[int(batch.outcomes[place])], rows)
+
+
+def _seated(cell: DecryptoCell, role: str) -> DecryptoPlayer:
+    player = cell.players[role]
+    if player is None:
+        raise RuntimeError(f"the {role}'s seat is empty")
+    return player

@@ -1,0 +1,82 @@
+"""A game as a reader wants it: hints, guesses and probes turn by turn, then the board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.game import Rules, Turn
+from tomeval.domains.decrypto.replays import read_games
+from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.storing import number_code
+from tomeval.domains.decrypto.terminal import ENDINGS, NAMES, board, result_text, shown
+from tomeval.runs.domain import Line
+from tomeval.runs.store import Store
+
+
+def record_lines(path: Path, index: int) -> Iterator[str]:
+    """Yield the lines of a recorded game."""
+    games = read_games(path)
+    if not 0 <= index < len(games):
+        raise TomevalError(f"{path}: no game {index}, there are {len(games)}")
+    game = games[index]
+    players = ", ".join(f"{NAMES[r]} {game.players[r]}" for r in ROLES if r in game.players)
+    yield f"{game.name or f'game {index}'}" + (f": {players}" if players else "")
+    if game.source:
+        yield f"source: {game.source}"
+    yield from board(game.turns, game.rules, game.keywords).splitlines()[2:]
+    yield ENDINGS.get(game.outcome or "", "The game was broken off.")
+
+
+def game_lines(store: Store, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
+    """Yield a game of a run: players and ending, every turn with its probes, and the board."""
+    place = (cell.number, game)
+    [(status, outcome, keywords)] = store.query(
+        "SELECT status, outcome, keywords FROM episodes WHERE cell = ? AND episode = ?", place
+    )
+    names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
+    yield Line(0, f"{names}; seed {cell.seed}, game {game}: {outcome or status}")
+    past: list[Turn] = []
+    for number, code, hints, bob, eve, *outcomes, best, details in store.query(
+        "SELECT step, code, hints, bob, eve, encoder_outcome, decoder_outcome, "
+        "interceptor_outcome, best, details FROM steps WHERE cell = ? AND episode = ? "
+        "ORDER BY step",
+        place,
+    ):
+        said = ", ".join(json.loads(hints)) if hints else "no hints"
+        yield Line(number, f"code {shown(number_code(code))}, hints {said}")
+        if bob is not None and eve is not None and hints:
+            one, two, three = json.loads(hints)
+            turn = Turn(number_code(code), (one, two, three), number_code(bob), number_code(eve))
+            past.append(turn)
+            yield Line(number, result_text(turn))
+        odd = [
+            f"{NAMES[role]}: {what.replace('_', ' ')}"
+            for role, what in zip(ROLES, outcomes, strict=True)
+            if what != "valid"
+        ]
+        if odd:
+            yield Line(number, f"[{'; '.join(odd)}]")
+        if best is not None:
+            yield Line(number, f"best attainable value {best:g}")
+        given = (json.loads(details) if details else {}).get("encoder", {}).get("given")
+        if given:
+            yield Line(number, f"Alice's own hints, not heard: {', '.join(given)}")
+        for line in _probe_lines(store, place, number):
+            yield Line(number, line)
+    page = board(past, Rules(**cell.definition["rules"]), json.loads(keywords))
+    for line in page.splitlines()[2:]:
+        yield Line(-1, line)
+
+
+def _probe_lines(store: Store, place: tuple[int, int], turn: int) -> Iterator[str]:
+    for seat, question, outcome, value in store.query(
+        "SELECT seat, question, outcome, value FROM answers "
+        "WHERE cell = ? AND episode = ? AND step = ?",
+        (*place, turn),
+    ):
+        said = "-".join(map(str, json.loads(value))) if value else outcome
+        yield f"probe of {NAMES[seat]}, {question.replace('_', ' ')}: {said}"
