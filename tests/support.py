@@ -16,8 +16,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.runs.store import _rows
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -137,7 +137,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, str]:
 
 def step_rows(setup, steps) -> list[tuple]:
     """Return the rows of the step table that played episodes make."""
-    return _rows(0, steps, steps.rewards(setup.game))
+    return list(as_block(steps, setup.game).steps)
 
 
 def dump(folder: Path) -> dict[str, list[tuple]]:
