@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from dataclasses import replace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,8 @@ def make_model(folder: Path, horizon: int, templates: str) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    shown = {"prompts": templates}
-    seen = prompts_of_round(setup(horizon, "neutral"), "QA", "act", horizon, shown)
+    made = with_options(setup(horizon, "neutral"), "QA", templates)
+    seen = prompts_of_round(made, "act", horizon)
     text = [prompt.messages[0].content for _, prompt in seen]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -102,13 +103,18 @@ def make_model(folder: Path, horizon: int, templates: str) -> None:
     ).save_pretrained(folder)
 
 
+def with_options(made: Setup, strategy: str, templates: str) -> Setup:
+    """Return a setup whose subject is a language model."""
+    return replace(made, kind="llm", options={"strategy": strategy, "prompts": templates})
+
+
 def prompts(strategy: str, number: int, horizon: int, templates: str) -> list[Prompt]:
     """Return the prompts of act and predict in one round."""
     return [
         prompt
         for form in ("act", "predict")
         for _, prompt in prompts_of_round(
-            setup(horizon, LABELS[strategy]), strategy, form, number, {"prompts": templates}
+            with_options(setup(horizon, LABELS[strategy]), strategy, templates), form, number
         )
     ]
 

@@ -19,7 +19,7 @@ from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.report.tables import render
-from tomeval.runs.runner import STEPS_PER_CHUNK
+from tomeval.domains.matrix.domain import STEPS_PER_CHUNK
 
 HORIZON = 100
 EPISODES = STEPS_PER_CHUNK // HORIZON  # what a run plays at a time

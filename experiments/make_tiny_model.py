@@ -26,10 +26,12 @@ def make_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    from tomeval.domains.matrix.preview import preview
+    from tomeval.domains.matrix.domain import MATRIX
+    from tomeval.runs.preview import preview
 
+    task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}
     texts = [
-        preview(strategy, game, "neutral", form, 3, 10, "always(0)", {})
+        preview(MATRIX, MATRIX.example(strategy, "", {"game": game, **task}), "", form, 3)
         for strategy in ("LM", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
         for game in ("RPS", "IPD")
         for form in ("act", "predict", "react")

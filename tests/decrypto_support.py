@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.decrypto.experiment_files import make_experiment
 from tomeval.domains.decrypto.game import Deal, Rules
 from tomeval.domains.decrypto.llm_seats import LLM_SEATS, LLMOptions
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
@@ -17,6 +16,7 @@ from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import ROLES, Chair
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import flatten
 
 KEYS = ("river", "violin", "bread", "winter")

@@ -18,6 +18,7 @@ from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
+from tomeval.runs.domain import get_domain
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -28,7 +29,7 @@ SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
 @contextmanager
 def scripts(**named: Script) -> Iterator[None]:
     """Register scripts by name; afterwards the registry is what it was before."""
-    import tomeval.domains.decrypto.scripts  # noqa: F401 (once registered, its script is there to stay)
+    get_domain("decrypto")  # once registered, its script is there to stay
 
     with mock.patch.dict(SCRIPTS, named):
         yield

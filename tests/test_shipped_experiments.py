@@ -55,10 +55,10 @@ def test_it_loads_plans_and_says_what_it_is(path) -> None:
     experiment = load_experiment(path)
     assert experiment.name == path.stem
     rows = plan_rows(load_experiment(path, ["horizon=5"]))  # short prompts: fast
-    assert len(rows) == len(experiment.cells())
+    assert len(rows) == len(experiment.cells)
     assert plan_totals(rows).startswith(f"{len(rows)} cells")
-    for cell in experiment.cells():
-        assert cell.setup.kind != "llm" or cell.spec.model
+    for cell in experiment.cells:
+        assert cell.setup.kind != "llm" or cell.spec.model_name
 
 
 def test_there_is_one_for_every_reported_table() -> None:
@@ -92,14 +92,14 @@ LABELS = {"1": "letters", "2": "letters", "3": "neutral", "4": "canonical", "10"
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_reported_cell_is_covered(table) -> None:
-    cells = load_experiment(FOLDER / f"table_{table}.toml").cells()
+    cells = load_experiment(FOLDER / f"table_{table}.toml").cells
     played = {
         (cell.setup.game.name, cell.setup.partners.name, cell.setup.labels.name): set()
         for cell in cells
     }
     for cell in cells:
         key = (cell.setup.game.name, cell.setup.partners.name, cell.setup.labels.name)
-        played[key].add((cell.setup.kind, cell.spec.model, cell.spec.strategy))
+        played[key].add((cell.setup.kind, cell.spec.model_name, cell.spec.strategy))
         assert cell.setup.horizon == 100
     for row in REPORTED:
         if row["table"] == table:
@@ -123,10 +123,10 @@ def test_nothing_is_asked_that_the_table_does_not_report(table) -> None:
         if row["table"] == table
         for subject in subjects_of(row)
     }
-    for cell in load_experiment(FOLDER / f"table_{table}.toml").cells():
+    for cell in load_experiment(FOLDER / f"table_{table}.toml").cells:
         place = (cell.setup.game.name, cell.setup.partners.name, cell.setup.kind)
         if cell.setup.kind != "rmax":
-            assert (*place, cell.spec.model, cell.spec.strategy) in wanted
+            assert (*place, cell.spec.model_name, cell.spec.strategy) in wanted
 
 
 def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
@@ -145,7 +145,7 @@ def test_curves_cover_every_label_set_and_partner_set() -> None:
     for path in CURVES:
         first = path.read_text(encoding="utf-8").splitlines()[0]
         assert first.startswith("# Figures 19 to 43 of ")
-        for cell in load_experiment(path).cells():
+        for cell in load_experiment(path).cells:
             key = (cell.setup.game.name, cell.setup.partners.name)
             found.setdefault(key, set()).add((cell.setup.labels.name, cell.setup.kind))
     assert set(found) == {(g, p) for g in LABEL_SETS for p in ("single_action", "tit_for_tat")}
@@ -156,9 +156,9 @@ def test_curves_cover_every_label_set_and_partner_set() -> None:
 @pytest.mark.parametrize("path", [*CURVES, *(FOLDER / f"table_{t}.toml" for t in TABLES)])
 def test_one_model_can_take_the_place_of_all(path) -> None:
     experiment = load_experiment(path, model="pocket")
-    llms = [cell for cell in experiment.cells() if cell.setup.kind == "llm"]
-    assert {cell.spec.model for cell in llms} == {"pocket"}
-    many = load_experiment(path).cells()
+    llms = [cell for cell in experiment.cells if cell.setup.kind == "llm"]
+    assert {cell.spec.model_name for cell in llms} == {"pocket"}
+    many = load_experiment(path).cells
     assert {(c.spec.strategy, c.setup.game.name, c.setup.labels.name) for c in llms} == {
         (c.spec.strategy, c.setup.game.name, c.setup.labels.name)
         for c in many
@@ -174,7 +174,7 @@ def test_what_two_models_are_asked_differently_is_not_merged(tmp_path) -> None:
         '[[subjects]]\nname = "x"\nmodel = "hf:b"\nmax_tokens = 6\n',
         encoding="utf-8",
     )
-    assert len(load_experiment(path).cells()) == 2
+    assert len(load_experiment(path).cells) == 2
     with pytest.raises(TomevalError, match="the same cell appears twice"):
         load_experiment(path, model="hf:c")
 

@@ -80,7 +80,7 @@ def test_every_row_is_there(finished) -> None:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_rows_do_not_depend_on_workers(finished, tmp_path, monkeypatch, workers) -> None:
     # small batches, so that there is something to share
-    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.domains.matrix.domain.STEPS_PER_CHUNK", 36)
     assert run(tmp_path / "run", workers) == 2 * 2 * 3 * 8
     assert dump(tmp_path / "run") == dump(finished)
 
@@ -111,7 +111,7 @@ def test_gaps_are_filled(finished, damaged) -> None:
 
 
 def test_progress_counts_to_the_end(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.domains.matrix.domain.STEPS_PER_CHUNK", 36)
     run(tmp_path / "run", episodes=3)
     seen: list[tuple[int, int]] = []
     run_experiment(
@@ -148,7 +148,8 @@ def test_another_experiment_is_refused_and_nothing_changes(finished, changes, wo
 KILLED = """
 import itertools, os, random, signal, sys, threading
 import tomeval.runs.runner
-tomeval.runs.runner.STEPS_PER_CHUNK = 2_000
+from tomeval.domains.matrix import domain
+domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
 experiment = make_experiment({
@@ -357,7 +358,7 @@ def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> 
         with pytest.raises(TomevalError, match=r"cannot be made \(Permission denied\)"):
             run(tmp_path / "run")
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", refuse)
+        patch.setattr(Path, "write_bytes", refuse)
         with pytest.raises(TomevalError, match=r"cannot be written \(Permission denied\)"):
             run(tmp_path / "run")
 
@@ -372,13 +373,13 @@ def test_a_read_only_finished_run_can_be_read(damaged, monkeypatch) -> None:
 
 def test_a_full_disk_keeps_what_was_finished_and_goes_on_later(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "run"
-    monkeypatch.setattr("tomeval.runs.runner.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.domains.matrix.domain.STEPS_PER_CHUNK", 36)
     begin = Store.begin
 
     def tight(self, *args):
         begin(self, *args)
-        pages = self._db.execute("PRAGMA page_count").fetchone()[0]
-        self._db.execute(f"PRAGMA max_page_count = {pages + 6}")
+        pages = self.query("PRAGMA page_count")[0][0]
+        self.query(f"PRAGMA max_page_count = {pages + 6}")
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "begin", tight)
@@ -560,7 +561,7 @@ def mumble(folder, workers=1, **changes) -> dict:
 
 def test_void_episodes_are_kept_and_left_out_of_metrics(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run")
-    statuses = [row[3] for row in rows["episodes"]]
+    statuses = [row[2] for row in rows["episodes"]]
     void = statuses.count("void")
     assert 5 < void < 35
     assert len(rows["steps"]) == 6 * (40 - void) + 3 * void
@@ -588,7 +589,7 @@ def test_an_invalid_prediction_voids_too_but_the_action_stands(own_subjects, tmp
 
 def test_random_replaces_invalid_answers_by_legal_actions(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run", on_invalid="random", episodes=200)
-    assert {row[3] for row in rows["episodes"]} == {"complete"}
+    assert {row[2] for row in rows["episodes"]} == {"complete"}
     drawn = [r[4] for r in rows["steps"] if r[11] == "unparsable"]
     assert 50 < len(drawn) < 150
     assert 0.3 < np.mean(drawn) < 0.7
@@ -598,7 +599,7 @@ def test_random_replaces_invalid_answers_by_legal_actions(own_subjects, tmp_path
 
 def test_a_backend_error_never_becomes_an_action(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run", on_invalid="random", subject={"reason": "backend_error"})
-    assert {row[3] for row in rows["episodes"]} == {"complete", "failed"}
+    assert {row[2] for row in rows["episodes"]} == {"complete", "failed"}
     assert all(r[4] is None for r in rows["steps"] if r[11] == "backend_error")
 
 
@@ -607,15 +608,15 @@ def test_stop_says_where_and_keeps_what_was_finished(own_subjects, tmp_path) -> 
         mumble(tmp_path / "run", on_invalid="stop")
     assert "'well...'" in str(caught.value)
     kept = dump(tmp_path / "run")
-    assert {row[3] for row in kept["episodes"]} <= {"complete"}
+    assert {row[2] for row in kept["episodes"]} <= {"complete"}
     assert len(kept["steps"]) == 6 * len(kept["episodes"])
 
 
 def test_calls_are_logged_with_their_step(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run", episodes=2, subject={"act_at": 0})
     assert len(rows["calls"]) == 12
-    cell, episode, call, step, form, record = min(rows["calls"], key=lambda r: r[:3])
-    assert (cell, episode, call, step, form) == (0, 0, 0, 1, "act")
+    cell, episode, call, step, seat, form, record = min(rows["calls"], key=lambda r: r[:3])
+    assert (cell, episode, call, step, seat, form) == (0, 0, 0, 1, "subject", "act")
     assert json.loads(record) == {"prompt": "act?", "reply": "D"}
 
 

@@ -28,7 +28,7 @@ from tomeval.cli.options import (
 from tomeval.cli.progress import progress_bar
 from tomeval.cli.share import register as register_share
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.decrypto.cli import app as decrypto_app
+from tomeval.cli.decrypto import app as decrypto_app
 
 if TYPE_CHECKING:
     from tomeval.domains.matrix.experiment import Experiment

@@ -72,7 +72,7 @@ class Database:
             else:
                 why = str(error)
             raise TomevalError(f"{self.path}: {why} ({code or 'sqlite'})") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(error) from None
 
     def damaged(self, why: object) -> TomevalError:

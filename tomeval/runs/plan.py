@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.experiment import Experiment
 
@@ -48,14 +50,23 @@ def _per_episode(domain: Domain, cell: Cell) -> tuple[int, int]:
     """Return calls and prompt tokens of one episode."""
     calls, length = 0, 0.0
     for seat in cell.models:
+        seen: set[tuple[int, Prompt]] = set()  # a prediction to act on is asked once
         for form, steps in domain.forms(cell, seat).items():
             if not steps:
                 continue
             # Prompts grow by one line a step: Simpson's rule over three steps is exact for a line.
             three = (steps[0], steps[(len(steps) - 1) // 2], steps[-1])
-            shown = [domain.preview(cell, seat, form, step) for step in three]
-            sizes = [sum(len(m.content) for _, p in s for m in p.messages) for s in shown]
+            shown = [_new(domain.preview(cell, seat, form, step), step, seen) for step in three]
+            sizes = [sum(len(m.content) for prompt in s for m in prompt.messages) for s in shown]
             length += len(steps) * (sizes[0] + 4 * sizes[1] + sizes[2]) / 6
             # Only the first step can differ: there is no past to sum up or to reflect on.
             calls += len(shown[0]) + (len(steps) - 1) * len(shown[2])
+            seen |= {(step, prompt) for step, s in zip(three, shown, strict=True) for prompt in s}
     return calls, round(length / CHARACTERS_PER_TOKEN)
+
+
+def _new(
+    shown: Sequence[tuple[str, Prompt]], step: int, seen: set[tuple[int, Prompt]]
+) -> list[Prompt]:
+    """Return the prompts of a question that no earlier question of the step has shown."""
+    return [prompt for _, prompt in shown if (step, prompt) not in seen]

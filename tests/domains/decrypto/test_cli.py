@@ -50,8 +50,9 @@ def call(monkeypatch, capsys, *args, stdin=""):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A run with language-model seats and probes."""
-    from tomeval.domains.decrypto.experiment_files import load_experiment
     from tomeval.domains.decrypto.runner import run_experiment
+
+    from tomeval.runs.experiment import load_experiment
 
     folder = tmp_path_factory.mktemp("small")
     (folder / "small.toml").write_text(TOML)

@@ -5,7 +5,7 @@ from decrypto_support import experiment
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.domains.decrypto.experiment_files import load_experiment, make_experiment
+from tomeval.runs.experiment import load_experiment, make_experiment
 
 SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
 

@@ -7,20 +7,20 @@ import sqlite3
 
 import pytest
 from decrypto_support import Logged, everything, experiment, said
+from tomeval.domains.decrypto.engine import table_of
+from tomeval.domains.decrypto.runner import play_batch, plays_in_batch, run_experiment
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto import runner
-from tomeval.domains.decrypto.engine import table_of
-from tomeval.domains.decrypto.experiment_files import make_experiment
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.play import play_game
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.results import Run
-from tomeval.domains.decrypto.runner import play_batch, plays_in_batch, run_experiment
 from tomeval.domains.decrypto.tables import TABLES
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS
 from tomeval.models.served.limits import BudgetExceeded
+from tomeval.runs.experiment import make_experiment
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {

@@ -14,7 +14,7 @@ BASE = {"games": "RPS", "subjects": "rmax"}
 
 
 def cells(**changes):
-    return make_experiment(BASE | changes).cells()
+    return make_experiment(BASE | changes).cells
 
 
 def test_every_list_is_an_axis() -> None:
@@ -139,7 +139,7 @@ def path(tmp_path):
         ("subjects.1.p=0.75", lambda e: e.subjects[1]["p"] == 0.75),
         ("subjects.1.q=0.75", lambda e: e.subjects[1]["q"] == 0.75),
         ('partners="tit_for_tat"', lambda e: e.partners == ["tit_for_tat"]),
-        ("partners=always(0) + always(1)", lambda e: len(e.cells()[0].setup.partners.weights) == 2),
+        ("partners=always(0) + always(1)", lambda e: len(e.cells[0].setup.partners.weights) == 2),
     ],
 )
 def test_overrides(path, override, read) -> None:
@@ -170,14 +170,14 @@ def test_bad_overrides(path, override, message) -> None:
 
 @pytest.mark.parametrize("name", ["quickstart", "known_players", "tabular_baseline"])
 def test_shipped_experiments(name) -> None:
-    assert load_experiment(ROOT / "experiments" / f"{name}.toml").cells()
+    assert load_experiment(ROOT / "experiments" / f"{name}.toml").cells
 
 
 def test_paths_start_from_the_experiment_file(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text("rule = { kind = 'sequence', actions = [1] }\n")
     path = tmp_path / "e.toml"
     path.write_text('games = "IPD"\nsubjects = "rmax"\npartners = "mine.toml"\n')
-    assert load_experiment(path).cells()[0].setup.partners.name == "mine"
+    assert load_experiment(path).cells[0].setup.partners.name == "mine"
 
 
 scalars = st.one_of(

@@ -203,7 +203,7 @@ def test_the_dissociation(tmp_path, game, partners):
 
     setup = (
         Experiment(games=[game], partners=[partners], subjects=["random"], seed=SEED, horizon=T)
-        .cells()[0]
+        .cells[0]
         .setup
     )
     which = setup.draw_partners(0, episodes)

@@ -71,7 +71,7 @@ def test_an_unknown_model_is_told_apart() -> None:
 
 def test_pocket_is_the_default() -> None:
     experiment = Experiment(games="RPS", partners="always(0)", subjects={"strategy": "LM"})
-    assert [cell.spec.model for cell in experiment.cells()] == [DEFAULT_MODEL] == ["pocket"]
+    assert [cell.spec.model_name for cell in experiment.cells] == [DEFAULT_MODEL] == ["pocket"]
 
 
 @pytest.fixture(scope="module")
