@@ -95,7 +95,8 @@ def play(where: Table, deal: Deal = DEAL, record=None) -> PlayedGame:
 def experiment(**more: Any):
     data = {
         "players": {"s": {"model": "scripted:decrypto"}, "minilm": {"embedding": "minilm"}},
-        "games": 2,
+        "domain": "decrypto",
+        "episodes": 2,
         "seed": 5,
         **more,
     }

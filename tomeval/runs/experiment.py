@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import tomllib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -52,6 +52,9 @@ class Experiment(BaseModel):
     episodes: int = Field(default=30, ge=1, le=10**7)
     seed: list[int] = [0]
     on_invalid: list[str] = ["void"]
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+    """Keys that had another name in earlier versions."""
+
     _base: Path | None = None
     _where: str = "experiment"
     _one_model: bool = False
@@ -220,14 +223,17 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
 
 
 def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
-    """Word the first problem that pydantic found."""
-    problem = error.errors()[0]
+    """Word the first problem that pydantic found; a key of another domain explains the others."""
+    problems = error.errors()
+    problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
     field = ".".join(parts)
     known: type[BaseModel] = keys.tables().get(parts[0], keys) if len(parts) > 1 else keys
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
-        if known is keys and (home := _home(name, keys)):
+        if name in keys.RENAMED:
+            return f"{where}: the key {name!r} is called {keys.RENAMED[name]!r} now"
+        if home := _home(name, keys, problem):
             return (
                 f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
                 f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
@@ -244,13 +250,13 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
 
 
-def _home(key: str, keys: type[Experiment]) -> str:
-    """Return another domain that has a key of this name, or an empty text."""
-    for name in domain_names():
-        other = get_domain(name).experiment
-        if other is not keys and key in other.model_fields:
-            return name
-    return ""
+def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
+    """Return the other domain that an unknown key belongs to, or an empty text."""
+    top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
+    if not top or key in keys.RENAMED:
+        return ""
+    others = ((name, get_domain(name).experiment) for name in domain_names())
+    return next((name for name, e in others if e is not keys and key in e.model_fields), "")
 
 
 def _is_type_name(part: str) -> bool:

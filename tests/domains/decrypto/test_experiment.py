@@ -31,10 +31,11 @@ def test_slices() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gmes": 3}, "unknown key 'gmes' (did you mean 'games'?)"),
-        ({"games": 0}, "games: input should be greater than or equal to 1, is 0"),
-        ({"games": "3"}, "games: input should be a valid integer, is '3'"),
-        ({"seed": [1, 1]}, "seed: holds a seed twice"),
+        ({"epsodes": 3}, "unknown key 'epsodes' (did you mean 'episodes'?)"),
+        ({"games": 3}, "the key 'games' is called 'episodes' now"),
+        ({"episodes": 0}, "episodes: input should be greater than or equal to 1, is 0"),
+        ({"episodes": "3"}, "episodes: input should be a valid integer, is '3'"),
+        ({"seed": [1, 1]}, "seed: holds a value twice"),
         ({"seed": []}, "seed: must not be empty"),
         ({"on_invalid": "viod"}, "did you mean 'void'"),
         ({"rules": {"turn": 8}}, "unknown key 'rules.turn' (did you mean 'turns'?)"),
@@ -71,7 +72,10 @@ def test_slices() -> None:
         ),
         ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
         ({"keywords": "nothing.txt"}, "no such file"),
-        ({"partners": "x"}, "is an experiment of matrix games: use tomeval run"),
+        (
+            {"partners": "x"},
+            "'partners' is a key of the domain 'matrix', this experiment is of 'decrypto'",
+        ),
     ],
 )
 def test_bad_experiments_name_the_place(change, message) -> None:
@@ -88,13 +92,14 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
     turn = Turn((1, 2, 3), ("x", "y", "z"), (1, 2, 3), (1, 2, 4))
     write_games(tmp_path / "games.json", [RecordedGame(("a", "b", "c", "d"), (turn,))])
     data = {
+        "domain": "decrypto",
         "players": {"s": {"model": "scripted:decrypto", "memory": "conversation"}},
         "records": "games.json",
     }
     with pytest.raises(TomevalError, match='use memory = "restated"'):
         make_experiment(data, base=tmp_path)
     everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
-    data = {"players": {}, "records": "games.json", "pairings": everybody}
+    data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
     with pytest.raises(TomevalError, match="somebody must sit at the table"):
         make_experiment(data, base=tmp_path)
 
@@ -106,7 +111,7 @@ def test_shipped_experiments_load(name) -> None:
     text = (shipped("experiments") / f"decrypto_{name}.toml").read_text()
     assert text.startswith("# Decrypto")
     if name != "quickstart":
-        assert (made.games_per_cell, made.seed) == (32, [1, 2, 3])
+        assert (made.per_cell, made.seed) == (32, [1, 2, 3])
         assert (made.temperature, made.probe_temperature) == (0.6, 0.0)
 
 
@@ -119,9 +124,10 @@ def test_overrides_reach_tables_that_the_file_leaves_out() -> None:
 def test_own_word_lists(tmp_path) -> None:
     (tmp_path / "keywords.txt").write_text("ocean\nwinter\nbread\nviolin\nforest\n")
     made = make_experiment(
-        {"players": {"c": {"kind": "random"}}, "keywords": "keywords.txt"}, base=tmp_path
+        {"domain": "decrypto", "players": {"c": {"kind": "random"}}, "keywords": "keywords.txt"},
+        base=tmp_path,
     )
     deal, _, _ = made.cells[0].deal(0)
     assert set(deal.keywords) <= {"ocean", "winter", "bread", "violin", "forest"}
-    other = make_experiment({"players": {"c": {"kind": "random"}}})
+    other = make_experiment({"domain": "decrypto", "players": {"c": {"kind": "random"}}})
     assert made.identity() != other.identity()

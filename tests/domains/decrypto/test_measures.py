@@ -10,20 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tomeval.domains.decrypto.measures import (
-    Beliefs,
-    Played,
-    belief_shares,
-    expects_bad,
-    knowingly_bad,
-    mean_of_games,
-    outcome_shares,
-    perspective,
-    pool,
-    regrets,
-    turn_shares,
-    turns_per_game,
-)
+from tomeval.domains.decrypto.game import OUTCOMES
+from tomeval.domains.decrypto.measures import MEASURES, expects_bad, regrets, turn_share
+from tomeval.domains.decrypto.played import Beliefs, Played, pool
+from tomeval.domains.decrypto.tables import pooled
 from tomeval.statistics.shares import clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
@@ -55,6 +45,12 @@ def played(games, **more) -> Played:
     return Played(**(data | more))
 
 
+def measured(data: Played, name: str) -> tuple[float, float]:
+    """Return a measure over games and the half-width of its interval."""
+    found = pooled(MEASURES[name].of(data, ""), data.clusters)
+    return float(found.mean[0]), float(found.half[0])
+
+
 # bob right, eve right, predicted Eve, predicted Bob (0: not asked or invalid), best
 GAMES = [
     [(1, 0, CODE, CODE, 1), (1, 1, OTHER, CODE, 1), (0, 0, OTHER, CODE, 1)],
@@ -64,15 +60,19 @@ GAMES = [
 
 
 def test_shares_of_turns_by_hand() -> None:
-    found = turn_shares(played(GAMES))
     # Bob is wrong in 2 of 6 turns; Eve is right in 2 of 6.
-    assert found["miscommunication"].share == pytest.approx(2 / 6)
-    assert found["interception"].share == pytest.approx(2 / 6)
-    assert (found["interception"].items, found["interception"].clusters) == (6, 3)
+    assert turn_share(played(GAMES), "miscommunication_per_turn").share == pytest.approx(2 / 6)
+    found = turn_share(played(GAMES), "interception_per_turn")
+    assert (found.share, found.items, found.clusters) == (pytest.approx(2 / 6), 6, 3)
+    assert measured(played(GAMES), "interception_per_turn_percent")[0] == pytest.approx(100 / 3)
 
 
 def test_perspective_by_hand() -> None:
-    found = perspective(played(GAMES))
+    found = {
+        f"{what}_{whom}": turn_share(played(GAMES), f"{what}_{whom}")
+        for what in ("tom", "predicted", "actual")
+        for whom in ("eve", "eve_reminded", "bob")
+    }
     # Predictions of Eve: 5 valid. Said 241, truth 123: no. 123/241: no. 123/123: yes. 312/123: no.
     # 241/241: yes.
     assert (found["tom_eve"].share, found["tom_eve"].items) == (2 / 5, 5)
@@ -81,13 +81,15 @@ def test_perspective_by_hand() -> None:
     assert found["actual_eve"].share == 2 / 5
     # Of Bob: 241 five times (right, right, wrong, right; last right), 123 once (right).
     assert (found["tom_bob"].share, found["tom_bob"].items) == (5 / 6, 6)
-    assert not any(name.endswith("reminded") for name in found)
+    assert [found[f"{what}_eve_reminded"].items for what in ("tom", "predicted", "actual")] == [
+        0
+    ] * 3
 
 
 def test_guesses_that_were_drawn_do_not_count_against_predictions() -> None:
     drawn = played(GAMES)
     drawn.guessed["eve"][:] = [False, True, True, True, True, True]
-    assert perspective(drawn)["tom_eve"].items == 4
+    assert turn_share(drawn, "tom_eve").items == 4
 
 
 def test_knowingly_bad_by_hand() -> None:
@@ -95,13 +97,13 @@ def test_knowingly_bad_by_hand() -> None:
     # Bad: Eve predicted right (turns 1 and 5), or Bob predicted wrong (turn 5); turn 6 is unknown.
     assert bad.tolist() == [True, False, False, False, True, False]
     assert known.tolist() == [True] * 5 + [False]
-    assert knowingly_bad(played(GAMES)).share == 2 / 5
+    assert turn_share(played(GAMES), "knowingly_bad").share == 2 / 5
     # Without questions about Bob only Eve counts.
     silent = [[(b, e, s, 0, v) for b, e, s, _, v in game] for game in GAMES]
-    assert knowingly_bad(played(silent)).share == 2 / 5
+    assert turn_share(played(silent), "knowingly_bad").share == 2 / 5
     # Hints that were drawn for her, or not heard, are not hers to answer for.
     own = np.array([False, True, True, True, True, True])
-    assert knowingly_bad(played(GAMES, own=own)).share == 1 / 4
+    assert turn_share(played(GAMES, own=own), "knowingly_bad").share == 1 / 4
 
 
 def test_regrets_by_hand() -> None:
@@ -155,29 +157,35 @@ def test_functional_regret_is_belief_and_response(games) -> None:
 
 def test_means_are_over_games_of_their_own_means() -> None:
     data = played(GAMES)
-    found = regrets(data)["delta_functional"]
     # Games: (0 + 1 + 1) / 3, 0, 0. Their sample standard deviation is (2/3) / sqrt(3).
-    mean, half = mean_of_games(data, found, np.ones(6, bool))
+    mean, half = measured(data, "delta_functional_per_turn")
     assert mean == pytest.approx(2 / 9)
     assert half == pytest.approx(1.96 * (2 / 3) / math.sqrt(3) / math.sqrt(3))
-    assert turns_per_game(data)[0] == 2.0
+    assert measured(data, "turns_per_game")[0] == 2.0
     # Games without a turn that counts are left out.
-    among = np.array([False, False, False, True, True, True])
-    assert mean_of_games(data, found, among)[0] == 0.0
-    assert math.isnan(mean_of_games(data, found, np.zeros(6, bool))[0])
+    later = played(GAMES, own=np.array([False, False, False, True, True, True]))
+    assert measured(later, "delta_functional_per_turn")[0] == 0.0
+    nothing = played(GAMES, own=np.zeros(6, bool))
+    assert math.isnan(measured(nothing, "delta_functional_per_turn")[0])
 
 
 def test_outcomes_and_replays_that_break_off() -> None:
     data = played(GAMES, outcomes=["survived", "both", None])
-    shares = outcome_shares(data)
-    assert shares["both"][:3] == (0.5, *wilson(1, 2))
-    assert shares["survived"].items == 2
+    found = pooled(MEASURES["both_percent"].of(data, ""), data.clusters)
+    low, high = wilson(1, 2)
+    assert [float(x[0]) for x in found] == pytest.approx(
+        [50, 50 * (high - low), 100 * low, 100 * high]
+    )
+    shares = [MEASURES[f"{name}_percent"].of(data, "") for name in OUTCOMES]
+    assert sum(part.top.sum() for part in shares) == 2
+    assert [part.bottom.sum() for part in shares] == [2] * 4
+    assert math.isnan(measured(played(GAMES, replayed=True), "turns_per_game")[0])
 
 
 def test_one_game_has_no_interval() -> None:
     data = played(GAMES[:1])
-    assert math.isnan(turn_shares(data)["interception"].low)
-    assert math.isnan(turns_per_game(data)[1])
+    assert math.isnan(turn_share(data, "interception_per_turn").low)
+    assert math.isnan(measured(data, "turns_per_game")[1])
 
 
 def beliefs(*rows) -> Played:
@@ -202,20 +210,18 @@ def beliefs(*rows) -> Played:
     ],
 )
 def test_belief_measures_by_definition(a, b, c, expected) -> None:
-    found = belief_shares(beliefs((a, b, c)))
+    data = beliefs((a, b, c))
     names = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
-    assert tuple(found[name].share for name in names) == expected
-    assert found["keywords"].share == 0.0
+    assert tuple(turn_share(data, name).share for name in names) == expected
+    assert turn_share(data, "keywords_right").share == 0.0
 
 
 def test_only_turns_with_a_wrong_and_readable_a_count() -> None:
-    found = belief_shares(
-        beliefs((KEYS, None, None), (None, None, None), (A, A, None), (A, KEYS, KEYS))
-    )
-    assert (found["keywords"].share, found["keywords"].items) == (1 / 3, 3)
-    assert (found["weak_rc"].share, found["weak_rc"].items) == (1 / 2, 2)
-    assert (found["weak_fb"].share, found["weak_fb"].items) == (0.0, 1)
-    assert found["consistent"].items == 1
+    data = beliefs((KEYS, None, None), (None, None, None), (A, A, None), (A, KEYS, KEYS))
+    names = ("keywords_right", "weak_rc", "weak_fb", "consistent")
+    found = [turn_share(data, name) for name in names]
+    assert [share.share for share in found[:3]] == [1 / 3, 1 / 2, 0.0]
+    assert [share.items for share in found] == [3, 2, 1, 1]
 
 
 def test_pooled_pairings_are_recounted() -> None:
@@ -223,26 +229,18 @@ def test_pooled_pairings_are_recounted() -> None:
     both = pool([one, two])
     by_hand = [*GAMES, *GAMES[:2]]
     apart = played(by_hand, clusters=np.array([0, 1, 2, 0, 1]))
-    assert turn_shares(both) == turn_shares(apart)
-    assert perspective(both) == perspective(apart)
-    for name, values in regrets(both).items():
-        np.testing.assert_array_equal(values, regrets(apart)[name])
-    every = np.ones(len(both.turn), bool)
-    found = mean_of_games(both, regrets(both)["value"], every)
-    assert found == mean_of_games(apart, regrets(apart)["value"], every)
+    for name in MEASURES:
+        np.testing.assert_array_equal(measured(both, name), measured(apart, name))
     # three clusters, not five games
-    assert turn_shares(both)["interception"].clusters == 3
+    assert turn_share(both, "interception_per_turn").clusters == 3
 
 
 def test_clustered_mean_is_that_of_equal_clusters() -> None:
     # Every game twice: means as before, and the interval that of three games, not of six.
     once = played(GAMES)
     twice = pool([once, once])
-    every = np.ones(6, bool)
-    value = regrets(once)["value"]
-    mean, half = mean_of_games(once, value, every)
-    doubled = mean_of_games(twice, regrets(twice)["value"], np.ones(12, bool))
-    assert doubled == (pytest.approx(mean), pytest.approx(half))
+    mean, half = measured(once, "value_per_turn")
+    assert measured(twice, "value_per_turn") == (pytest.approx(mean), pytest.approx(half))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (52, 96), (1, 1000)])

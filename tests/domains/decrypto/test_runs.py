@@ -7,23 +7,26 @@ import sqlite3
 
 import pytest
 from decrypto_support import Logged, everything, experiment, said
-from tomeval.domains.decrypto.engine import table_of
-from tomeval.domains.decrypto.runner import play_batch, plays_in_batch, run_experiment
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto import runner
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.play import play_game
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
-from tomeval.domains.decrypto.results import Run
-from tomeval.domains.decrypto.tables import TABLES
+from tomeval.domains.decrypto.results import pairings
+from tomeval.domains.decrypto.seating import play_batch, plays_in_batch, table_of
+from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS
 from tomeval.models.served.limits import BudgetExceeded
+from tomeval.runs import runner
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import Store
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {
+    "domain": "decrypto",
     "players": {
         "s": {"model": "scripted:decrypto"},
         "talk": {
@@ -39,7 +42,7 @@ MIXED = {
         {"encoder": "talk", "decoder": "talk", "interceptor": "minilm"},
         {"encoder": "minilm", "decoder": "minilm", "interceptor": "minilm"},
     ],
-    "games": 2,
+    "episodes": 2,
     "seed": [5, 6],
     "rules": {"turns": 3},
     "probes": PROBES,
@@ -48,7 +51,7 @@ MIXED = {
 
 def rows(folder, *, without=()) -> dict[str, list[tuple]]:
     """Return all rows; latencies differ from run to run and are left out."""
-    db = sqlite3.connect(folder / "decrypto.sqlite")
+    db = sqlite3.connect(folder / "run.sqlite")
     try:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         found = {
@@ -67,20 +70,22 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
     assert run_experiment(whole, tmp_path / "b", concurrency=50) == 24
     assert rows(tmp_path / "a") == rows(tmp_path / "b")
     # Broken off again and again, then grown from one game to two.
-    add, count = runner.GameStore.add_games, 0
+    add, count = Store.add, 0
 
-    def sometimes(self, cell, games):
+    def sometimes(self, cell, block):
         nonlocal count
         count += 1
         if count % 3 == 0:
             raise KeyboardInterrupt
-        add(self, cell, games)
+        add(self, cell, block)
 
-    monkeypatch.setattr(runner.GameStore, "add_games", sometimes)
+    monkeypatch.setattr(Store, "add", sometimes)
     for games in (1, 2):
         for _ in range(100):
             try:
-                if not run_experiment(make_experiment({**MIXED, "games": games}), tmp_path / "c"):
+                if not run_experiment(
+                    make_experiment({**MIXED, "episodes": games}), tmp_path / "c"
+                ):
                     break
             except KeyboardInterrupt:
                 continue
@@ -89,8 +94,10 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
 
 def test_another_seed_gives_other_games(tmp_path) -> None:
     run_experiment(make_experiment(MIXED), tmp_path / "a")
-    db = sqlite3.connect(tmp_path / "a" / "decrypto.sqlite")
-    keywords = db.execute("SELECT DISTINCT seed, game, keywords FROM games JOIN cells USING (cell)")
+    db = sqlite3.connect(tmp_path / "a" / "run.sqlite")
+    keywords = db.execute(
+        "SELECT DISTINCT seed, episode, keywords FROM episodes JOIN cells USING (cell)"
+    )
     found = keywords.fetchall()
     db.close()
     # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
@@ -101,11 +108,12 @@ def test_another_seed_gives_other_games(tmp_path) -> None:
 @pytest.mark.parametrize("options", [{}, {"careful": True, "k": 4}, {"matching": "greedy"}])
 def test_batches_are_the_games_that_seats_play_one_by_one(options) -> None:
     data = {
+        "domain": "decrypto",
         "players": {
             "a": {"embedding": "minilm", **options},
             "b": {"embedding": "wordnet", **options},
         },
-        "games": 4,
+        "episodes": 4,
         "seed": 11,
     }
     for cell in make_experiment(data).cells:
@@ -152,7 +160,7 @@ def test_a_cap_keeps_what_was_paid_for(tmp_path, monkeypatch) -> None:
         return log(request)
 
     monkeypatch.setitem(SCRIPTS, "logged", capped)
-    settings = {"players": {"l": {"model": "scripted:logged"}}, "games": 1}
+    settings = {"players": {"l": {"model": "scripted:logged"}}, "episodes": 1}
     with pytest.raises(BudgetExceeded):
         run_experiment(experiment(**settings), tmp_path / "a")
     assert len(rows(tmp_path / "a")["answered"]) == 5
@@ -169,13 +177,13 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
     run_experiment(experiment(**settings), tmp_path / "a")
-    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"failed"}
+    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"failed"}
     with Run(tmp_path / "a") as run:
-        (row,) = run.rows()
+        (row,) = table_rows("outcomes", run)
     assert (row["games"], row["failed"]) == (0, 2)
     down = False
     assert run_experiment(experiment(**settings), tmp_path / "a") == 2
-    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"complete"}
+    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
 
 
 def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
@@ -186,7 +194,7 @@ def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
     run_experiment(experiment(players=players), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        (row,) = run.rows()
+        (row,) = table_rows("outcomes", run)
     assert (row["games"], row["void"]) == (0, 2)
     assert row["invalid_rate"] == 1 / 4  # of Alice, Bob, Eve, Alice
     assert run_experiment(experiment(players=players), tmp_path / "a") == 0
@@ -214,11 +222,11 @@ def test_another_experiment_is_refused(tmp_path) -> None:
 
 def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "games": 8, "seed": [1, 2]}
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
     run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        played = run.pairings[0].played
-        tables = {what: run.rows(what) for what in TABLES if what != "replay"}
+        played = pairings(run)[0].played
+        tables = {what: table_rows(what, run) for what in TABLES if what != "replay"}
     hit = played.code == 123
     outcomes = tables["outcomes"][0]
     assert outcomes["games"] == 16
@@ -245,9 +253,9 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
 def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
     players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
     pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
-    run_experiment(experiment(players=players, pairings=pairings, games=60), tmp_path / "a")
+    run_experiment(experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        (row,) = run.rows()
+        (row,) = table_rows("outcomes", run)
     low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
     assert low < 100 / 24 < high
     assert high - low < 6
@@ -256,12 +264,14 @@ def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
 def test_regret_against_embedding_partners(tmp_path) -> None:
     pairings = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
     run_experiment(
-        experiment(pairings=pairings, best_turn=True, games=3, probes={"eve": True, "bob": True}),
+        experiment(
+            pairings=pairings, best_turn=True, episodes=3, probes={"eve": True, "bob": True}
+        ),
         tmp_path / "a",
     )
     with Run(tmp_path / "a") as run:
-        script, minilm = run.rows("functional")
-        played = [pairing.played for pairing in run.pairings]
+        script, minilm = table_rows("functional", run)
+        played = [pairing.played for pairing in pairings(run)]
     # Made-up words say nothing to this Bob, so the script is never worth anything; in almost every
     # turn something was, save where 1-2-3 is the first code.
     assert script["value_per_turn"] == 0.0
@@ -301,14 +311,15 @@ def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monk
 
     monkeypatch.setattr(runner, "open_model", opened)
     data = {
+        "domain": "decrypto",
         "players": {"a": {"model": "hf:one"}, "b": {"model": "hf:two"}},
         "pairings": [{"encoder": "a", "decoder": "b", "interceptor": "b"}],
-        "games": 12,
+        "episodes": 12,
         "probes": PROBES,
     }
     run_experiment(make_experiment(data), tmp_path / "a", concurrency=6)
     assert max(models["hf:one"].batches) >= 6
-    assert {row[2] for row in rows(tmp_path / "a")["games"]} == {"complete"}
+    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
 
 
 def record(*guesses) -> RecordedGame:
@@ -323,6 +334,7 @@ def record(*guesses) -> RecordedGame:
 def test_replay_of_eve_by_hand(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
     data = {
+        "domain": "decrypto",
         "players": {"s": {"model": "scripted:decrypto"}},
         "pairings": [{"encoder": "record", "decoder": "record", "interceptor": "s"}],
         "records": "games.json",
@@ -330,9 +342,9 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     made = make_experiment(data, base=tmp_path)
     run_experiment(made, tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        (row,) = run.rows("replay")
-        (outcomes,) = run.rows()
-        played = run.pairings[0].played
+        (row,) = table_rows("replay", run)
+        (outcomes,) = table_rows("outcomes", run)
+        played = pairings(run)[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
     assert played.code.tolist() == [123, 124, 132, 123, 124]
     assert row["intercepted_percent"] == pytest.approx(40)
@@ -356,6 +368,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     )
     monkeypatch.setitem(SCRIPTS, "logged", log)
     data = {
+        "domain": "decrypto",
         "players": {"l": {"model": "scripted:logged"}},
         "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
         "records": "games.json",
@@ -363,13 +376,13 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        (row,) = run.rows("perspective")
-        (functional,) = run.rows("functional")
+        (row,) = table_rows("perspective", run)
+        (functional,) = table_rows("functional", run)
     # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
     assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
     assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
     assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
-    details = json.loads(rows(tmp_path / "a")["turns"][0][-1])
+    details = json.loads(rows(tmp_path / "a")["steps"][0][-1])
     assert details["encoder"]["given"] == ["x", "y", "z"]
     assert functional["value_per_turn"] != functional["value_per_turn"]
 
@@ -377,18 +390,20 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
 def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
     data = {
+        "domain": "decrypto",
         "players": {"s": {"model": "scripted:decrypto"}},
         "records": "games.json",
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        played = run.pairings[0].played
+        played = pairings(run)[0].played
     assert (played.bob == played.code).all()
     assert played.own.all()
 
 
 def test_records_that_change_are_another_experiment(tmp_path) -> None:
     data = {
+        "domain": "decrypto",
         "players": {"s": {"model": "scripted:decrypto"}},
         "records": "games.json",
     }
@@ -400,13 +415,14 @@ def test_records_that_change_are_another_experiment(tmp_path) -> None:
 
 
 def test_the_call_log_holds_every_prompt(tmp_path) -> None:
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "games": 1}
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 1}
     run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
     shown: dict[tuple[str, str], str] = {}
     with Run(tmp_path / "a") as run:
         calls = list(run.store.calls(0, 0))
     assert len(calls) == 8 * 6 + 7 * 3
-    for turn, role, call in calls:
+    for turn, role, form, call in calls:
+        assert form == call["purpose"]
         key = (role, call["purpose"])
         shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
         assert shown[key].startswith("[user]\nYou play a word game")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -93,6 +93,8 @@ class DecryptoExperiment(Experiment):
     name, seed, on_invalid
         As for every domain, see `tomeval.runs.experiment.Experiment`.
     """
+
+    RENAMED: ClassVar = {"games": "episodes"}
 
     domain: str = "decrypto"
     name: str = "decrypto"
