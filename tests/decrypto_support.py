@@ -11,7 +11,8 @@ import numpy as np
 
 from tomeval.domains.decrypto.experiment_files import make_experiment
 from tomeval.domains.decrypto.game import Deal, Rules
-from tomeval.domains.decrypto.llm_seats import LLM_SEATS, LLMOptions
+from tomeval.domains.decrypto.llm_options import LLMOptions
+from tomeval.domains.decrypto.llm_seats import LLM_SEATS
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import ROLES, Chair

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tomeval.strategies.readers import MARKER, parse_answer, visible
+from tomeval.strategies.readers import MARKER, Labels, visible
 
 JF = ("J", "F")
 
 
 def read(text, labels=JF, finish="stop"):
-    outcome, action = parse_answer(text, finish, labels)
+    outcome, action, _ = Labels(labels).read(text, finish)
     assert (action is not None) == (outcome == "valid")
     return outcome if action is None else labels[action]
 
@@ -231,12 +231,12 @@ def reply(choice, letters):
 
 def check(text, finish, labels):
     """Return whether a reply is accepted, after comparing with the strict reader."""
-    parsed = parse_answer(text, finish, labels)
+    parsed = Labels(labels).read(text, finish)
     if finish != "stop":
         assert parsed.outcome == {"refusal": "refusal", "length": "truncated"}[finish]
-    if parsed.action is None:
+    if parsed.value is None:
         return False
-    assert parsed.action in strict(text, finish, labels)
+    assert parsed.value in strict(text, finish, labels)
     return True
 
 

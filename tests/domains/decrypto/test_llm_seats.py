@@ -16,7 +16,7 @@ from decrypto_support import (
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules
-from tomeval.domains.decrypto.llm_seats import LLMOptions
+from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.models.base import BackendError, Reply
 from tomeval.strategies.templates import Prompts

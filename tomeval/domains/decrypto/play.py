@@ -268,7 +268,9 @@ class _Round:
         seat = getattr(self.table, role)
         if seat is None:
             turn = self._recorded()
-            return Said(turn.bob if role == "decoder" else turn.eve, attempts=0, details={RECORDED: True})
+            return Said(
+                turn.bob if role == "decoder" else turn.eve, attempts=0, details={RECORDED: True}
+            )
         key = (role, hints)
         if key not in self._heard:
             if isinstance(seat, Decoder):

@@ -16,7 +16,6 @@ from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking, flatten
-from tomeval.strategies.readers import MARKER
 
 FORMS = ("act", "predict", "react")
 
@@ -42,16 +41,16 @@ class Recorder(Asker):
         prompt: Prompt,
         step: int,
         attempt: int,
-        labels: tuple[str, ...] = (),
+        choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
-        """Keep the prompt; an answer names the first label."""
+        """Keep the prompt; an answer is the first that can be given."""
         most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
         self.prompts.append((f"writes up to {most} tokens", prompt))
         self._calls.append({})
-        if not labels:
+        if not choices:
             return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
-        return Reply(f"{MARKER} {labels[0]}")
+        return Reply(choices[0])
 
 
 def preview(
@@ -129,7 +128,7 @@ def prompts_of_round(
     )
     assert isinstance(subject, LLMSubject)
     recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
-    subject.use(recorder)
+    subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start
     for step in range(1, number + 1):
