@@ -59,10 +59,11 @@ class Logged:
 
 def everything(question: str) -> str:
     """Answer every question legally, the same each time."""
+    notes = "Plans: a plan\nInsights: none\n" if 'begins with "Plans:"' in question else ""
     if '{"hints"' in question:
-        return said("hints", ["cat", "dog", "owl"])
+        return notes + said("hints", ["cat", "dog", "owl"])
     if '{"code"' in question:
-        return said("code", [1, 2, 3])
+        return notes + said("code", [1, 2, 3])
     if '{"keywords"' in question:
         return said("keywords", ["one", "two", "three", "four"])
     return "A text."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tomeval.strategies.readers import MARKER, Labels, visible
+from tomeval.strategies.readers import MARKER, JsonShape, Labels, visible
 
 JF = ("J", "F")
 
@@ -136,6 +136,39 @@ def test_visible():
     assert visible("a<think>b") is None
     assert visible("a<think>b</think> c") == " c"
     assert visible("plain") == "plain"
+
+
+# --- one rule for all readers ---------------------------------------------------------------------
+
+FRAMES = {
+    "@": "valid",
+    "Because.\n@": "valid",
+    "I would say @, but no.\n@": "valid",
+    "**@**": "valid",
+    "<think>@</think>@": "valid",
+    "@\n\n": "valid",
+    "": "unparsable",
+    "?": "unparsable",
+    "@\n@": "unparsable",
+    "**@**\n@": "unparsable",
+    "So @": "unparsable",
+    "- @": "unparsable",
+    "@\nOr not.": "unparsable",
+    "> @": "unparsable",
+    "@</think>": "unparsable",
+    "<think>@": "truncated",
+    "@<think>": "truncated",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_labels_and_json_follow_one_rule(frame):
+    pair = JsonShape("pair", int, 2, tuple)
+    for reader, answer in ((Labels(JF), "J"), (pair, '{"pair": [1, 2]}')):
+        text = frame.replace("@", f"{MARKER} {answer}")
+        assert reader.read(text, "stop").outcome == FRAMES[frame]
+        assert reader.read(text, "length").outcome == "truncated"
+        assert reader.read(text, "refusal").outcome == "refusal"
 
 
 # --- the strict reader -------------------------------------------------------------------------
