@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -18,19 +18,6 @@ LOW_MASS = 0.01
 """Labels that share less than this are hardly what the model would say."""
 
 DECIDES = ("argmax", "sample")
-
-
-class AnswerPart(Protocol):
-    """How questions are answered."""
-
-    @property
-    def style(self) -> Style:
-        """What the wording of questions depends on."""
-
-    async def ask(
-        self, line: Asker, question: Question[T], prompt: Prompt
-    ) -> tuple[Said[T] | Invalid, str]:
-        """Ask until there is an answer; also return the reply's text, where one is written."""
 
 
 class LabelAnswer:
@@ -89,6 +76,9 @@ class WrittenAnswer:
         """Generate until a reply can be read."""
         kind = question.kind or self.style.kind
         return await line.answer(question.purpose, kind, prompt, question.step, question.reader)
+
+
+AnswerPart = LabelAnswer | WrittenAnswer
 
 
 def make_answer(kind: str, rng: np.random.Generator, decide: str = "argmax") -> AnswerPart:

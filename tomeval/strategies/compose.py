@@ -41,23 +41,10 @@ _SHOWN = {
     "cot_3_shot": "CoT + 3-Shot",
 }
 
-# Longest first, so that "cot3shot" is not read as "cot".
+# How names are read, without spaces and plus signs: longest first, as "cot3shot" begins with "cot".
 _WORDS = {
-    "plansinsights": "plans_insights",
-    "socialqa": "social_qa",
-    "sociallm": "social_lm",
-    "oraclemax": "oracle_max",
-    "reflexion1": "reflexion_1",
-    "reflexion2": "reflexion_2",
-    "reflexion3": "reflexion_3",
-    "cot3shot": "cot_3_shot",
-    "-history": "-history",
-    "-payoffs": "-payoffs",
-    "oracle": "oracle",
-    "s2a": "s2a",
-    "cot": "cot",
-    "lm": "lm",
-    "qa": "qa",
+    re.sub(r"[ +]", "", shown.lower()).replace("3-", "3"): part
+    for part, shown in sorted(_SHOWN.items(), key=lambda item: -len(item[1]))
 }
 
 

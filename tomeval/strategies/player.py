@@ -13,8 +13,8 @@ from tomeval.strategies.advice import Desk, make_advice
 from tomeval.strategies.answers import AnswerPart, make_answer
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import Strategy
-from tomeval.strategies.contexts import Context, SummaryContext
-from tomeval.strategies.questions import Foresight, NoForesight, Question, Scene, user_prompt
+from tomeval.strategies.contexts import Context
+from tomeval.strategies.questions import Foresight, Question, Scene, user_prompt
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class LLMPlayer:
     ) -> None:
         self.scene, self.line = scene, line
         self._rng, self._decide = rng, decide
-        self.context = SummaryContext(scene) if strategy.summarises else Context(scene)
+        self.context = Context(scene, strategy.summarises)
         self.advice = make_advice(strategy)
         self.answer = self._answer_part(strategy.answer)
 
@@ -80,7 +80,7 @@ class LLMPlayer:
     async def act(
         self,
         question: Question[T],
-        foresight: Foresight | None = None,
+        foresight: Foresight,
         beside: Question[Any] | None = None,
     ) -> Asked[T]:
         """Ask for a move, after what the strategy does first.
@@ -94,7 +94,7 @@ class LLMPlayer:
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
             return Asked(context)
-        advice = await self.advice.before_act(self._desk, foresight or NoForesight())
+        advice = await self.advice.before_act(self._desk, foresight)
         if isinstance(advice, Invalid):
             return Asked(advice)
         other = None

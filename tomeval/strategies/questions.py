@@ -45,14 +45,7 @@ class Question(Generic[T]):
 
 
 class Style(NamedTuple):
-    """How a question is to be answered.
-
-    Attributes
-    ----------
-    kind : {"lm", "qa", "cot"}
-    shots : bool
-        Whether worked examples stand before it.
-    """
+    """How a question is answered: ``lm``, ``qa`` or ``cot``; whether worked examples precede it."""
 
     kind: str
     shots: bool = False
@@ -104,26 +97,19 @@ class Scene(Protocol):
         """Word a question; `extra` is what it asks for besides the answer."""
 
 
-class Foresight(Protocol):
-    """What others do in a step, as values for the templates ``advice/social`` and ``oracle``."""
+class Foresight:
+    """What others do in a step, as values for the templates ``advice/social`` and ``oracle``.
+
+    As it stands, of a seat that has nobody to predict: strategies that ask are refused there.
+    """
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask the player itself, for answers of a kind: ``lm`` or ``qa``."""
+        raise NotImplementedError
 
     async def truth(self) -> dict[str, Any] | Invalid:
         """Open the recorded door."""
-
-
-class NoForesight:
-    """Of a seat that has nobody to predict."""
-
-    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
-        """Raise: such a strategy is refused before anything is played."""
-        raise RuntimeError("there is nobody to predict in this seat")
-
-    async def truth(self) -> dict[str, Any] | Invalid:
-        """Raise, as `expected` does."""
-        raise RuntimeError("there is no truth to tell in this seat")
+        raise NotImplementedError
 
 
 def join(*parts: str) -> str:

@@ -20,6 +20,7 @@ from decrypto_support import (
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
 from tomeval.domains.decrypto.llm_options import LLMOptions
+from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.models.base import BackendError, Reply
 from tomeval.strategies.templates import Prompts
@@ -90,6 +91,18 @@ def test_eve_never_reads_keywords_or_the_code_before_its_time(options) -> None:
     assert all("Before you were shown" in t or "second interceptor" in t for t in shown)
     first = found["interceptor"].texts()[0]
     assert "2-4-1" not in first
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_the_script_plays_as_it_is_known_to_under_every_strategy(options) -> None:
+    played = play(table(dict.fromkeys(ROLES, play_decrypto), probes=ALL_PROBES, every=options))
+    assert played.status == "complete"
+    for turn in played.turns:
+        assert turn.bob == turn.code
+        assert turn.eve == (1, 2, 3)
+        assert set(turn.attempts.values()) == {1}
+        expected = {probe.question: probe.value for probe in turn.probes}
+        assert expected["bob"] == expected["eve"] == expected["eve_reminded"] == turn.code
 
 
 def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:

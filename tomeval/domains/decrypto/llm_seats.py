@@ -44,7 +44,7 @@ class LLMSeat(SeatPlayer):
         self, question: Question[T], foresight: Foresight | None = None
     ) -> Said[T] | Invalid:
         """Ask for what the seat plays."""
-        asked = await self.player.act(question, foresight)
+        asked = await self.player.act(question, foresight or Foresight())
         self.scene.keep(asked)
         return replace(asked.answer, calls=self.player.line.drain())
 
@@ -98,7 +98,7 @@ class LLMEncoder(LLMSeat, Encoder):
         return await self._probe(question, CODE, code=view.code, hints=hints)
 
 
-class Draft:
+class Draft(Foresight):
     """Alice's hints before she gives them, and what the listeners will guess for these.
 
     Attributes

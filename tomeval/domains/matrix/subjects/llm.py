@@ -18,7 +18,7 @@ from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.player import LLMPlayer
-from tomeval.strategies.questions import Question
+from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import Labels
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
@@ -68,7 +68,7 @@ class SubjectOptions(ModelOptions):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
 
 
-class LLMSubject(Subject):
+class LLMSubject(Subject, Foresight):
     """A language model that plays and predicts through prompts.
 
     Parameters
