@@ -89,11 +89,11 @@ class LLMPlayer:
         this one. The two then share one pass over the context on a local model, and the waiting
         time on a served one.
         """
-        if self.advice.failure is not None:
-            return Asked(self.advice.failure)
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
             return Asked(context)
+        if self.advice.failure is not None:
+            return Asked(self.advice.failure)
         advice = await self.advice.before_act(self._desk, foresight)
         if isinstance(advice, Invalid):
             return Asked(advice)

@@ -213,7 +213,8 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     lines = shown.splitlines(keepends=True)
     named = {place: said for place, line in enumerate(lines) if (said := _named(line)) is not None}
     if len(named) != 1:
-        return Read("unparsable", fault=f"{len(named) or 'no'} lines begin with {MARKER!r}")
+        fault = f"no line with {MARKER!r}" if not named else f"{len(named)} lines with {MARKER!r}"
+        return Read("unparsable", fault=fault)
     ((place, said),) = named.items()
     ending = lines[place][len(lines[place].rstrip()) :]
     return Marked("".join(lines[:place]), said, ending + "".join(lines[place + 1 :]))
