@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tomeval.domains.decrypto.game import Deal, Rules
-from tomeval.domains.decrypto.llm_seats import LLM_SEATS, LLMOptions
+from tomeval.domains.decrypto.llm_options import LLMOptions
+from tomeval.domains.decrypto.llm_seats import LLM_SEATS
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import ROLES, Chair
@@ -58,10 +59,11 @@ class Logged:
 
 def everything(question: str) -> str:
     """Answer every question legally, the same each time."""
+    notes = "Plans: a plan\nInsights: none\n" if 'begins with "Plans:"' in question else ""
     if '{"hints"' in question:
-        return said("hints", ["cat", "dog", "owl"])
+        return notes + said("hints", ["cat", "dog", "owl"])
     if '{"code"' in question:
-        return said("code", [1, 2, 3])
+        return notes + said("code", [1, 2, 3])
     if '{"keywords"' in question:
         return said("keywords", ["one", "two", "three", "four"])
     return "A text."

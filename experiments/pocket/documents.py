@@ -186,7 +186,7 @@ class Interview:
                 self.teacher.round = step + 1
                 _drive(self.subject.observe(self.play.joints[step]))
                 self._keep(step in steps)
-        return self.subject.context.raw
+        return self.subject.scene.context()
 
     def _ask(self, step: int) -> None:
         """Ask the functional, the literal and sometimes the conditional question of a step."""
@@ -202,7 +202,7 @@ class Interview:
 
     def _keep(self, wanted: bool) -> None:
         """Turn what was asked since the last time into branches."""
-        raw = self.subject.context.raw
+        raw = self.subject.scene.context()
         if wanted:
             for asked in self.teacher.asked:
                 content = asked.prompt.messages[-1].content

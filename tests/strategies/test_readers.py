@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tomeval.strategies.readers import MARKER, parse_answer, visible
+from tomeval.strategies.readers import MARKER, JsonShape, Labels, visible
 
 JF = ("J", "F")
 
 
 def read(text, labels=JF, finish="stop"):
-    outcome, action = parse_answer(text, finish, labels)
+    outcome, action, _ = Labels(labels).read(text, finish)
     assert (action is not None) == (outcome == "valid")
     return outcome if action is None else labels[action]
 
@@ -138,6 +138,39 @@ def test_visible():
     assert visible("plain") == "plain"
 
 
+# --- one rule for all readers ---------------------------------------------------------------------
+
+FRAMES = {
+    "@": "valid",
+    "Because.\n@": "valid",
+    "I would say @, but no.\n@": "valid",
+    "**@**": "valid",
+    "<think>@</think>@": "valid",
+    "@\n\n": "valid",
+    "": "unparsable",
+    "?": "unparsable",
+    "@\n@": "unparsable",
+    "**@**\n@": "unparsable",
+    "So @": "unparsable",
+    "- @": "unparsable",
+    "@\nOr not.": "unparsable",
+    "> @": "unparsable",
+    "@</think>": "unparsable",
+    "<think>@": "truncated",
+    "@<think>": "truncated",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_labels_and_json_follow_one_rule(frame):
+    pair = JsonShape("pair", int, 2, tuple)
+    for reader, answer in ((Labels(JF), "J"), (pair, '{"pair": [1, 2]}')):
+        text = frame.replace("@", f"{MARKER} {answer}")
+        assert reader.read(text, "stop").outcome == FRAMES[frame]
+        assert reader.read(text, "length").outcome == "truncated"
+        assert reader.read(text, "refusal").outcome == "refusal"
+
+
 # --- the strict reader -------------------------------------------------------------------------
 
 QUOTES = {("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”")}
@@ -231,12 +264,12 @@ def reply(choice, letters):
 
 def check(text, finish, labels):
     """Return whether a reply is accepted, after comparing with the strict reader."""
-    parsed = parse_answer(text, finish, labels)
+    parsed = Labels(labels).read(text, finish)
     if finish != "stop":
         assert parsed.outcome == {"refusal": "refusal", "length": "truncated"}[finish]
-    if parsed.action is None:
+    if parsed.value is None:
         return False
-    assert parsed.action in strict(text, finish, labels)
+    assert parsed.value in strict(text, finish, labels)
     return True
 
 

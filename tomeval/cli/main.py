@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tomeval.cli.compare import register as register_compare
+from tomeval.cli.decrypto import app as decrypto_app
 from tomeval.cli.options import (
     ExperimentFile,
     FileFormat,
@@ -28,7 +29,6 @@ from tomeval.cli.options import (
 from tomeval.cli.progress import progress_bar
 from tomeval.cli.share import register as register_share
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.cli.decrypto import app as decrypto_app
 
 if TYPE_CHECKING:
     from tomeval.domains.matrix.experiment import Experiment

@@ -1,42 +1,36 @@
-"""Advice: what the subject is told, predicts first, or remembers of its own writing."""
+"""Advice: what the player is told, predicts first, or remembers of its own writing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tomeval.core.outcomes import Invalid
-from tomeval.domains.matrix.subjects.base import Answer
 from tomeval.strategies.asking import Asker
-from tomeval.strategies.contexts import Context, user_prompt
-from tomeval.strategies.readers import visible
-from tomeval.strategies.templates import Prompts
+from tomeval.strategies.compose import Strategy
+from tomeval.strategies.contexts import Context
+from tomeval.strategies.questions import Foresight, Scene, join, user_prompt
+from tomeval.strategies.readers import MARKER, Marked, marked_answer, visible
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What an advice part may use in one round.
+class Desk:
+    """What an advice part works with: the domain, the context, the line to the model."""
 
-    Attributes
-    ----------
-    round : int
-    asker, context, prompts
-        The line to the model, the context, the templates.
-    partner_labels : tuple of str
-    predict : callable
-        Ask for the partner's action, in the form given ("lm" or "qa"), nothing of this round shown.
-    truth : callable
-        The partner's true action, through the recorded door.
-    """
-
-    round: int
-    asker: Asker
+    scene: Scene
     context: Context
-    prompts: Prompts
-    partner_labels: tuple[str, ...]
-    predict: Callable[[str], Awaitable[Answer]]
-    truth: Callable[[], int]
+    line: Asker
+
+    def render(self, template: str, **values: object) -> str:
+        """Render one of the domain's templates."""
+        return self.scene.prompts.render(template, **values)
+
+    async def write(
+        self, purpose: str, kind: str, request: str, step: int, group: str = ""
+    ) -> str | Invalid:
+        """Have a note written."""
+        prompt = user_prompt(self.scene.earlier, request)
+        return await self.line.write(purpose, kind, prompt, step, group)
 
 
 class Advice:
@@ -45,167 +39,144 @@ class Advice:
     A part is made anew for every episode, so nothing it remembers outlives one.
     """
 
-    def __init__(self, answer: str) -> None:
-        self.answer = answer
+    failure: Invalid | None = None
+    """What keeps the coming step from being played."""
 
-    async def before_act(self, turn: Turn) -> str | Invalid:
-        """Return what the act prompt says beyond context and memory."""
+    def __init__(self, strategy: Strategy) -> None:
+        self.strategy = strategy
+
+    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+        """Return what the question for a move says beyond context and memory."""
         return ""
 
-    def memory(self, turn: Turn) -> str:
-        """Return what both act and predict prompts show of earlier rounds."""
+    def memory(self, desk: Desk) -> str:
+        """Return what all questions show of earlier steps."""
         return ""
 
-    def ask_along(self, turn: Turn) -> str:
-        """Return what the act question asks for besides the action."""
+    def ask_along(self, desk: Desk) -> str:
+        """Return what the question for a move asks for besides the answer."""
         return ""
 
     def after_act(self, text: str) -> None:
-        """Read the reply that held the action."""
+        """Read the reply that held the answer."""
 
-    async def after_step(self, turn: Turn) -> None:
-        """Do what is to be done once a round is over; `turn` is the round that follows."""
-
-    def prediction(self, number: int) -> Answer | None:
-        """Return the literal record of a round, where the advice asked for it itself."""
-        return None
+    async def after_step(self, desk: Desk) -> None:
+        """Do what is to be done once a step is over; the scene shows the one that follows."""
 
 
 class Social(Advice):
     """Predict first, then choose given that prediction (Akata et al. 2023)."""
 
-    def __init__(self, answer: str, form: str) -> None:
-        super().__init__(answer)
-        self.form = form
-        self._predicted: tuple[int, Answer] | None = None
-
-    async def before_act(self, turn: Turn) -> str | Invalid:
-        """Predict; the prediction is the literal record of the step."""
-        found = await turn.predict(self.form)
-        self._predicted = (turn.round, found)
-        if isinstance(found, Invalid):
-            return Invalid(found.reason, f"no prediction to act on: {found.raw}")
-        label = turn.partner_labels[found.action]
-        return turn.prompts.render("advice/social", prediction=label, round=turn.round)
-
-    def prediction(self, number: int) -> Answer | None:
-        """Return the prediction of a round; None where it was not asked for."""
-        if self._predicted is None or self._predicted[0] != number:
-            return None
-        return self._predicted[1]
+    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+        """Predict."""
+        found = await foresight.expected(self.strategy.advice.removeprefix("social_"))
+        return found if isinstance(found, Invalid) else desk.render("advice/social", **found)
 
 
 class Oracle(Advice):
-    """Told the action that the partner truly takes; the literal question is not."""
+    """Told what others truly do; the literal question is not."""
 
-    def __init__(self, answer: str, template: str) -> None:
-        super().__init__(answer)
-        self.template = template
-
-    async def before_act(self, turn: Turn) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
         """Open the door."""
-        truth = turn.partner_labels[turn.truth()]
-        return turn.prompts.render(self.template, truth=truth, round=turn.round)
+        found = await foresight.truth()
+        if isinstance(found, Invalid):
+            return found
+        return desk.render(f"advice/{self.strategy.advice}", **found)
 
 
 class Reflexion(Advice):
-    """Write a lesson after each round; the last k are shown (Shinn et al. 2023)."""
+    """Write a lesson after each step; the last k are shown (Shinn et al. 2023).
 
-    def __init__(self, answer: str, size: int) -> None:
-        super().__init__(answer)
-        self.size = size
+    Where one could not be written, the next step is not played.
+    """
+
+    def __init__(self, strategy: Strategy) -> None:
+        super().__init__(strategy)
         self.lessons: list[str] = []
-        self.failed: Invalid | None = None
 
-    async def before_act(self, turn: Turn) -> str | Invalid:
-        """Pass on what kept the last lesson from being written."""
-        return self.failed or ""
-
-    def memory(self, turn: Turn) -> str:
+    def memory(self, desk: Desk) -> str:
         """Show the last lessons."""
         if not self.lessons:
             return ""
-        return turn.prompts.render("advice/reflexion", memory=self.lessons[-self.size :])
+        return desk.render("advice/reflexion", memory=self.lessons[-self.strategy.memory :])
 
-    async def after_step(self, turn: Turn) -> None:
-        """Write a lesson about the round that is over."""
-        request = turn.prompts.render(
-            "advice/reflexion_write",
-            context=turn.context.raw,
-            memory=self.memory(turn),
-            round=turn.round - 1,
+    async def after_step(self, desk: Desk) -> None:
+        """Write a lesson about the step that is over."""
+        scene, over = desk.scene, desk.scene.step - 1
+        request = scene.note_request(
+            "advice/reflexion_write", scene.context(), self.memory(desk), over
         )
-        step = turn.round - 1
-        group = turn.context.raw_group
-        written = await turn.asker.write("reflect", "reflect", user_prompt(request), step, group)
-        self.failed = written if isinstance(written, Invalid) else None
+        written = await desk.write("reflect", "reflect", request, over, scene.group("reflect"))
+        self.failure = written if isinstance(written, Invalid) else None
         if isinstance(written, str):
             self.lessons.append(" ".join(written.split()))
 
 
 class PlansInsights(Advice):
-    """Write plans and insights with the answer, shown in the next round (Fish et al. 2024).
+    """Write plans and insights with the answer, shown in the next step (Fish et al. 2024).
 
-    What is written with an answer is not shown to the probes of the same round, which must not see
+    What is written with an answer is not shown to the probes of the same step, which must not see
     that answer. Where answers are scored there is no reply to write them in: a call of its own
-    does, before the round.
+    does, before the step.
     """
 
     _NOTES = re.compile(r"^[^\w\n]*plans[^\w\n]*:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
-    def __init__(self, answer: str, marker: str) -> None:
-        super().__init__(answer)
-        self.marker = marker
+    def __init__(self, strategy: Strategy) -> None:
+        super().__init__(strategy)
         self.notes = self._coming = ""
 
-    async def before_act(self, turn: Turn) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
         """Write the notes first where the answer itself is not written."""
-        if self.answer != "lm":
+        if not self.strategy.scored:
             return ""
-        context = await turn.context.text(turn.asker)
+        context = await desk.context.text(desk.line)
         if isinstance(context, Invalid):
             return context
-        request = turn.prompts.render(
-            "advice/plans_insights_write",
-            context="\n\n".join(filter(None, [context, self.memory(turn)])),
-            round=turn.round,
+        step = desk.scene.step
+        request = desk.scene.note_request(
+            "advice/plans_insights_write", join(context, self.memory(desk)), "", step
         )
-        written = await turn.asker.write("plan", "plan", user_prompt(request), turn.round)
+        written = await desk.write("plan", "plan", request, step)
         if isinstance(written, Invalid):
             return written
-        self.after_act(written)
+        self._keep(written)
         self.notes = self._coming
         return ""
 
-    def memory(self, turn: Turn) -> str:
+    def memory(self, desk: Desk) -> str:
         """Show the last notes."""
-        if not self.notes:
-            return ""
-        return turn.prompts.render("advice/plans_insights", memory=self.notes)
+        return desk.render("advice/plans_insights", memory=self.notes) if self.notes else ""
 
-    def ask_along(self, turn: Turn) -> str:
+    def ask_along(self, desk: Desk) -> str:
         """Ask for notes with the answer."""
-        return "" if self.answer == "lm" else turn.prompts.render("advice/plans_insights_ask")
+        return "" if self.strategy.scored else desk.render("advice/plans_insights_ask")
 
     def after_act(self, text: str) -> None:
-        """Keep what stands from "Plans:" on up to the answer; without it nothing changes."""
+        """Keep the notes that stand above the answer."""
+        found = marked_answer(text, "stop")
+        if isinstance(found, Marked):
+            self._keep(found.before)
+
+    def _keep(self, text: str) -> None:
+        """Keep what stands from "Plans:" on, but no answer; without it nothing changes."""
         found = self._NOTES.search(visible(text) or "")
         if found:
             lines = found[0].splitlines()
-            kept = [line for line in lines if self.marker.casefold() not in line.casefold()]
+            kept = [line for line in lines if MARKER.casefold() not in line.casefold()]
             self._coming = "\n".join(kept).strip()
 
-    async def after_step(self, turn: Turn) -> None:
+    async def after_step(self, desk: Desk) -> None:
         """Show the notes from now on."""
         self.notes = self._coming
 
 
-def make_advice(kind: str, answer: str, marker: str) -> Advice:
+def make_advice(strategy: Strategy) -> Advice:
     """Return a fresh advice part."""
-    if kind.startswith("social"):
-        return Social(answer, kind.removeprefix("social_"))
-    if kind.startswith("oracle"):
-        return Oracle(answer, f"advice/{kind}")
-    if kind.startswith("reflexion"):
-        return Reflexion(answer, int(kind[-1]))
-    return PlansInsights(answer, marker) if kind == "plans_insights" else Advice(answer)
+    if strategy.predicts_first:
+        return Social(strategy)
+    if strategy.is_told:
+        return Oracle(strategy)
+    if strategy.reflects:
+        return Reflexion(strategy)
+    return PlansInsights(strategy) if strategy.takes_notes else Advice(strategy)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import math
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from tomeval.core.outcomes import Decision, Invalid
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Invalid, Said
 from tomeval.core.prefixes import common_prefix
-from tomeval.domains.matrix.subjects.base import Answer
 from tomeval.models.base import (
     BackendError,
     GenerateRequest,
@@ -22,7 +24,9 @@ from tomeval.models.base import (
     Scores,
     as_dict,
 )
-from tomeval.strategies.readers import MARKER, parse_answer, visible
+from tomeval.strategies.readers import Reader, visible
+
+T = TypeVar("T")
 
 MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
 """Longest replies by kind of call, where the experiment sets none."""
@@ -52,21 +56,33 @@ class Asker:
 
     Parameters
     ----------
-    model : Model
+    model : Model or None
+        None: the first question raises.
     how : Asking
     seed : str
         What the seeds of this episode's requests derive from.
     """
 
-    def __init__(self, model: Model, how: Asking, seed: str) -> None:
-        self.model, self.how, self.seed = model, how, seed
+    def __init__(self, model: Model | None, how: Asking, seed: str) -> None:
+        self._model, self.how, self.seed = model, how, seed
         self._calls: list[dict[str, Any]] = []
         self._shown: dict[str, str] = {}
 
-    def fork(self) -> Asker:
-        """Return a line for a question that is asked beside others, with a log of its own."""
+    @property
+    def model(self) -> Model:
+        """The model; a `TomevalError` where there is none."""
+        if self._model is None:
+            raise TomevalError("this player needs a model: set model, or use --model")
+        return self._model
+
+    def fork(self, temperature: float | None = None) -> Asker:
+        """Return a line for other questions of the episode, with a log of its own."""
         twin = copy.copy(self)
         twin._calls = []
+        if temperature is not None:
+            twin.how = replace(
+                self.how, sampling=replace(self.how.sampling, temperature=temperature)
+            )
         return twin
 
     def drain(self) -> tuple[dict[str, Any], ...]:
@@ -93,9 +109,9 @@ class Asker:
         return Invalid("truncated", reply.text) if shown is None else shown.strip()
 
     async def answer(
-        self, purpose: str, kind: str, prompt: Prompt, step: int, labels: tuple[str, ...]
-    ) -> tuple[Answer, str]:
-        """Ask until a reply names a legal label; also return the reply's text.
+        self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T]
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Ask until a reply can be read and is legal; also return the reply's text.
 
         Every attempt is a fresh draw of the same question. At temperature 0 there is only one.
         """
@@ -103,14 +119,16 @@ class Asker:
         outcome, text = "unparsable", ""
         for attempt in range(1, attempts + 1):
             try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, labels)
+                reply = await self._generate(purpose, kind, prompt, step, attempt, reader.choices)
             except BackendError as error:
                 return Invalid("backend_error", str(error), attempt), ""
             text = reply.text
-            parsed = parse_answer(text, reply.finish, labels)
-            self._calls[-1]["outcome"] = outcome = parsed.outcome
-            if parsed.action is not None:
-                return Decision(parsed.action, None, attempt), text
+            read = reader.read(text, reply.finish)
+            self._calls[-1]["outcome"] = outcome = read.outcome
+            if read.fault:
+                self._calls[-1]["fault"] = read.fault
+            if read.value is not None:
+                return Said(read.value, attempts=attempt), text
         return Invalid(outcome, text, attempts), text
 
     async def score(
@@ -137,7 +155,7 @@ class Asker:
         prompt: Prompt,
         step: int,
         attempt: int,
-        labels: tuple[str, ...] = (),
+        choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
         """Send one request and log it."""
@@ -145,12 +163,10 @@ class Asker:
         if sampling.max_tokens == 0:
             sampling = replace(sampling, max_tokens=MAX_TOKENS[kind])
         seed = request_seed(self.seed, purpose, step, attempt)
-        choices = tuple(f"{MARKER} {label}" for label in labels) if self.how.constrain else ()
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
-        request = GenerateRequest(
-            prompt, sampling, seed, self.seed + group, choices if kind == "qa" else ()
-        )
+        constrained = choices if self.how.constrain and kind == "qa" else ()
+        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained)
         try:
             reply = await self.model.generate(request)
         except BackendError as error:
@@ -171,6 +187,30 @@ class Asker:
             "prompt_same": same,
             "prompt_rest": text[same:],
         }
+
+
+class Beside(Generic[T]):
+    """A question under way beside another one of its episode.
+
+    Parameters
+    ----------
+    line : Asker
+        Its own, see `Asker.fork`: its calls are logged with its answer.
+    asking : coroutine
+        Asks the question through `line`.
+    """
+
+    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
+        self._line, self._task = line, asyncio.ensure_future(asking)
+
+    async def answer(self) -> Said[T] | Invalid:
+        """Wait for the answer; its calls come with it the first time."""
+        answer = await self._task
+        return replace(answer, calls=self._line.drain())
+
+    async def settle(self) -> None:
+        """Wait until it is over, however it ends: what has been paid for is kept."""
+        await asyncio.gather(self._task, return_exceptions=True)
 
 
 def flatten(prompt: Prompt) -> str:

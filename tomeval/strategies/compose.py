@@ -41,23 +41,10 @@ _SHOWN = {
     "cot_3_shot": "CoT + 3-Shot",
 }
 
-# Longest first, so that "cot3shot" is not read as "cot".
+# How names are read, without spaces and plus signs: longest first, as "cot3shot" begins with "cot".
 _WORDS = {
-    "plansinsights": "plans_insights",
-    "socialqa": "social_qa",
-    "sociallm": "social_lm",
-    "oraclemax": "oracle_max",
-    "reflexion1": "reflexion_1",
-    "reflexion2": "reflexion_2",
-    "reflexion3": "reflexion_3",
-    "cot3shot": "cot_3_shot",
-    "-history": "-history",
-    "-payoffs": "-payoffs",
-    "oracle": "oracle",
-    "s2a": "s2a",
-    "cot": "cot",
-    "lm": "lm",
-    "qa": "qa",
+    re.sub(r"[ +]", "", shown.lower()).replace("3-", "3"): part
+    for part, shown in sorted(_SHOWN.items(), key=lambda item: -len(item[1]))
 }
 
 
@@ -95,7 +82,7 @@ class Strategy:
     @property
     def name(self) -> str:
         """The name as the reported tables print it; `parse_strategy` reads it back."""
-        parts = [_SHOWN["s2a"]] if self.context == "s2a" else []
+        parts = [_SHOWN["s2a"]] if self.summarises else []
         if self.advice != "none":
             parts.append(_SHOWN[self.advice])
         if self.answer != default_answer(self.advice) or not parts:
@@ -106,45 +93,63 @@ class Strategy:
     @property
     def memory(self) -> int:
         """How many texts the subject carries from step to step."""
-        if self.advice.startswith("reflexion"):
-            return int(self.advice[-1])
-        return int(self.advice == "plans_insights")
+        return int(self.advice[-1]) if self.reflects else int(self.takes_notes)
+
+    @property
+    def shows_history(self) -> bool:
+        """Whether past steps are shown, or summarised."""
+        return self.context != "-history"
+
+    @property
+    def shows_payoffs(self) -> bool:
+        """Whether payoffs are shown."""
+        return self.context != "-payoffs"
+
+    @property
+    def summarises(self) -> bool:
+        """Whether the subject reads its own summary in place of the past."""
+        return self.context == "s2a"
+
+    @property
+    def predicts_first(self) -> bool:
+        """Whether it acts on a prediction that it has made."""
+        return self.advice.startswith("social")
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it acts on the truth."""
+        return self.advice.startswith("oracle")
+
+    @property
+    def reflects(self) -> bool:
+        """Whether it writes a lesson after each step."""
+        return self.advice.startswith("reflexion")
+
+    @property
+    def takes_notes(self) -> bool:
+        """Whether it writes plans and insights with its answers."""
+        return self.advice == "plans_insights"
+
+    @property
+    def scored(self) -> bool:
+        """Whether its answers are scored labels rather than written."""
+        return self.answer == "lm"
 
     @property
     def calls_per_step(self) -> int:
         """Model calls to act once, the reflection after the step included, probes not."""
-        writes = self.advice == "plans_insights" and self.answer == "lm"
-        return (
-            1
-            + (self.context == "s2a")
-            + self.advice.startswith(("social", "reflexion"))
-            + int(writes)
-        )
+        writes = self.takes_notes and self.scored
+        return 1 + self.summarises + self.predicts_first + self.reflects + writes
 
     @property
     def probes_per_step(self) -> int:
         """Further model calls for the literal probe: none where the prediction came first."""
-        return int(not self.advice.startswith("social"))
-
-    @property
-    def generates(self) -> bool:
-        """Whether any call writes text."""
-        return (
-            self.answer != "lm"
-            or self.context == "s2a"
-            or self.advice
-            not in (
-                "none",
-                "social_lm",
-                "oracle",
-                "oracle_max",
-            )
-        )
+        return int(not self.predicts_first)
 
     @property
     def scores(self) -> bool:
         """Whether any call scores labels."""
-        return self.answer == "lm" or self.advice == "social_lm"
+        return self.scored or self.advice == "social_lm"
 
 
 def default_answer(advice: str) -> str:

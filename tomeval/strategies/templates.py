@@ -161,6 +161,9 @@ def _names(folder: Path) -> set[str]:
 
 
 @lru_cache(maxsize=32)
-def load_prompts(domain: str, folder: str = "") -> Prompts:
-    """Return the templates of a folder over the shipped ones of a domain; read once."""
-    return Prompts(domain, Path(folder) if folder else None)
+def load_prompts(domain: str, folder: str = "", base: Path | None = None) -> Prompts:
+    """Return the templates of a folder over the shipped ones of a domain; read once.
+
+    A relative folder starts from `base`.
+    """
+    return Prompts(domain, (base or Path()) / folder if folder else None)

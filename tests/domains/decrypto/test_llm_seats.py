@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from decrypto_support import (
     ALL_PROBES,
@@ -15,8 +18,9 @@ from decrypto_support import (
 )
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.game import Rules
-from tomeval.domains.decrypto.llm_seats import LLMOptions
+from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
+from tomeval.domains.decrypto.llm_options import LLMOptions
+from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.models.base import BackendError, Reply
 from tomeval.strategies.templates import Prompts
@@ -31,6 +35,12 @@ STRATEGIES = [
     {"memory": "conversation"},
     {"memory": "conversation", "strategy": {"encoder": "Oracle", "interceptor": "Reflexion 3"}},
     {"memory": "conversation", "strategy": {"encoder": "Social QA + CoT"}},
+    {"strategy": "CoT + 3-Shot"},
+    {"strategy": "S2A + Plans + Insights"},
+    {"strategy": {"encoder": "Oracle + Max + CoT + 3-Shot"}},
+    {"memory": "conversation", "strategy": "CoT + 3-Shot"},
+    {"memory": "conversation", "strategy": "Plans + Insights + CoT"},
+    {"memory": "conversation", "strategy": {"encoder": "Oracle + Max"}},
 ]
 
 
@@ -81,6 +91,18 @@ def test_eve_never_reads_keywords_or_the_code_before_its_time(options) -> None:
     assert all("Before you were shown" in t or "second interceptor" in t for t in shown)
     first = found["interceptor"].texts()[0]
     assert "2-4-1" not in first
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_the_script_plays_as_it_is_known_to_under_every_strategy(options) -> None:
+    played = play(table(dict.fromkeys(ROLES, play_decrypto), probes=ALL_PROBES, every=options))
+    assert played.status == "complete"
+    for turn in played.turns:
+        assert turn.bob == turn.code
+        assert turn.eve == (1, 2, 3)
+        assert set(turn.attempts.values()) == {1}
+        expected = {probe.question: probe.value for probe in turn.probes}
+        assert expected["bob"] == expected["eve"] == expected["eve_reminded"] == turn.code
 
 
 def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
@@ -138,6 +160,25 @@ def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() ->
     assert "Turn 1 is over" in messages[-1].content
     assert "Turn 2 is over" in messages[-1].content
     assert not any("what?" in message.content for message in messages)
+
+
+def test_what_was_said_to_a_draft_is_not_remembered_as_the_answer() -> None:
+    drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
+
+    def heard(question):
+        return "what?" if "fox" in question and "Turn 1 of" in question else everything(question)
+
+    found = logs()
+    found["encoder"] = Logged(lambda question: said("hints", drafts["You have" in question]))
+    found["decoder"] = Logged(heard)
+    options = {"memory": "conversation", "max_attempts": 1, "strategy": {"encoder": "Oracle"}}
+    where = table(found, every=options)
+    where.on_invalid = "random"
+    played = play(where)
+    assert [turn.outcomes["decoder"] for turn in played.turns] == ["unparsable", "valid", "valid"]
+    second = found["decoder"].asked("Turn 2 of at most")[0]
+    assert "[assistant]" not in second
+    assert "Turn 1 is over" in second
 
 
 def test_attempts_are_fresh_draws_until_one_is_legal() -> None:
@@ -277,6 +318,131 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
 
 
+def test_oracle_max_also_asks_for_the_best_hints() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Oracle + Max"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    draft, final = found["encoder"].texts()
+    assert "It is certain" not in draft
+    assert "It is certain that for these Bob guesses 1-2-3 and Eve guesses 1-2-3." in final
+    assert "Give the hints that do best against players who guess like this." in final
+    assert played.turns[0].told
+    assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
+
+
+def noting(question):
+    """Answer with notes that name the turn, and probes and drafts without."""
+    notes = ""
+    if 'begins with "Plans:"' in question:
+        turn = re.findall(r"^Turn (\d+) of at most", question, re.M)[-1]
+        notes = f"Plans: plan {turn}\n- Insights: insight {turn}\n"
+    answer = everything(question).split("Final")[1]
+    return f"{notes}Now then.\nFinal{answer}"
+
+
+@pytest.mark.parametrize("memory", ["restated", "conversation"])
+@pytest.mark.parametrize("answer", ["", " + CoT"])
+def test_notes_are_shown_in_the_next_turn_and_not_before(memory, answer) -> None:
+    found = logs(noting)
+    options = {"strategy": f"Plans + Insights{answer}", "memory": memory}
+    played = play(table(found, probes=ALL_PROBES, every=options))
+    assert played.status == "complete"
+    for role in ROLES:
+        asked = {"move": [], "probe": []}
+        for request in found[role].requests:
+            text = request.prompt.messages[-1].content
+            kind = "move" if request.sampling.temperature > 0 else "probe"
+            asked[kind].append(text)
+            shown = re.findall(
+                r"earlier in this game:\nPlans: plan (\d)\n- Insights: i.* (\d)", text
+            )
+            turn = re.findall(r"(?:^Turn|In turn) (\d+) (?:of|you|Alice)", text, re.M)[-1]
+            assert shown == ([(str(int(turn) - 1),) * 2] if turn != "1" else [])
+            assert ('begins with "Plans:"' in text) == (kind == "move")
+            assert text.count("plan ") == text.count("insight ") == len(shown)
+        assert len(asked["move"]) == 3
+        assert bool(asked["probe"]) == (role != "decoder")
+    calls = [call["purpose"] for _, _, call in played.calls]
+    assert "plan" not in calls  # notes come with the answers
+
+
+def test_notes_end_where_the_answer_begins() -> None:
+    def answer(question):
+        if 'begins with "Plans:"' not in question:
+            return everything(question)
+        return 'Plans: try animals\nInsights: none\nFinal answer:\n{"code":\n[1, 2, 3]}'
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    play(table(found, every={"strategy": {"decoder": "Plans + Insights"}}))
+    shown = found["decoder"].requests[1].prompt.messages[-1].content
+    assert "earlier in this game:\nPlans: try animals\nInsights: none\n\nTurn 2 of" in shown
+
+
+def test_notes_of_an_unreadable_reply_are_not_kept() -> None:
+    def answer(question):
+        if "Turn 2 of" in question:
+            return "Plans: lost\nNo answer."
+        return noting(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    where = table(found, every={"strategy": {"decoder": "Plans + Insights"}, "max_attempts": 1})
+    where.on_invalid = "random"
+    play(where)
+    last = found["decoder"].texts()[-1]
+    assert "Plans: plan 1" in last
+    assert "lost" not in last
+
+
+@pytest.mark.parametrize("memory", ["restated", "conversation"])
+def test_examples_stand_before_moves_alone_and_once_in_a_conversation(memory) -> None:
+    found = logs()
+    options = {"strategy": "CoT + 3-Shot", "memory": memory}
+    play(table(found, probes=ALL_PROBES, every=options))
+    for role in ROLES:
+        for request in found[role].requests:
+            text = "\n".join(message.content for message in request.prompt.messages)
+            probe = request.sampling.temperature == 0
+            again = memory == "conversation" and len(request.prompt.messages) > 1
+            assert text.count("Example 3.") == (1 if again or not probe else 0)
+            assert "Think step by step" in request.prompt.messages[-1].content
+
+
+def test_predictions_for_a_draft_have_no_examples() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Social QA + CoT + 3-Shot"}}
+    play(table(found, every=options, rules=Rules(turns=1)))
+    assert ["Example 3." in text for text in found["encoder"].texts()] == [True, False, False, True]
+
+
+EXAMPLE = re.compile(r"^Example \d\. (.+)\nReasoning: .+\nFinal answer: (.+)$", re.M)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_worked_examples_keep_the_rules(role) -> None:
+    text = Prompts("decrypto").render(f"answer/examples_{role}", marker="Final answer:")
+    found = EXAMPLE.findall(text)
+    assert len(found) == 3
+    for told, said_ in found:
+        answer = json.loads(said_)
+        keywords = tuple(re.findall(r"[1-4] (\w+)", told.partition(".")[0]))
+        assert len(keywords) == (0 if role == "interceptor" else 4)
+        past = [re.findall(r"[^;]+", hints) for hints in re.findall(r"\d: ([^.]+)\.", told)]
+        given = [hint.strip() for hints in past for hint in hints if hint != "none yet"]
+        assert len(past) == (4 if given else 0)
+        assert len(given) % 3 == 0  # three a turn
+        if role == "encoder":
+            code = tuple(map(int, re.findall(r"Code (\d)-(\d)-(\d)\.", told)[0]))
+            hints = tuple(answer["hints"])
+        else:
+            code = tuple(answer["code"])
+            hints = tuple(re.findall(r"The hints are (.+), (.+), (.+)\.", told)[0])
+        assert as_code(code) == code
+        assert hint_fault(hints, keywords, code) is None
+        assert not set(hints) & set(given)
+
+
 def test_who_keeps_a_draft_is_answered_as_told() -> None:
     found = logs()
     options = {"strategy": {"encoder": "Oracle"}}
@@ -380,7 +546,11 @@ def test_own_templates(tmp_path) -> None:
     [
         ({"strategy": "LM"}, "cannot play Decrypto"),
         ({"strategy": "QA -Payoffs"}, "cannot play Decrypto"),
+        ({"strategy": "QA -History"}, "'-history' has no meaning here"),
+        ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
+        ({"strategy": "Plans + Insights + LM"}, "'lm' has no meaning here"),
         ({"strategy": "Social QA"}, "for the encoder alone"),
+        ({"strategy": "Oracle + Max"}, "for the encoder alone"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
         ({"memory": "conversaton"}, "did you mean 'conversation'"),
         ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),

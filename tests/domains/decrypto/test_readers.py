@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.domains.decrypto.game import CODES
-from tomeval.domains.decrypto.readers import check_code, check_hints, check_keywords, read_reply
+from tomeval.domains.decrypto.readers import CODE, check_keywords, hints_shape
 
 
 def code(text: str, finish: str = "stop"):
-    return read_reply(text, finish, "code", check_code)
+    return CODE.read(text, finish)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,9 @@ def code(text: str, finish: str = "stop"):
         'Final answer:\n```json\n{"code": [2, 4, 1]}\n```',
         'Final answer: {"code": [2, 4, 1]}.',
         '<think>Final answer: {"code": [1, 2, 3]}</think>Final answer: {"code": [2, 4, 1]}',
-        'Final answer: {"code": [1, 2, 3]} - no, wait.\nFinal answer: {"code": [2, 4, 1]}',
+        'I would say Final answer: {"code": [1, 2, 3]}, but no.\nFinal answer: {"code": [2, 4, 1]}',
+        'Final answer: **{"code": [2, 4, 1]}**',
+        'Final answer:\n\n{"code": [2, 4, 1]}\n',
         'Final answer: {"code":\n [2,\n 4, 1]}',
     ],
 )
@@ -53,6 +55,12 @@ def test_readable(text) -> None:
         ('Final answer: {"code": [2, 4, 1]} or {"code": [1, 2, 3]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1]}\nI am sure.', "unparsable"),
         ('Final answer: {"code": [2, 4, 1]}\nFinal answer: none', "unparsable"),
+        # As for labels: one marked answer, at the beginning of its line.
+        ('Final answer: {"code": [1, 2, 3]}\nFinal answer: {"code": [2, 4, 1]}', "unparsable"),
+        ('My final answer: {"code": [2, 4, 1]}', "unparsable"),
+        ('I am sure. Final answer: {"code": [2, 4, 1]}', "unparsable"),
+        ('- Final answer: {"code": [2, 4, 1]}', "unparsable"),
+        ('Final answer\n{"code": [2, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [..., ..., ...]}', "unparsable"),
         ("Final answer: " + "[" * 100_000, "unparsable"),
         ('Final answer: {"code": [2, 2, 1]}', "illegal"),
@@ -86,11 +94,11 @@ def test_nothing_is_read_without_a_marker(text) -> None:
 
 
 def test_hints_are_cleaned_then_checked() -> None:
-    check = check_hints(lambda hints: "no bank" if "bank" in hints else None)
+    shape = hints_shape(lambda hints: "no bank" if "bank" in hints else None)
 
     def read(hints):
         text = f"Final answer: {json.dumps({'hints': hints})}"
-        return read_reply(text, "stop", "hints", check)
+        return shape.read(text, "stop")
 
     assert read([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
     assert read(["bank", "b", "c"]) == ("illegal", None, "no bank")

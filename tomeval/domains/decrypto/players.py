@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor,
 from tomeval.runs.domain import Player
 
 if TYPE_CHECKING:
-    from tomeval.domains.decrypto.llm_seats import LLMOptions
+    from tomeval.domains.decrypto.llm_options import LLMOptions
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
@@ -86,7 +85,7 @@ class DecryptoPlayer(Player):
     @cached_property
     def llm_options(self) -> LLMOptions:
         """The options of a language model."""
-        from tomeval.domains.decrypto.llm_seats import LLMOptions
+        from tomeval.domains.decrypto.llm_options import LLMOptions
 
         return LLMOptions(**self.options)
 
@@ -95,11 +94,7 @@ class DecryptoPlayer(Player):
         """The hash of the prompt templates; empty where none are used."""
         if self.kind != "llm":
             return ""
-        from tomeval.strategies.templates import load_prompts
-
-        folder = self.options["prompts"]
-        found = load_prompts("decrypto", str((self.base or Path()) / folder) if folder else "")
-        return found.sha256()
+        return self.llm_options.templates("decrypto", self.base).sha256()
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -127,15 +122,8 @@ class DecryptoPlayer(Player):
             if self.kind == "embedding":
                 _ = self.encoder_spec(setting.lists), self.listener_spec(setting.lists)
             if self.kind == "llm":
-                from tomeval.domains.decrypto.strategy import seat_strategy
-
-                strategy = seat_strategy(self.llm_options.strategy, role)
-                conversation = self.llm_options.memory == "conversation"
-                if conversation and strategy.context == "s2a":
-                    raise TomevalError(
-                        "S2A rewrites the past, a conversation keeps it: choose one of them"
-                    )
-                if conversation and setting.records:
+                self.llm_options.strategy_of(role)
+                if self.llm_options.conversation and setting.records:
                     raise TomevalError(
                         "in a replay the past is the record's, not the player's own: "
                         'use memory = "restated"'
@@ -178,7 +166,7 @@ def player_from_table(
     name : str
     table : dict
         ``kind``, which may be left out where ``model`` or ``embedding`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_seats.LLMOptions`; for ``embedding``
+        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding``
         ``embedding`` (see `embedding_files.open_embedding`), ``k``, ``careful``,
         ``matching``; for ``random`` none.
     defaults : dict
@@ -247,7 +235,7 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
 def _llm(
     name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
 ) -> DecryptoPlayer:
-    from tomeval.domains.decrypto.llm_seats import LLMOptions
+    from tomeval.domains.decrypto.llm_options import LLMOptions
     from tomeval.models import model_name
 
     options = {**defaults, **entry}
@@ -255,7 +243,9 @@ def _llm(
     if not model:
         raise TomevalError("needs a model: give it one, or set 'model' in the experiment")
     model_name(model)
-    return DecryptoPlayer(name, "llm", dataclasses.asdict(LLMOptions(**options)), model, base=base)
+    complete = LLMOptions(**options)
+    known = {option: getattr(complete, option) for option in LLM_OPTIONS}
+    return DecryptoPlayer(name, "llm", known, model, base=base)
 
 
 @cache

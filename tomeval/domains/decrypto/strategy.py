@@ -8,11 +8,9 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.strategies.compose import Strategy, parse_strategy
 
-CONTEXTS = ("full", "s2a")
-ADVICE = ("none", "social_qa", "oracle", "reflexion_1", "reflexion_2", "reflexion_3")
-ANSWERS = ("qa", "cot")
-ENCODER_ONLY = ("social_qa", "oracle")
-"""Advice about what the listeners will guess."""
+UNFIT = ("-history", "-payoffs", "social_lm", "lm")
+"""Parts without meaning: answers are free texts, which cannot be scored; there are no payoffs, and
+a game without its past is none."""
 
 
 def seat_strategy(spec: Any, role: str) -> Strategy:
@@ -27,8 +25,7 @@ def seat_strategy(spec: Any, role: str) -> Strategy:
     Raises
     ------
     TomevalError
-        A part that has no meaning here: scored labels, hidden payoffs, advice on the listeners in
-        a listener's seat.
+        A part that has no meaning here, or advice on the listeners in a listener's seat.
 
     Examples
     --------
@@ -46,17 +43,14 @@ def seat_strategy(spec: Any, role: str) -> Strategy:
                 )
         spec = spec.get(role, "QA")
     strategy = parse_strategy(spec)
-    for part, known in (
-        (strategy.context, CONTEXTS),
-        (strategy.advice, ADVICE),
-        (strategy.answer, ANSWERS),
-    ):
-        if part not in known:
+    for part in (strategy.context, strategy.advice, strategy.answer):
+        if part in UNFIT:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play Decrypto: {part!r} has no meaning here; "
-                "use QA or CoT, with S2A, Reflexion 1 to 3, and for the encoder Social QA or Oracle"
+                "use QA, CoT or CoT + 3-Shot, with S2A, Reflexion 1 to 3, Plans + Insights, and "
+                "for the encoder Social QA, Oracle or Oracle + Max"
             )
-    if strategy.advice in ENCODER_ONLY and role != "encoder":
+    if (strategy.predicts_first or strategy.is_told) and role != "encoder":
         raise TomevalError(
             f"strategy {strategy.name!r} is for the encoder alone: write "
             f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'

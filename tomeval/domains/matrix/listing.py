@@ -74,12 +74,12 @@ def subjects() -> Rows:
     """Return the kinds of subject with their options."""
     rows = []
     for kind, subject in SUBJECTS.items():
-        options = list(inspect.signature(subject.__init__).parameters.values())[2:]
+        options = subject.options().items()
         about = inspect.getdoc(subject) or ""
         rows.append(
             {
                 "subject": kind,
-                "options": ", ".join(f"{option.name}={option.default}" for option in options),
+                "options": ", ".join(f"{name}={default}" for name, default in options),
                 "about": " ".join(about.split("\n\n")[0].split()),
             }
         )

@@ -32,6 +32,7 @@ from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
+from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
 
@@ -97,10 +98,9 @@ class Setup:
 
     def templates(self) -> str:
         """Return the hash of the prompt templates the subject uses; empty where it uses none."""
-        subject = SUBJECTS[self.kind]
-        if not issubclass(subject, LLMSubject):
+        if not issubclass(SUBJECTS[self.kind], LLMSubject):
             return ""
-        return subject.load_templates(self.options.get("prompts", ""), self.base).sha256()
+        return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""

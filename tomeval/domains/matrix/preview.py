@@ -15,7 +15,6 @@ from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
-from tomeval.strategies.readers import MARKER
 
 
 class Recorder(Asker):
@@ -39,16 +38,16 @@ class Recorder(Asker):
         prompt: Prompt,
         step: int,
         attempt: int,
-        labels: tuple[str, ...] = (),
+        choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
-        """Keep the prompt; an answer names the first label."""
+        """Keep the prompt; an answer is the first that can be given."""
         most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
         self.prompts.append((f"writes up to {most} tokens", prompt))
         self._calls.append({})
-        if not labels:
+        if not choices:
             return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
-        return Reply(f"{MARKER} {labels[0]}")
+        return Reply(choices[0])
 
 
 def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
@@ -88,7 +87,7 @@ def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Pr
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
     recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
-    subject.use(recorder)
+    subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start
     for step in range(1, number + 1):

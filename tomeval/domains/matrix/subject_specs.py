@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 from typing import Any
@@ -42,7 +41,7 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
         raise TomevalError(f"{where}: name must be text, is {name!r}")
     if kind == LLM and "model" not in entry:
         entry["model"] = models or [DEFAULT_MODEL]
-    options = list(inspect.signature(SUBJECTS[kind].__init__).parameters)[2:]
+    options = SUBJECTS[kind].options()
     for key in entry:
         if key not in options:
             known = ["kind", "name", *options]

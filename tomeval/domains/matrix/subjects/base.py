@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,12 @@ class Subject(ABC):
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Return the options that an experiment can set, with their defaults."""
+        arguments = list(inspect.signature(cls.__init__).parameters.values())[2:]
+        return {argument.name: argument.default for argument in arguments}
 
     @abstractmethod
     def act(self, observation: Observation) -> Answer | Awaitable[Answer]:

@@ -1,0 +1,145 @@
+"""What a language model is told of a game of Decrypto: rules, past turns, questions in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.game import (
+    DecoderView,
+    EncoderView,
+    InterceptorView,
+    Keywords,
+    Rules,
+    Turn,
+    hint_history,
+)
+from tomeval.models.base import Message
+from tomeval.strategies.player import Asked
+from tomeval.strategies.questions import Phrased, Question, Style, join
+from tomeval.strategies.readers import MARKER, JsonShape, visible
+from tomeval.strategies.templates import Prompts
+
+View = EncoderView | DecoderView | InterceptorView
+
+PLAYERS = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
+
+
+class TableScene:
+    """The table as one seat knows it.
+
+    Parameters
+    ----------
+    prompts : Prompts
+    role : {"encoder", "decoder", "interceptor"}
+    conversation : bool
+        Whether questions go on from the own replies; else each of them tells everything.
+    """
+
+    def __init__(self, prompts: Prompts, role: str, conversation: bool) -> None:
+        self.prompts, self.role, self.conversation = prompts, role, conversation
+        self.earlier: tuple[Message, ...] = ()
+        self._coming: tuple[Message, ...] = ()
+        self._told = 0  # turns whose end the conversation tells
+        self._turns: tuple[Turn, ...] = ()
+        self._rules = Rules()
+        self._keywords: Keywords | None = None
+        self._rendered: dict[str, tuple[dict[str, Any], str]] = {}
+
+    @property
+    def step(self) -> int:
+        """The coming turn, from 1."""
+        return len(self._turns) + 1
+
+    def see(self, view: View) -> None:
+        """Note the rules, the past and, where the seat knows them, the keywords."""
+        self._rules, self._turns = view.rules, view.turns
+        if not isinstance(view, InterceptorView):
+            self._keywords = view.keywords
+
+    def keep(self, asked: Asked[Any]) -> None:
+        """Take the turn's last move into the conversation once the turn is over, if it is legal."""
+        self._coming = ()
+        if self.conversation and asked.prompt is not None and isinstance(asked.answer, Said):
+            reply = Message("assistant", visible(asked.text) or "")
+            self._coming = (asked.prompt.messages[-1], reply)
+
+    def observe(self, turn: Turn) -> None:
+        """Add a turn."""
+        if self._coming:
+            self.earlier += self._coming
+            self._coming, self._told = (), len(self._turns)
+        self._turns = (*self._turns, turn)
+
+    def context(self) -> str:
+        """Return rules and past turns, or what of them the conversation does not tell yet."""
+        if not self.conversation:
+            return join(self._rules_text(), self._history_text())
+        return join("" if self.earlier else self._rules_text(), self._revealed_text())
+
+    def _rules_text(self) -> str:
+        return self._once("context/rules", rules=self._rules, keywords=self._keywords)
+
+    def _history_text(self) -> str:
+        return self._once("context/history", turns=self._turns, history=hint_history(self._turns))
+
+    def _revealed_text(self) -> str:
+        """Return how the turns ended that the conversation does not tell yet."""
+        if self._told == len(self._turns):
+            return ""
+        return self.prompts.render(
+            "context/revealed",
+            first=self._told + 1,
+            turns=self._turns[self._told :],
+            history=hint_history(self._turns),
+        )
+
+    def _once(self, name: str, **values: Any) -> str:
+        """Render a template anew only where its values are not those of last time."""
+        if name not in self._rendered or self._rendered[name][0] != values:
+            text = self.prompts.render(name, player=PLAYERS[self.role], **values)
+            self._rendered[name] = (values, text)
+        return self._rendered[name][1]
+
+    def summary_request(self) -> str:
+        """Return the request to summarise the past turns; empty before the first is over."""
+        if not self._turns:
+            return ""
+        return self.prompts.render(
+            "context/s2a",
+            rules=self._rules_text(),
+            history=self._history_text(),
+            player=PLAYERS[self.role],
+            number=self.step,
+            knows=self._keywords is not None,
+        )
+
+    def summarised(self, summary: str) -> str:
+        """Return the rules, and the summary in place of the past turns."""
+        text = self.prompts.render("context/summary", summary=summary, number=self.step)
+        return join(self._rules_text(), text)
+
+    def note_request(self, template: str, context: str, memory: str, step: int) -> str:
+        """Return a request below context and memory."""
+        return join(context, memory, self.prompts.render(template, number=step))
+
+    def group(self, purpose: str) -> str:
+        """Tell every kind of request for a text apart."""
+        return f" {purpose}"
+
+    def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
+        """Render a question, then the form of its answer.
+
+        Worked examples are of moves alone, and a conversation shows them once.
+        """
+        shape = question.reader
+        if not isinstance(shape, JsonShape):
+            raise TypeError("answers are objects in JSON")
+        values = {"number": question.step, "rules": self._rules, **question.values}
+        asked = self.prompts.render(question.template, **values)
+        form = {"marker": MARKER, "form": shape.form, "kind": shape.key}
+        answer = self.prompts.render(f"answer/{style.kind}", **form)
+        examples = ""
+        if style.shots and question.form == "functional" and not self.earlier:
+            examples = self.prompts.render(f"answer/examples_{self.role}", marker=MARKER)
+        return Phrased((examples, asked, extra, answer))

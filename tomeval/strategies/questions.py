@@ -1,0 +1,122 @@
+"""What a player is asked, and what a domain tells it: the one seam between strategies and games."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from tomeval.core.outcomes import Invalid
+from tomeval.models.base import Message, Prompt
+from tomeval.strategies.readers import Reader
+from tomeval.strategies.templates import Prompts
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """One thing asked of a player.
+
+    Attributes
+    ----------
+    purpose : str
+        Names it in the call log and in the seeds of its requests.
+    form : {"functional", "literal", "advice"}
+        Whether it asks for a move, for what others do, or for something that advice needs.
+    template : str
+        How the domain words it; see `Scene.phrase`.
+    reader : Reader
+        Reads the reply.
+    step : int
+        From 1.
+    values : dict
+        For the template.
+    kind : str
+        Kind of call in the log; where empty, the kind of answer.
+    """
+
+    purpose: str
+    form: Literal["functional", "literal", "advice"]
+    template: str
+    reader: Reader[T]
+    step: int
+    values: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+
+
+class Style(NamedTuple):
+    """How a question is answered: ``lm``, ``qa`` or ``cot``; whether worked examples precede it."""
+
+    kind: str
+    shots: bool = False
+
+    @property
+    def scored(self) -> bool:
+        """Whether labels are scored: nothing is written."""
+        return self.kind == "lm"
+
+
+class Phrased(NamedTuple):
+    """A question in words: its paragraphs, empty ones left out, and how the answer begins."""
+
+    parts: tuple[str, ...]
+    prefill: str = ""
+
+
+class Scene(Protocol):
+    """What a domain tells one player in one episode; it grows as steps are played."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """The domain's templates."""
+
+    @property
+    def step(self) -> int:
+        """The coming step, from 1."""
+
+    @property
+    def earlier(self) -> tuple[Message, ...]:
+        """The conversation so far; empty where every question stands alone."""
+
+    def context(self) -> str:
+        """Return rules and past, as far as the conversation does not tell them."""
+
+    def summary_request(self) -> str:
+        """Return the request to summarise the past; empty where there is none yet."""
+
+    def summarised(self, summary: str) -> str:
+        """Return the context with a summary in place of the past."""
+
+    def note_request(self, template: str, context: str, memory: str, step: int) -> str:
+        """Return the request for a note on a step, below what it is to be based on."""
+
+    def group(self, purpose: str) -> str:
+        """Return what tells requests apart that begin differently from the questions."""
+
+    def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
+        """Word a question; `extra` is what it asks for besides the answer."""
+
+
+class Foresight:
+    """What others do in a step, as values for the templates ``advice/social`` and ``oracle``.
+
+    As it stands, of a seat that has nobody to predict: strategies that ask are refused there.
+    """
+
+    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
+        """Ask the player itself, for answers of a kind: ``lm`` or ``qa``."""
+        raise NotImplementedError
+
+    async def truth(self) -> dict[str, Any] | Invalid:
+        """Open the recorded door."""
+        raise NotImplementedError
+
+
+def join(*parts: str) -> str:
+    """Join paragraphs; empty ones are left out."""
+    return "\n\n".join(part for part in parts if part)
+
+
+def user_prompt(earlier: tuple[Message, ...], *parts: str, prefill: str = "") -> Prompt:
+    """Return one more user turn, of several paragraphs."""
+    return Prompt((*earlier, Message("user", join(*parts))), prefill)
