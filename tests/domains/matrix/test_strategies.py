@@ -10,22 +10,17 @@ import re
 
 import numpy as np
 import pytest
-from known import Known, fixed, make_setup, play, prompts_in_log, variant
+from known import PAIRS, Known, fixed, make_setup, play, prompts_in_log, question, variant
 
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner
+from tomeval.models.base import ScoreRequest
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 
 T = 4
 EVERY = all_strategies()
-# One context for each advice and answer, going round so that every pair of parts occurs.
-PAIRS = [
-    Strategy(CONTEXTS[(i + j) % len(CONTEXTS)], advice, answer)
-    for i, advice in enumerate(ADVICE)
-    for j, answer in enumerate(ANSWERS)
-]
 every_pair = pytest.mark.parametrize("strategy", PAIRS, ids=lambda strategy: strategy.name)
 
 # Sides of different size and names, labels that hold one another, payoffs seen nowhere else.
@@ -168,7 +163,12 @@ def test_amounts_of_past_rounds(name, purpose, game, labels):
 @every_pair
 def test_calls(strategy):
     for conditional in (False, True):
-        _, log = played(strategy, *GAMES[2], conditional=conditional)
+        script = base(*GAMES[2])
+        _, log = played(strategy, *GAMES[2], conditional=conditional, script=script)
+        scored = any(isinstance(request, ScoreRequest) for request in script.requests)
+        assert strategy.scores == scored
+        supposed = [own for purpose, _, own in map(question, script.requests) if purpose == "react"]
+        assert supposed == list(script.labels.own) * (T - 1) * conditional
         reflexion = strategy.advice.startswith("reflexion")
         each = strategy.calls_per_step + strategy.probes_per_step
         assert len(log) == T * each - reflexion + conditional * (T - 1) * ODD.n
