@@ -18,7 +18,15 @@ from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies import Strategy
 from tomeval.strategies.asking import flatten
+from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 from tomeval.strategies.readers import MARKER
+
+# Strategies that hold every pair of parts: per advice and answer one context, going round.
+PAIRS = [
+    Strategy(CONTEXTS[(i + j) % len(CONTEXTS)], advice, answer)
+    for i, advice in enumerate(ADVICE)
+    for j, answer in enumerate(ANSWERS)
+]
 
 # How the shipped templates put each question: form, and where the round stands.
 QUESTIONS = {

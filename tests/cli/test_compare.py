@@ -11,13 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import tomeval
+from tomeval.cli.compare import Kind
 from tomeval.cli.main import app
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-
-KINDS = ("differences", "mixed", "iqm", "profiles", "shares", "correlation")
-FORMATS = ("text", "csv", "json", "markdown", "latex")
+from tomeval.report.tables import FORMATS
 
 
 @pytest.fixture(scope="module")
@@ -44,26 +43,28 @@ def call(*arguments):
     return done.output
 
 
-@pytest.mark.parametrize(
-    ("kind", "form"),
-    [(kind, form) for kind in KINDS for form in FORMATS if kind != "mixed" or form == "text"],
-)
-def test_every_table_in_every_format(folder, kind, form) -> None:
-    options = ["--metric", "tom_percent"] if kind == "mixed" else []
-    shown = call("compare", folder, "--what", kind, "--format", form, "--resamples", 99, *options)
-    if form == "json":
-        assert json.loads(shown)
-        assert "NaN" not in shown
-    elif form == "csv":
-        assert len(list(csv.DictReader(io.StringIO(shown)))) > 1
-    elif form == "latex":
-        assert shown.startswith("% needs:")
-        assert "nan" not in shown
-    else:
-        assert "nan" not in shown
-        if form == "text" and kind in ("differences", "shares"):
-            longer = call("compare", folder, "--what", kind, "--by-task", "--resamples", 99)
-            assert len(longer) > len(shown)
+@pytest.mark.parametrize("kind", Kind)
+def test_every_table_in_every_format(folder, kind) -> None:
+    options = ["--resamples", 99, *(["--metric", "tom_percent"] if kind == "mixed" else [])]
+    shown = {
+        form: call("compare", folder, "--what", kind.value, "--format", form, *options)
+        for form in FORMATS
+    }
+    assert all("nan" not in text.lower() for text in shown.values())
+    rows = json.loads(shown["json"])
+    assert len(rows) == len(list(csv.DictReader(io.StringIO(shown["csv"])))) > 0
+    assert shown["latex"].startswith("% needs:")
+    assert len([x for x in shown["markdown"].splitlines() if x.startswith("|")]) > 2
+    assert len(shown["text"].splitlines()) > 1
+
+
+@pytest.mark.parametrize("kind", ["differences", "shares"])
+def test_tasks_are_listed_one_by_one(folder, kind) -> None:
+    short, long = (
+        call("compare", folder, "--what", kind, "--resamples", 99, *options)
+        for options in ([], ["--by-task"])
+    )
+    assert len(long.splitlines()) > len(short.splitlines())
 
 
 def test_csv_holds_the_librarys_numbers(folder) -> None:

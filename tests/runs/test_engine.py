@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake_server import FakeServer
-from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
+from known import PAIRS, Known, episode_of, fixed, make_setup, play, prompts_in_log, question
 from support import ROOT, dump
 
 from tomeval.core.errors import TomevalError
@@ -739,8 +739,13 @@ def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_plan_counts_what_is_asked(tmp_path, conditional, horizon):
     known = Known(IPD, IPD.label_set("neutral"))
-    names = [strategy.name for strategy in all_strategies()][:: 1 if horizon == 3 else 5]
-    loaded = experiment(known, names, horizon=horizon, episodes=2, conditional=conditional)
+    loaded = experiment(
+        known,
+        [strategy.name for strategy in PAIRS],
+        horizon=horizon,
+        episodes=2,
+        conditional=conditional,
+    )
     planned = plan_rows(loaded)
     known.log.clear()
     run_experiment(loaded, tmp_path / "run")

@@ -129,7 +129,7 @@ def test_no_episode_and_one_episode(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("value", [0.0, 100.0, 0.1, -3.7, 1e-12])
+@pytest.mark.parametrize("value", [0.0, -3.7, 1e-12])
 @pytest.mark.parametrize("strata", [None, [0, 0, 0, 1, 1, 1, 1]])
 def test_equal_values_have_no_width(method: str, value: float, strata) -> None:
     found = estimate(np.full(7, value), method, rng=rng(), strata=strata)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -90,7 +91,9 @@ def test_equivalence_is_statsmodels() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_statsmodels(values) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
-    assert holm(values) == pytest.approx(multitest.multipletests(values, method="holm")[1])
+    with mock.patch("gc.collect"):  # at every call theirs collects all that other tests left
+        expected = multitest.multipletests(values, method="holm")[1]
+    assert holm(values) == pytest.approx(expected)
 
 
 def test_holm_leaves_out_what_was_not_tested() -> None:

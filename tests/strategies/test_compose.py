@@ -5,8 +5,9 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support import outcome
 
 from tomeval.core.errors import TomevalError
 from tomeval.strategies import NAMED, Strategy, all_strategies, parse_strategy
@@ -149,15 +150,15 @@ def test_errors(spec, message):
         parse_strategy(spec)
 
 
-@given(st.text(max_size=30))
+PIECES = ["LM", "qa", "CoT", "3-Shot", "S2A", "Oracle", "Max", "Social", "1", "+", " + ", " ", "-"]
+
+
+@given(st.text(max_size=30) | st.lists(st.sampled_from(PIECES), max_size=5).map("".join))
+@example("QA")
+@example("QA\n+")
 def test_any_text_is_read_or_refused(text):
-    try:
-        strategy = parse_strategy(text)
-    except TomevalError:
-        return
-    assert parse_strategy(strategy.name) == strategy
-
-
-def test_needs():
-    for strategy in all_strategies():
-        assert strategy.scores == (strategy.answer == "lm" or strategy.advice == "social_lm")
+    strategy, message = outcome(lambda: parse_strategy(text))
+    if strategy is None:
+        assert len(message.splitlines()) == 1
+    else:
+        assert parse_strategy(strategy.name) == strategy

@@ -343,6 +343,7 @@ class TestListeners:
 def test_outcomes_are_those_of_the_game() -> None:
     right, wrong = CODES[0], CODES[1]
     rules = Rules(turns=3)
+    seen = set()
     for length in (1, 2, 3):
         for ends in itertools.product([right, wrong], repeat=2 * length):
             pairs = list(zip(ends[::2], ends[1::2], strict=True))
@@ -352,6 +353,8 @@ def test_outcomes_are_those_of_the_game() -> None:
                 missed = np.array([sum(bob != right for bob, _ in pairs)])
                 caught = np.array([sum(eve == right for _, eve in pairs)])
                 assert OUTCOMES[outcomes(missed, caught, rules)[0]] == expected
+                seen.add(expected)
+    assert seen == set(OUTCOMES)
 
 
 def test_scores_are_on_the_grid() -> None:

@@ -80,17 +80,14 @@ def test_finishes() -> None:
     assert code(fine, "refusal").outcome == "refusal"
 
 
-@given(st.text(), st.sampled_from(CODES))
+@given(st.text().filter(lambda text: "<think>" not in text.lower()), st.sampled_from(CODES))
 def test_whatever_stands_before_the_answer(before, expected) -> None:
-    text = f"{before}\nFinal answer: {json.dumps({'code': expected})}"
-    if "<think>" not in text.lower():
-        assert code(text).value == expected
+    assert code(f"{before}\nFinal answer: {json.dumps({'code': expected})}").value == expected
 
 
-@given(st.text())
-def test_nothing_is_read_without_a_marker(text) -> None:
-    if "final answer" not in text.lower():
-        assert code(text).value is None
+@given(st.text().filter(lambda text: "final answer" not in text.lower()), st.sampled_from(CODES))
+def test_nothing_is_read_without_a_marker(text, said) -> None:
+    assert code(f"{text}\n{json.dumps({'code': said})}").value is None
 
 
 def test_hints_are_cleaned_then_checked() -> None:

@@ -262,11 +262,9 @@ def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
 
 
 def test_regret_against_embedding_partners(tmp_path) -> None:
-    pairings = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
+    seated = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
     run_experiment(
-        experiment(
-            pairings=pairings, best_turn=True, episodes=3, probes={"eve": True, "bob": True}
-        ),
+        experiment(pairings=seated, best_turn=True, episodes=3, probes={"eve": True, "bob": True}),
         tmp_path / "a",
     )
     with Run(tmp_path / "a") as run:

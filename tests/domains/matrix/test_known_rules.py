@@ -11,7 +11,7 @@ import pytest
 from known import Known, episode_of, question
 
 from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.experiment import Experiment
+from tomeval.domains.matrix.experiment import MatrixExperiment
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -202,7 +202,9 @@ def test_the_dissociation(tmp_path, game, partners):
         return f"Final answer: {labels.partner[said]}"
 
     setup = (
-        Experiment(games=[game], partners=[partners], subjects=["random"], seed=SEED, horizon=T)
+        MatrixExperiment(
+            games=[game], partners=[partners], subjects=["random"], seed=SEED, horizon=T
+        )
         .cells[0]
         .setup
     )

@@ -47,7 +47,7 @@ def stationary(game, partner) -> float:
 
 
 @pytest.mark.parametrize("spec", SPECS.values())
-@pytest.mark.parametrize("name", ["IPD", "IBS", "chicken", "matching_pennies"])
+@pytest.mark.parametrize("name", ["IPD", "matching_pennies"])
 def test_shipped_partners_against_all_histories(name: str, spec: str) -> None:
     game = GAMES[name]
     partner = get_partner(spec, game)
@@ -143,7 +143,7 @@ def lp_gain(game, partner) -> float:
 
 
 @pytest.mark.parametrize("spec", SPECS.values())
-@pytest.mark.parametrize("name", ["IPD", "IBS", "stag_hunt", "matching_pennies"])
+@pytest.mark.parametrize("name", ["IBS", "stag_hunt"])
 def test_stationary_reward_of_shipped_partners_by_linear_programming(name, spec) -> None:
     game = GAMES[name]
     partner = get_partner(spec, game)

@@ -1,24 +1,27 @@
-"""What every strategy's prompts must and must not show, for all 144 of them.
+"""What every strategy's prompts must and must not show.
 
 Most tests play an episode twice, with one thing changed, and compare prompts: what a prompt must
-not depend on cannot be in it, however it is worded.
+not depend on cannot be in it, however it is worded. What all three parts of a strategy decide
+together is tested for every strategy, the rest for strategies that hold every pair of parts.
 """
 
+import itertools
 import re
 
 import numpy as np
 import pytest
-from known import Known, fixed, make_setup, play, prompts_in_log, variant
+from known import PAIRS, Known, fixed, make_setup, play, prompts_in_log, question, variant
 
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner
-from tomeval.strategies import all_strategies, parse_strategy
+from tomeval.models.base import ScoreRequest
+from tomeval.strategies import Strategy, all_strategies, parse_strategy
+from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 
 T = 4
 EVERY = all_strategies()
-IDS = [strategy.name for strategy in EVERY]
-every_strategy = pytest.mark.parametrize("strategy", EVERY, ids=IDS)
+every_pair = pytest.mark.parametrize("strategy", PAIRS, ids=lambda strategy: strategy.name)
 
 # Sides of different size and names, labels that hold one another, payoffs seen nowhere else.
 ODD = MatrixGame(
@@ -27,7 +30,13 @@ ODD = MatrixGame(
     {"odd": Labels("odd", ("go", "go on"), ("left, or so", "left", "U.S."))},
 )
 GAMES = [(get_game("RPS"), "neutral"), (get_game("IPD"), "canonical"), (ODD, "odd")]
-GAME_IDS = ["RPS", "IPD", "odd"]
+# Every strategy meets one game, every pair of parts all of them.
+SHOWN = [
+    (Strategy(context, advice, answer), *GAMES[(i + j + k) % len(GAMES)])
+    for i, context in enumerate(CONTEXTS)
+    for j, advice in enumerate(ADVICE)
+    for k, answer in enumerate(ANSWERS)
+]
 
 HISTORY = re.compile(
     r"^Round (\d+): you chose (.+), the other player chose (.+?)(?:; .+)?\.$", re.M
@@ -66,8 +75,19 @@ def played(strategy, game, labels, conditional=True, script=None, partner=None, 
     return steps, script.log
 
 
-@pytest.mark.parametrize(("game", "labels"), GAMES, ids=GAME_IDS)
-@every_strategy
+def parts(strategy):
+    return strategy.context, strategy.advice, strategy.answer
+
+
+def test_every_pair_of_parts_is_tested():
+    for one, other in itertools.combinations(range(3), 2):
+        product = {(parts(s)[one], parts(s)[other]) for s in EVERY}
+        assert {(parts(s)[one], parts(s)[other]) for s in PAIRS} == product
+        met = {(parts(s)[one], parts(s)[other], game.name) for s, game, _ in SHOWN}
+        assert met == {(*pair, game.name) for pair in product for game, _ in GAMES}
+
+
+@pytest.mark.parametrize(("strategy", "game", "labels"), SHOWN, ids=[s.name for s, *_ in SHOWN])
 def test_what_is_shown(strategy, game, labels):
     steps, log = played(strategy, game, labels)
     names = game.label_set(labels)
@@ -113,23 +133,42 @@ def test_what_is_shown(strategy, game, labels):
         )
 
 
-@pytest.mark.parametrize(("game", "labels"), GAMES[1:], ids=GAME_IDS[1:])
-@every_strategy
-def test_amounts_of_past_rounds(strategy, game, labels):
-    steps, log = played(strategy, game, labels, conditional=False)
-    if strategy.context != "full":
-        return
-    last = of(log, "act", T)[0]
-    for t in range(T - 1):
-        mine, other = game.payoffs[steps.own_action[0, t], steps.partner_action[0, t]]
-        line = next(line for line in last.splitlines() if line.startswith(f"Round {t + 1}: "))
-        assert line.endswith(f"you received {mine:g} points, the other player {other:g} points.")
+@pytest.mark.parametrize(
+    ("name", "purpose"),
+    [
+        ("LM", "act"),
+        ("QA", "predict"),
+        ("CoT", "react"),
+        ("CoT + 3-Shot", "act"),
+        ("S2A", "summarise"),
+        ("Reflexion 1", "reflect"),
+        ("Plans + Insights + LM", "plan"),
+    ],
+)
+@pytest.mark.parametrize(("game", "labels"), GAMES, ids=["RPS", "IPD", "odd"])
+def test_amounts_of_past_rounds(name, purpose, game, labels):
+    steps, log = played(parse_strategy(name), game, labels)
+    last = [text for p, _, text in log if p == purpose][-1]
+    received = [line.partition("; ")[2] for line in last.splitlines() if HISTORY.match(line)]
+    shown = T - (purpose in ("react", "reflect"))  # neither is asked in the last round
+    shown -= purpose != "reflect"  # the round that is over counts
+    assert len(received) == shown > 1
+    amounts = {-1: "a score of -1", 0: "a score of 0", 1: "a score of +1"}
+    for t, text in enumerate(received):
+        pair = game.payoffs[steps.own_action[0, t], steps.partner_action[0, t]]
+        mine, other = (amounts[x] if game.wording == "score" else f"{x:g} points" for x in pair)
+        assert text == f"you received {mine}, the other player {other}."
 
 
-@every_strategy
+@every_pair
 def test_calls(strategy):
     for conditional in (False, True):
-        _, log = played(strategy, *GAMES[2], conditional=conditional)
+        script = base(*GAMES[2])
+        _, log = played(strategy, *GAMES[2], conditional=conditional, script=script)
+        scored = any(isinstance(request, ScoreRequest) for request in script.requests)
+        assert strategy.scores == scored
+        supposed = [own for purpose, _, own in map(question, script.requests) if purpose == "react"]
+        assert supposed == list(script.labels.own) * (T - 1) * conditional
         reflexion = strategy.advice.startswith("reflexion")
         each = strategy.calls_per_step + strategy.probes_per_step
         assert len(log) == T * each - reflexion + conditional * (T - 1) * ODD.n
@@ -149,7 +188,7 @@ def test_calls(strategy):
             assert (order.index("predict") < order.index("act")) == social
 
 
-@every_strategy
+@every_pair
 def test_memory(strategy):
     _, log = played(strategy, *GAMES[1])
     for purpose, step, text in log:
@@ -174,7 +213,7 @@ def test_memory(strategy):
         assert said <= allowed
 
 
-@every_strategy
+@every_pair
 def test_no_memory_across_episodes(strategy):
     game, labels = GAMES[0]
     one, two = base(game, labels), base(game, labels)
@@ -186,7 +225,7 @@ def test_no_memory_across_episodes(strategy):
     assert all("ELSEWHERE" not in text for _, _, text in one.log)
 
 
-@every_strategy
+@every_pair
 def test_the_truth_is_told_to_oracles_alone(strategy):
     game, labels = GAMES[2]
     steps, log = played(strategy, game, labels)
@@ -200,7 +239,7 @@ def test_the_truth_is_told_to_oracles_alone(strategy):
         assert ((purpose, step, text) != changed) == (oracle and purpose == "act" and step == T)
 
 
-@every_strategy
+@every_pair
 def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy):
     game, labels = GAMES[1]
     for order in ("agent_first", "partner_first"):
@@ -224,7 +263,7 @@ def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy
                 assert prefill(text) == f"Round {step}: the other player chose"
 
 
-@every_strategy
+@every_pair
 def test_probes_do_not_reach_the_player(strategy):
     game, labels = GAMES[1]
     script = base(game, labels)
@@ -245,7 +284,7 @@ def test_probes_do_not_reach_the_player(strategy):
     assert played(strategy, game, labels, conditional=False)[1] == asked
 
 
-@every_strategy
+@every_pair
 def test_social_predictions_are_the_literal_record(strategy):
     steps, log = played(strategy, *GAMES[2], conditional=False)
     assert steps.predicted_action[0].tolist() == [1, 0, 1, 0]
@@ -263,7 +302,7 @@ def test_social_predictions_are_the_literal_record(strategy):
         assert [int(np.argmax(p)) for p in probs] == [1, 0, 1, 0]
 
 
-@every_strategy
+@every_pair
 def test_nothing_of_the_partner_but_its_moves(strategy):
     game = get_game("IPD")
     plain = get_partner("always(1)", game)

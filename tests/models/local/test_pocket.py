@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 from support import ROOT  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
-from tomeval.domains.matrix.experiment import Experiment  # noqa: E402
+from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import DEFAULT_MODEL, POCKET, model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
@@ -70,14 +70,14 @@ def test_an_unknown_model_is_told_apart() -> None:
 
 
 def test_pocket_is_the_default() -> None:
-    experiment = Experiment(games="RPS", partners="always(0)", subjects={"strategy": "LM"})
+    experiment = MatrixExperiment(games="RPS", partners="always(0)", subjects={"strategy": "LM"})
     assert [cell.spec.model_name for cell in experiment.cells] == [DEFAULT_MODEL] == ["pocket"]
 
 
 @pytest.fixture(scope="module")
 def groups(tmp_path_factory):
     """LM answers of both models against every single-action partner, 30 rounds, beside RMax."""
-    experiment = Experiment(
+    experiment = MatrixExperiment(
         name="groups",
         games=["RPS", "IBS", "IPD"],
         partners="single_action",
@@ -138,7 +138,7 @@ def test_little_memory_costs_few_tokens(tmp_path) -> None:
     encoded = {}
     for memory in (100_000_000, 6_000_000):
         model = {"name": "pocket", "cache_memory": memory}
-        experiment = Experiment(
+        experiment = MatrixExperiment(
             name="memory",
             games="RPS",
             partners="tit_for_tat",
@@ -160,7 +160,7 @@ WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights"
 
 
 def test_written_answers_can_be_read(tmp_path) -> None:
-    experiment = Experiment(
+    experiment = MatrixExperiment(
         name="written",
         games=["RPS", "IPD"],
         partners="tit_for_tat",

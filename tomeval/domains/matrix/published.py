@@ -12,7 +12,8 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_text, shipped
 from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
-from tomeval.runs.results import Run, RunCell
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
 METRIC_OF = {
@@ -72,7 +73,7 @@ def beside(
     rows: list[dict[str, Any]] = []
     unmatched: dict[str, int] = {}
     notes: list[str] = []
-    for cell, ours in zip(run.cells, run.rows(interval, reference), strict=True):
+    for cell, ours in zip(matrix_cells(run), run.rows(interval, reference), strict=True):
         who, why = _reported_subject(cell, model, names)
         found = index.get((*who, ours["game"], ours["partners"]), []) if who else []
         if not found:
@@ -96,7 +97,7 @@ def _strategy(prompting: str) -> str:
 
 
 def _reported_subject(
-    cell: RunCell, model: str | None, names: Sequence[str]
+    cell: MatrixRunCell, model: str | None, names: Sequence[str]
 ) -> tuple[tuple[str, str] | None, str]:
     """Return the published model and strategy that a cell is to be held against, or why none."""
     data = cell.definition
@@ -132,7 +133,7 @@ def _short(model: str) -> str:
 
 
 def _rows(
-    cell: RunCell, ours: Mapping[str, Any], found: Sequence[Mapping[str, str]]
+    cell: MatrixRunCell, ours: Mapping[str, Any], found: Sequence[Mapping[str, str]]
 ) -> list[dict[str, Any]]:
     """Return a row for every published number of a cell; equal ones of several tables are one."""
     result: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -145,7 +146,7 @@ def _rows(
             result[key]["tables"] += f", {row['table']}"
             continue
         mean, half = float(row["mean"]), float(row["ci95"] or "nan")
-        place = cell.labels_of_row()
+        place = cell.columns
         result[key] = {
             **{k: place[k] for k in ("subject", "model", "game", "labels", "partners", "horizon")},
             "seed": ours["seed"],
@@ -163,7 +164,7 @@ def _rows(
     return list(result.values())
 
 
-def _differ(cell: RunCell, ours: Mapping[str, Any]) -> list[str]:
+def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
     """Return in what a cell is not of the published ones' kind."""
     notes = []
     if ours["horizon"] != _HORIZON:

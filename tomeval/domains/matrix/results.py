@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.storing import read_played
-from tomeval.runs.results import RunCell
+from tomeval.runs.results import Run, RunCell
 from tomeval.runs.store import Store
 
 TABULAR = "rmax"
@@ -89,6 +90,20 @@ class MatrixRunCell(RunCell):
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
+
+
+def matrix_cells(run: Run) -> list[MatrixRunCell]:
+    """Return the cells of a run of matrix games.
+
+    Raises
+    ------
+    TomevalError
+        A run of another domain.
+    """
+    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    if len(cells) < len(run.cells):
+        raise TomevalError(f"{run.folder}: is a run of {run.domain.title}, not of matrix games")
+    return cells
 
 
 def _contradiction(played: Played) -> str:
