@@ -1,1 +1,4 @@
-"""Decrypto: a word game of two teams, its players, its theory-of-mind probes, and its measures."""
+"""Decrypto, the word game: rules, seats, players, probes and measures.
+
+``domain.py`` is what the contract asks for; ``game.py`` has the rules and what each seat may see.
+"""
