@@ -15,6 +15,7 @@ import decrypto_support as support
 import pytest
 from known import Known, fixed, make_setup, play
 
+import tomeval
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.strategies import all_strategies
@@ -84,3 +85,24 @@ def test_decrypto_requests(case):
     calls = [[turn, role, call.get("purpose")] for turn, role, call in game.calls]
     found = digest([asked, game.status, game.outcome, turns, calls])
     assert found == RECORDED["decrypto_requests"][case]
+
+
+MATRIX_ROWS = (
+    "SELECT cell, episode, step, partner_state, own_action, partner_action, own_reward, "
+    "partner_reward, predicted_action, own_probs, predicted_probs, act_outcome, predict_outcome, "
+    "act_attempts, predict_attempts, told FROM steps ORDER BY cell, episode, step"
+)
+DECRYPTO_ROWS = (
+    "SELECT cell, episode, step, status, outcome, keywords, code, hints, bob, eve, "
+    "encoder_outcome, decoder_outcome, interceptor_outcome, encoder_attempts, decoder_attempts, "
+    "interceptor_attempts, told, best FROM steps JOIN episodes USING (cell, episode) "
+    "ORDER BY cell, episode, step"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"), [("tabular_baseline", MATRIX_ROWS), ("decrypto_quickstart", DECRYPTO_ROWS)]
+)
+def test_rows_of_shipped_experiments(name, sql, tmp_path):
+    with tomeval.run(name, tmp_path / "run") as played:
+        assert digest([list(row) for row in played.store.query(sql)]) == RECORDED[name]

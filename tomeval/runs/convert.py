@@ -34,7 +34,7 @@ def convert(old: Path, new: Path) -> Path:
     domain = get_domain(_OLD[source.name])
     if new.exists() and any(new.iterdir()):
         raise TomevalError(f"{new}: is not empty; name a new folder")
-    Database(source, 1).close()
+    _check_version(source)
     make_folder(new)
     uri = f"{source.resolve().as_uri()}?mode=ro"
     copied = new / "old.sqlite"  # with what is still in the log; the old folder stays as it is
@@ -55,6 +55,21 @@ def convert(old: Path, new: Path) -> Path:
         shutil.copy(old / "sessions.json", new / "sessions.json")
     _experiment(old, new, domain.name)
     return new
+
+
+def _check_version(source: Path) -> None:
+    """Raise where a store is not of version 1."""
+    uri = f"{source.resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise TomevalError(f"{source}: cannot be read as a tomeval run ({error})") from None
+    if version != 1:
+        now = (
+            "is of this version already" if version == SCHEMA_VERSION else "is of no known version"
+        )
+        raise TomevalError(f"{source}: {now} (store version {version})")
 
 
 def _experiment(old: Path, new: Path, domain: str) -> None:
