@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from tomeval.report.tables import HEADINGS
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.tallies import usage
 
@@ -35,14 +37,10 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
 
 
 def task_text(cell: RunCell) -> str:
-    """Return a cell's task in a few words; numbers are told with what they are."""
+    """Return a cell's task in a few words."""
     player, *_ = cell.domain.by
-    columns = {n: cell.columns[n] for n in cell.domain.task if n in cell.columns and n != player}
-    return ", ".join(
-        value if isinstance(value, str) else f"{heading(name)} = {value}"
-        for name, value in columns.items()
-        if value != ""
-    )
+    names = [name for name in cell.domain.task if name in cell.columns and name != player]
+    return ", ".join(f"{heading(n)} {cell.columns[n]}" for n in names if cell.columns[n] != "")
 
 
 def heading(column: str) -> str:
@@ -69,7 +67,7 @@ def settings(run: Run) -> list[tuple[str, str]]:
 
 
 _POLICIES = {
-    "void": "ends its episode, which counts in no metric (void)",
+    "void": "ends its episode, which counts in no measure (void)",
     "random": "is replaced by a random legal action (random)",
     "stop": "stops the run (stop)",
 }
@@ -81,10 +79,10 @@ _INVALID = (
 )
 
 
-def meanings(run: Run) -> list[tuple[str, str]]:
-    """Return (heading, meaning) of the invalid rate and of every measure."""
-    measures = [(measure.heading, measure.meaning) for measure in run.measures.values()]
-    return [(heading("invalid_rate"), _INVALID), *measures]
+def meanings(measures: Iterable[Measure]) -> list[tuple[str, str]]:
+    """Return (heading, meaning) of the invalid rate and of measures."""
+    said = [(measure.heading, measure.meaning) for measure in measures]
+    return [(heading("invalid_rate"), _INVALID), *said]
 
 
 def sessions(run: Run) -> list[dict[str, str]]:

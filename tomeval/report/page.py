@@ -114,6 +114,8 @@ def _context(
     blocks = _marked(episodes.blocks())
     if figures is not None and figures.beside:
         blocks = iter(list(blocks))  # packed while the figures are drawn
+    table = main_table(rows, run.measures)
+    keys = [column.key for column in table.columns]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -127,7 +129,7 @@ def _context(
         "notices": notices.notices(run, episodes, options.interval),
         "invalid": notices.invalid_rows(run),
         "reasons": [reason.replace("_", " ") for reason in INVALID_REASONS],
-        "table": main_table(rows, run.measures),
+        "table": table,
         "numbers": [cell.number for cell in run.cells],
         "interval": _interval(run, options.interval),
         "comparison": comparison,
@@ -136,7 +138,7 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run),
+        "meanings": facts.meanings(run.measures[key] for key in keys if key in run.measures),
         "listed": [run.measures[name] for name in run.headline],
         "drawn": episodes.drawn,
     }
@@ -152,9 +154,7 @@ _INTERVALS = {
 
 def _interval(run: Run, interval: str) -> str:
     """Say how the table's numbers are made."""
-    shares = any(
-        cell.totals(name).bottom is not None for cell in run.cells for name in run.measures
-    )
+    shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     return _INTERVALS[interval] + "; shares of items have Wilson's interval" * shares
 
 

@@ -58,13 +58,16 @@ def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure
     -------
     Table
         Columns in which all rows agree are told once in `shared`, those that are empty everywhere
-        are left out; the first column and measures always have a column.
+        are left out, but no measure of a run that has no value at all.
     """
     columns, shared, filters = [], [], []
     first = next(iter(rows[0]))
+    valued = {name for name in measures if any(row[name] == row[name] for row in rows)}
     same_name = all(row.get("strategy") == row[first] for row in rows)
     for key in rows[0]:
         if is_interval(key) or (key == "strategy" and same_name):
+            continue
+        if valued and key in measures and key not in valued:
             continue
         named = measures[key].heading if key in measures else heading(key)
         values = list(dict.fromkeys(row[key] for row in rows))

@@ -4,8 +4,8 @@ transcript.view = {
     "Regret is measured from the best response to this partner over the whole episode; what was lost in this step, with the partner's move held fixed.",
 
   columns: [
-    ["chose", false], ["partner chose", false], ["predicted", false], ["reward", true],
-    ["regret", true], ["lost in this step", true], ["acted on its prediction", false],
+    ["chose", null], ["partner chose", null], ["predicted", null], ["reward", "number"],
+    ["regret", "number"], ["lost in this step", "number"], ["acted on its prediction", null],
   ],
 
   title: (cell, place) => `${cell.title} against ${cell.partners[cell.partner[place]]}`,

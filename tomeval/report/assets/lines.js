@@ -2,7 +2,7 @@
 // before and after all steps around the table.
 transcript.view = {
   caption: "What was played step by step.",
-  columns: [["played", false], ["what came of it", false]],
+  columns: [["played", "told"], ["what came of it", "told"]],
 
   title: (cell) => cell.title,
 
@@ -11,12 +11,12 @@ transcript.view = {
     return { steps: [...numbers].sort((a, b) => a - b), lines: packed.steps };
   },
 
-  above: (cell, episode) => transcript.view.text(episode.head),
-  below: (cell, episode) => transcript.view.text(episode.tail),
+  above: (cell, episode) => transcript.view.text(episode.head, "lines wrapped"),
+  // It may be laid out by spaces, such as a board.
+  below: (cell, episode) => transcript.view.text(episode.tail, "lines"),
 
-  // Lines that may be laid out by spaces, such as a board.
-  text: (lines) =>
-    lines.length ? dom.make("pre", { class: "lines", dir: "auto", tabindex: 0, text: lines.join("\n") }) : null,
+  text: (lines, kind) =>
+    lines.length ? dom.make("pre", { class: kind, dir: "auto", tabindex: 0, text: lines.join("\n") }) : null,
 
   cells(cell, episode, i) {
     const [first = "", ...others] = episode.lines[episode.steps[i]] ?? [];

@@ -4,7 +4,7 @@ const transcript = {
   STEPS: 200, // shown at a time
 
   // Set by the script that follows this one:
-  //   caption, columns   of the table of steps, columns as [heading, whether it holds numbers]
+  //   caption, columns   of the table of steps, columns as [heading, its class or null]
   //   title(cell, place)
   //   unpacked(cell, place, packed)   the episode; `steps` lists the number of each of its steps
   //   above(cell, episode), below(cell, episode)   elements around the table, null for nothing
@@ -80,7 +80,7 @@ const transcript = {
   },
 
   table(episode) {
-    const heads = [["step", true], ...transcript.view.columns, ...(episode.calls.length ? [["questions", false]] : [])];
+    const heads = [["step", "number"], ...transcript.view.columns, ...(episode.calls.length ? [["questions", null]] : [])];
     return dom.make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "episode-title" },
@@ -88,7 +88,7 @@ const transcript = {
         "table",
         {},
         dom.make("caption", { text: transcript.view.caption }),
-        dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, number]) => dom.make("th", { scope: "col", class: number ? "number" : null, text })))),
+        dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, kind]) => dom.make("th", { scope: "col", class: kind, text })))),
         dom.make("tbody", { id: "step-rows" }),
       ),
       dom.make("p", { id: "more-steps" }),
