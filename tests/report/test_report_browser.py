@@ -9,7 +9,8 @@ import os
 import shutil
 
 import pytest
-from hostile import PLANTED, model_run
+from hostile import NASTY, PLANTED, model_run
+from support import scripts
 
 import tomeval
 from tomeval.domains.matrix.measures import step_metrics
@@ -48,6 +49,21 @@ def plain(tmp_path_factory):
     experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "subjects": subjects}
     experiment |= {"horizon": 210, "episodes": 60}
     with tomeval.run(experiment, place / "run") as run:
+        options = ReportOptions(figures=False)
+        yield run, write_report(run, place / "report.html", options).as_uri()
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """Return (run, address) of a run of a domain that the report knows nothing about."""
+    import toy_domain  # noqa: F401 (registers its domain)
+
+    place = tmp_path_factory.mktemp("toy")
+    experiment = {"domain": "toy", "name": NASTY, "guessers": ["next", "llm"], "size": [3, 12]}
+    experiment |= {"model": "scripted:planted", "steps": 5, "episodes": 8, "on_invalid": "random"}
+    with scripts(planted=lambda r: "2" if "none" in r.prompt.messages[0].content else PLANTED):
+        tomeval.run(experiment, place / "run").close()
+    with Run(place / "run") as run:
         options = ReportOptions(figures=False)
         yield run, write_report(run, place / "report.html", options).as_uri()
 
@@ -143,6 +159,47 @@ def test_an_episode_shows_what_is_stored(opened, hostile) -> None:
         assert cells[7] == ("yes" if metrics["self_consistency_percent"][at] == 100 else "no")
 
 
+def test_an_episode_of_any_domain_shows_its_lines(opened, toy) -> None:
+    run, address = toy
+    page = opened(f"{address}#episode=1/3")
+    page.wait_for_selector("#step-rows tr")
+    lines = list(run.domain.lines(run, run.cells[1], 3))
+    above, below = page.query_selector_all("#episode pre")
+    assert above.text_content() == "\n".join(text for step, text in lines if step == 0)
+    assert below.text_content() == "\n".join(text for step, text in lines if step == -1)
+    rows = page.query_selector_all("#step-rows tr")
+    assert len(rows) == 5
+    for step, row in enumerate(rows, 1):
+        cells = row.query_selector_all("th, td")
+        first, *others = [text for number, text in lines if number == step]
+        assert cells[0].inner_text() == str(step)
+        assert cells[1].inner_text() == first
+        assert cells[2].inner_text().splitlines() == others
+    page.get_by_role("button", name="Show all questions").click()
+    replies = [call["reply"]["text"] for *_, call in run.store.calls(1, 3)]
+    assert PLANTED in replies
+    assert [pre.text_content() for pre in page.query_selector_all(".call pre.reply")] == replies
+    assert page.evaluate("window.planted") is None
+
+
+def test_episodes_of_any_domain_are_sorted_and_narrowed(opened, toy) -> None:
+    run, address = toy
+    page = opened(f"{address}#cell=3")
+    playwright.expect(page.locator("#by-cell")).to_have_value("3")
+    orders = page.eval_on_selector_all("#by-order option", "all => all.map(o => o.text)")
+    assert orders == ["number", "largest loss/step", "lowest hit %", "most invalid answers"]
+    page.select_option("#by-order", "loss_per_step")
+    shown = [float(text) for text in texts(page, "#episode-rows td:nth-child(5)")]
+    assert shown == pytest.approx(
+        sorted(run.cells[3].metrics()["loss_per_step"], reverse=True), abs=0.0006
+    )
+    starts = [s for (s,) in run.store.query("SELECT start FROM episodes WHERE cell = 3")]
+    page.select_option("#by-drawn", str(starts[0]))
+    assert texts(page, "#episode-rows td:nth-child(2)") == [str(starts[0])] * starts.count(
+        starts[0]
+    )
+
+
 def test_prompts_and_replies_are_shown_letter_for_letter(opened, hostile) -> None:
     run, address = hostile
     page = opened(f"{address}#episode=2/0")
@@ -228,9 +285,9 @@ def test_episodes_are_listed_by_pages_and_orders(opened, plain) -> None:
     page.click("#later")
     assert page.inner_text("#episodes-said") == "Episodes 51 to 60 of 60."
     assert page.is_disabled("#later")
-    page.select_option("#by-order", "regret")
+    page.select_option("#by-order", "delta_functional_per_step")
     regret = run.cells[2].metrics()["delta_functional_per_step"]
-    shown = [float(text.replace("−", "-")) for text in texts(page, "#episode-rows td:nth-child(6)")]
+    shown = [float(text.replace("−", "-")) for text in texts(page, "#episode-rows td:nth-child(5)")]
     assert shown == pytest.approx(sorted(regret, reverse=True)[:25], abs=0.0006)
 
 
@@ -321,8 +378,10 @@ def test_print_leaves_out_what_paper_cannot_do(opened, hostile) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
 
 
-def test_a_small_screen_needs_no_scrolling_sideways(opened, hostile) -> None:
-    page = opened(f"{hostile[1]}#episode=2/0", viewport={"width": 380, "height": 700})
+@pytest.mark.parametrize(("name", "episode"), [("hostile", "2/0"), ("toy", "1/3")])
+def test_a_small_screen_needs_no_scrolling_sideways(opened, name, episode, request) -> None:
+    address = request.getfixturevalue(name)[1]
+    page = opened(f"{address}#episode={episode}", viewport={"width": 380, "height": 700})
     page.wait_for_selector("#step-rows tr")
     page.get_by_role("button", name="Show all questions").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380

@@ -18,18 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tomeval
-from tomeval import report
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.measures import step_metrics
+from tomeval.domains.matrix.browsing import coded
+from tomeval.domains.matrix.measures import MEASURES, step_metrics
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.blocks import pack, shortened, unpack
+from tomeval.report.blocks import asset, pack, shortened, unpack
 from tomeval.report.calls import packed_calls
-from tomeval.report.episodes import Episodes, coded
+from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
-from tomeval.report.page import _asset
 from tomeval.report.sentences import compared_by, sentence, summary
 from tomeval.report.svg import Canvas
 from tomeval.report.table import main_table
+from tomeval.runs import tallies
 from tomeval.runs.results import Run
 
 
@@ -241,15 +241,15 @@ def test_prompts_are_stored_once(run) -> None:
 
 
 def test_an_episode_whose_first_prompt_is_not_whole_is_damage() -> None:
-    record = json.dumps({"purpose": "act", "prompt_same": 3, "prompt_rest": "x"})
+    record = {"purpose": "act", "prompt_same": 3, "prompt_rest": "x"}
     with pytest.raises(TomevalError, match="not whole"):
-        packed_calls([(1, "act", record)], 0, {})
+        packed_calls([(1, "subject", "act", record)], 0, {})
 
 
 def test_a_label_that_cannot_be_said_is_null() -> None:
     scores = {"logprobs": [0.0, -math.inf], "mass": 1.0, "method": "m"}
-    record = json.dumps({"purpose": "act", "labels": ["a", "b"], "scores": scores})
-    [call] = packed_calls([(1, "act", record)], 0, {})
+    record = {"purpose": "act", "labels": ["a", "b"], "scores": scores}
+    [call] = packed_calls([(1, "subject", "act", record)], 0, {})
     assert call["q"] == [0, None]
 
 
@@ -326,10 +326,10 @@ def test_the_same_run_gives_the_same_file(run, tmp_path) -> None:
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(run, tmp_path) -> None:
-    with pytest.raises(TomevalError, match="cannot be written"):
-        write_report(run, tmp_path / "none" / "r.html", ReportOptions(figures=False))
     old = tmp_path / "old.html"
     old.write_text("old", encoding="utf-8")
+    with pytest.raises(TomevalError, match="cannot be written"):
+        write_report(run, old / "r.html", ReportOptions(figures=False))
     with pytest.raises(TomevalError, match="unknown strategy"):
         write_report(run, old, ReportOptions(baseline="nobody", figures=False))
     assert old.read_text(encoding="utf-8") == "old"
@@ -349,11 +349,11 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 
 
 def test_assets_end_no_element() -> None:
-    scripts = [path.name for path in (Path(report.__file__).parent / "assets").glob("*.js")]
-    assert "transcript.js" in scripts
-    for name in scripts:
-        assert "innerHTML" not in _asset(name)
-        assert not re.search(r"\beval\(|document\.write|insertAdjacentHTML", _asset(name))
+    scripts = sorted(Path(tomeval.__file__).parent.rglob("*.js"))
+    assert {"browser.js", "lines.js", "browsing.js"} <= {path.name for path in scripts}
+    for path in scripts:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|\beval\(|document\.write|insertAdjacentHTML", text), path
 
 
 def contrast(a: str, b: str) -> float:
@@ -370,7 +370,7 @@ def contrast(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_text_can_be_told_from_its_ground(theme) -> None:
-    css = _asset("report.css")
+    css = asset("report.css")
     colours = {
         name: (light, dark)[theme]
         for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", css)
@@ -387,7 +387,7 @@ def test_text_can_be_told_from_its_ground(theme) -> None:
 
 def test_the_table_has_the_numbers_of_the_run(run) -> None:
     rows = run.rows()
-    table = main_table(rows, run.metric_names)
+    table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
     assert keys[0] == "subject"
     assert set(run.metric_names) <= set(keys)
@@ -415,7 +415,7 @@ def test_what_is_wrong_comes_first(run) -> None:
     assert any("fewer than 30" in notice.text for notice in found)
     assert not any("fewer than 30" in n.text for n in notices(run, Episodes(run), "t"))
     rows = invalid_rows(run)
-    rates = run.store.invalid_rates()
+    rates = tallies.invalid_rates(run.store)
     assert [row["rate"] for row in rows] == sorted(100 * rates[row["cell"]] for row in rows)[::-1]
 
 
@@ -449,7 +449,6 @@ def test_missing_files_and_episodes_are_named(tmp_path) -> None:
 
 
 ROW = {
-    "metric": "delta_functional_per_step",
     "baseline": "QA",
     "pairs": 40,
     "difference": -0.5,
@@ -491,7 +490,7 @@ ROW = {
     ],
 )  # fmt: skip
 def test_sentences_follow_from_the_numbers(change, expected) -> None:
-    assert sentence(ROW | change) == expected
+    assert sentence(ROW | change, MEASURES["delta_functional_per_step"]) == expected
 
 
 def test_summaries_count_the_verdicts(small) -> None:
@@ -501,7 +500,7 @@ def test_summaries_count_the_verdicts(small) -> None:
     assert by == "subject"
     found = compare(small, by, "rmax", metrics=["delta_functional_per_step"])
     verdicts = [found.verdict(level, "delta_functional_per_step") for level in found.levels]
-    [text] = summary(found)
+    [text] = summary(found, small.measures)
     assert text.startswith("Of 2 subjects compared with rmax")
     for word in ("higher", "lower"):
         count = verdicts.count(word)

@@ -1,4 +1,4 @@
-"""Blocks of data inside the page: compressed JSON that the reader's browser opens when needed."""
+"""Parts of the page: compressed JSON that the reader's browser opens when needed, and assets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import zlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
@@ -54,6 +55,11 @@ def pack_text(name: str, text: str) -> Block:
 def unpack(block: Block) -> Any:
     """Return a block's data."""
     return json.loads(zlib.decompress(base64.b64decode(block.text)))
+
+
+def asset(name: str) -> str:
+    """Return a style sheet or script of the page."""
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
 
 
 def shortened(value: float | None, digits: int = 6) -> float | None:

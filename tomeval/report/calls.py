@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -13,17 +13,24 @@ Bases = dict[tuple[int, str], str]
 """Per (cell, purpose) the first prompt of the cell, which later episodes' prompts refer to."""
 
 
-def packed_calls(rows: list[tuple[int, str, str]], cell: int, bases: Bases) -> list[dict[str, Any]]:
+def packed_calls(
+    rows: Iterable[tuple[int, str, str, dict[str, Any]]],
+    cell: int,
+    bases: Bases,
+    seats: bool = False,
+) -> list[dict[str, Any]]:
     """Return an episode's calls in short form.
 
     Parameters
     ----------
-    rows : list of (step, form, record)
-        As stored, in order. A record's prompt is given by how many characters it shares with the
-        last prompt of the same purpose in this episode.
+    rows : iterable of (step, seat, form, record)
+        As `Store.calls` gives them. A record's prompt is given by how many characters it shares
+        with the last prompt of the same seat and purpose in this episode.
     cell : int
     bases : dict
         Is added to: the prompts of new purposes.
+    seats : bool
+        Whether purposes are named with their seat, because several are asked.
 
     Returns
     -------
@@ -41,9 +48,10 @@ def packed_calls(rows: list[tuple[int, str, str]], cell: int, bases: Bases) -> l
     """
     seen: set[str] = set()
     calls = []
-    for step, form, text in rows:
-        record = json.loads(text)
+    for step, seat, form, record in rows:
         purpose = record.get("purpose", form)
+        if seats:
+            purpose = f"{seat}: {purpose}"
         call: dict[str, Any] = {"s": step, "p": purpose}
         if "prompt_rest" in record:
             same, rest = record["prompt_same"], record["prompt_rest"]

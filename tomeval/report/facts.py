@@ -1,14 +1,15 @@
-"""What a report says of the run itself: sizes, models, partners, sessions and versions."""
+"""What a report says of the run itself: sizes, settings, meanings, sessions and versions."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from tomeval.report.episodes import Episodes
-from tomeval.runs.results import Run
-
-_OWN_TABLE = ("model", "strategy")  # options that have columns of their own
+from tomeval.report.tables import HEADINGS
+from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run, RunCell
+from tomeval.runs.tallies import usage
 
 
 def read_json(run: Run, name: str) -> Any:
@@ -19,110 +20,69 @@ def read_json(run: Run, name: str) -> Any:
         return None  # an analysis needs the store only; the page warns of the gap
 
 
-def sizes(run: Run, episodes: Episodes) -> list[tuple[str, str]]:
-    """Return the figures at the top of the page: (number, of what)."""
-    cells = run.cells
-    games = len({cell.game.name for cell in cells})
-    subjects = len({cell.title for cell in cells})  # one asked of two models is two
+def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
+    """Return the figures at the top of the page, as (number, of what), given those of episodes."""
+    players = len({cell.title for cell in run.cells})  # one asked of two models is two
     rows = [
-        (subjects, "subject", "subjects"),
-        (games, "game", "games"),
-        (len(cells), "cell", "cells"),
-        (episodes.total, "episode", "episodes"),
-        (episodes.steps, "step", "steps"),
+        (players, "player"),
+        (len({task_text(cell) for cell in run.cells}), "task"),
+        (len(run.cells), "cell"),
+        (total, "episode"),
+        (steps, "step"),
     ]
-    calls = sum(row["calls"] for row in run.store.usage().values())
+    calls = sum(row["calls"] for row in usage(run.store).values())
     if calls:
-        rows.append((int(calls), "model call", "model calls"))
-    return [(f"{count:,}", one if count == 1 else many) for count, one, many in rows]
+        rows.append((int(calls), "model call"))
+    return [(f"{count:,}", what if count == 1 else f"{what}s") for count, what in rows]
+
+
+def task_text(cell: RunCell) -> str:
+    """Return a cell's task in a few words."""
+    player, *_ = cell.domain.by
+    names = [name for name in cell.domain.task if name in cell.columns and name != player]
+    return ", ".join(f"{heading(n)} {cell.columns[n]}" for n in names if cell.columns[n] != "")
+
+
+def heading(column: str) -> str:
+    """Return what people read in place of the name of a column that is no measure."""
+    return HEADINGS.get(column, column.replace("_", " "))
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
     """Return what was run, as (what, values)."""
-    definitions = [cell.definition for cell in run.cells]
-    found: list[tuple[str, str]] = [("experiment", str(run.store.meta().get("name", "")))]
-    for what, values in (
-        ("games", [f"{cell.game.name}: {cell.game.title}" for cell in run.cells]),
-        ("labels", [cell.labels.name for cell in run.cells]),
-        ("partner sets", [d["partners"]["name"] for d in definitions]),
-        ("subjects", [d["subject"] for d in definitions]),
-        ("horizon T", [d["horizon"] for d in definitions]),
-        ("seeds", [d["seed"] for d in definitions]),
-        ("regret is measured from", [d["reference"] for d in definitions]),
-        ("an invalid answer", [_POLICIES.get(d["on_invalid"], "") for d in definitions]),
-    ):
-        names = [str(value) for value in dict.fromkeys(values) if value != ""]
-        if names:
-            found.append((what, "; ".join(names)))
-    found.append(("identity (SHA-256)", str(run.store.meta().get("sha256", ""))))
-    return found
+    names = [name for name in run.cells[0].facts if name not in ("reference", "on_invalid")]
+    rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
+    if len(run.domain.references) > 1:
+        rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
+    policies = [_POLICIES.get(cell.definition["on_invalid"], "") for cell in run.cells]
+    rows.append(("an invalid answer", policies))
+    revisions = run.store.revisions().items()
+    rows.append(("revision of a model", [f"{name}: {said}" for name, said in revisions if said]))
+    said = {what: "; ".join(dict.fromkeys(str(v) for v in vs if v != "")) for what, vs in rows}
+    return [
+        ("experiment", run.name),
+        *((what, values) for what, values in said.items() if values),
+        ("identity (SHA-256)", str(run.store.meta().get("sha256", ""))),
+    ]
 
 
 _POLICIES = {
-    "void": "ends its episode, which counts in no metric (void)",
+    "void": "ends its episode, which counts in no measure (void)",
     "random": "is replaced by a random legal action (random)",
     "stop": "stops the run (stop)",
 }
 
 
-def subjects(run: Run) -> list[dict[str, str]]:
-    """Return one row per subject: kind, model with its revision, and the options."""
-    revisions = dict(run.store.query("SELECT cell, revision FROM cells"))
-    rows: dict[str, dict[str, str]] = {}
-    for cell in run.cells:
-        data = cell.definition
-        options = {k: v for k, v in data.get("options", {}).items() if k not in _OWN_TABLE}
-        row = {
-            "subject": data["subject"],
-            "kind": data.get("kind", ""),
-            "model": data.get("model", ""),
-            "revision": revisions.get(cell.number, ""),
-            "strategy": data.get("strategy", ""),
-            "options": ", ".join(f"{k} {_said(v)}" for k, v in options.items()),
-            "templates": str(data.get("templates", ""))[:12],
-        }
-        rows.setdefault(json.dumps(row, sort_keys=True), row)
-    return list(rows.values())
+_INVALID = (
+    "Share of all answers, void episodes included, that could not be used: unreadable, illegal, "
+    "cut off or refused."
+)
 
 
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def partners(run: Run) -> list[dict[str, str]]:
-    """Return one row per partner, with its title, source and fingerprint."""
-    rows: dict[str, dict[str, str]] = {}
-    for cell in run.cells:
-        data = cell.definition["partners"]
-        for table, weight in zip(data["tables"], data["weights"], strict=True):
-            row = {
-                "set": data["name"],
-                "game": cell.game.name,
-                "partner": table["name"],
-                "share": f"{100 * weight:.3g} %",
-                "title": table["title"],
-                "source": table["source"],
-                "fingerprint": table["sha256"][:12],
-            }
-            rows.setdefault(json.dumps(row, sort_keys=True), row)
-    return list(rows.values())
-
-
-def payoffs(run: Run) -> list[dict[str, Any]]:
-    """Return every game under every label set: labels and a matrix of (own, partner's) payoffs."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for cell in run.cells:
-        matrix = [[f"{own:g}, {their:g}" for own, their in row] for row in cell.game.payoffs]
-        found[cell.game.name, cell.labels.name] = {
-            "game": cell.game.name,
-            "title": cell.game.title,
-            "source": cell.game.source,
-            "labels": cell.labels.name,
-            "own": cell.labels.own,
-            "partner": cell.labels.partner,
-            "rows": matrix,
-        }
-    return list(found.values())
+def meanings(measures: Iterable[Measure]) -> list[tuple[str, str]]:
+    """Return (heading, meaning) of the invalid rate and of measures."""
+    said = [(measure.heading, measure.meaning) for measure in measures]
+    return [(heading("invalid_rate"), _INVALID), *said]
 
 
 def sessions(run: Run) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
+from tomeval.runs import tallies
 from tomeval.runs.results import Run
 
 SMALL = 30
@@ -26,7 +27,7 @@ def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
         *_unfinished(run, episodes),
         *_invalid(run, episodes),
         *_intervals(run, episodes, interval),
-        *_told(run),
+        *(Notice("note", text) for text in run.domain.notes(run)),
         *_provenance(run),
         *_transcripts(episodes),
     ]
@@ -35,17 +36,16 @@ def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
 
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
     """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
-    outcomes, rates = run.store.outcomes(), run.store.invalid_rates()
+    outcomes, rates = tallies.invalid_answers(run.store), tallies.invalid_rates(run.store)
     rows = []
     for cell in run.cells:
         counts = outcomes.get(cell.number, {})
         if any(counts.values()):
-            place = cell.labels_of_row()
             rows.append(
                 {
                     "cell": cell.number,
-                    "subject": cell.title,
-                    "task": f"{place['game']} ({place['labels']}), {place['partners']}",
+                    "player": cell.title,
+                    "task": facts.task_text(cell),
                     "rate": 100 * rates.get(cell.number, float("nan")),
                     "policy": cell.definition["on_invalid"],
                     "counts": [counts[reason] for reason in INVALID_REASONS],
@@ -75,7 +75,7 @@ def _unfinished(run: Run, episodes: Episodes) -> list[Notice]:
             Notice(
                 "serious",
                 f"{counted(failed, 'episode')} failed because the model gave no reply. They count "
-                "in no metric; resuming the run plays them again.",
+                "in no measure; resuming the run plays them again.",
             )
         )
     plan = facts.read_json(run, "experiment.json")
@@ -100,7 +100,7 @@ def _unfinished(run: Run, episodes: Episodes) -> list[Notice]:
 def _invalid(run: Run, episodes: Episodes) -> list[Notice]:
     """Tell of answers that could not be used, and what was done about them."""
     found = []
-    rates = run.store.invalid_rates()
+    rates = tallies.invalid_rates(run.store)
     counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
     void = sum(count.get(VOID, 0) for count in counts.values())
     if void:
@@ -108,8 +108,8 @@ def _invalid(run: Run, episodes: Episodes) -> list[Notice]:
             Notice(
                 "serious",
                 f"{counted(void, 'episode')} of {episodes.total:,} are void: an invalid answer "
-                "ended them. They count in no metric, so the metrics hold for the episodes that a "
-                "subject got through.",
+                "ended them. They count in no measure, so measures hold for the episodes that the "
+                "players got through.",
             )
         )
     drawn = [
@@ -123,11 +123,11 @@ def _invalid(run: Run, episodes: Episodes) -> list[Notice]:
             Notice(
                 "serious",
                 f"In {counted(len(drawn), 'cell')} invalid answers were replaced by random legal "
-                f"actions, which the metrics include: up to {100 * rates[worst.number]:.1f} % of "
+                f"actions, which the measures include: up to {100 * rates[worst.number]:.1f} % of "
                 f"the answers ({worst.name}).",
             )
         )
-    low, scored = run.store.low_mass()
+    low, scored = tallies.low_mass(run.store)
     if low:
         found.append(
             Notice(
@@ -144,7 +144,7 @@ def _intervals(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
     found = []
     complete = [episodes.counts(cell.number).get(COMPLETE, 0) for cell in run.cells]
     for wanted, text in (
-        (0, "no complete episode and therefore no metric"),
+        (0, "no complete episode and therefore no measure"),
         (1, "one complete episode only and therefore no interval"),
     ):
         cells = complete.count(wanted)
@@ -164,27 +164,12 @@ def _intervals(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
     return found
 
 
-def _told(run: Run) -> list[Notice]:
-    """Tell of subjects that learned the partner's move."""
-    told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
-    names = dict.fromkeys(cell.title for cell in run.cells if cell.number in told)
-    if not names:
-        return []
-    return [
-        Notice(
-            "note",
-            "Told what the observation does not show, such as the partner's next action: "
-            f"{'; '.join(names)}. Their predictions do not measure literal theory of mind.",
-        )
-    ]
-
-
 def _provenance(run: Run) -> list[Notice]:
     """Tell of gaps in what is known of models and versions."""
     found = []
-    rows = run.store.query("SELECT DISTINCT model FROM cells WHERE model != '' AND revision = ''")
-    if rows:
-        names = ", ".join(row[0] for row in rows)
+    unknown = [name for name, revision in run.store.revisions().items() if not revision]
+    if unknown:
+        names = ", ".join(unknown)
         found.append(Notice("note", f"The revision of a model was not recorded: {names}."))
     sessions = facts.sessions(run)
     if not sessions:
@@ -207,6 +192,6 @@ def _transcripts(episodes: Episodes) -> list[Notice]:
             "note",
             f"Prompts and replies of {episodes.included:,} of "
             f"{counted(episodes.with_calls, 'episode')} are in this file, the first of each cell "
-            "(--transcripts all includes every one); moves, predictions and regret of all are.",
+            "(--transcripts all includes every one); the steps of all are.",
         )
     ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,19 @@ from markupsafe import Markup
 
 from tomeval import __version__
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import replacing
 from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.report import facts, notices
-from tomeval.report.blocks import Block
+from tomeval.report.blocks import Block, asset
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
-from tomeval.report.meanings import meanings
-from tomeval.report.sentences import COMPARED, compared_by, statements, summary
+from tomeval.report.sentences import compared_by, statements, summary
 from tomeval.report.sentences_table import comparison_table
 from tomeval.report.table import main_table
 from tomeval.runs.results import Run
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("theme", "dom", "tables", "calling", "transcript", "browser")
+_SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,11 @@ class ReportOptions:
     ----------
     interval : {"normal", "t", "bca"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
-    reference : {"horizon", "stationary"}, optional
-        What ΔFunctional is measured from; overrides the cells' own.
+    reference : str, optional
+        What regret is measured from, where the domain knows several; overrides the cells' own.
     by, baseline : str, optional
-        What is compared, and with which; see `tomeval.comparing.compare`. Default: strategies where
-        there are several, else models, else label sets; the first of them.
+        What is compared, and with which; see `tomeval.comparing.compare`. Default: the first of
+        `Domain.by` of which there are several; the first of them.
     transcripts : int, optional
         Of how many episodes per cell prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
@@ -75,17 +73,9 @@ def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> P
         The run is damaged or has no cell; a wrong option; a file that cannot be written.
     """
     options = options or ReportOptions()
-    draft = out.with_name(f".{out.name}.new")
-    try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            for part in _pieces(run, options):
-                file.write(part)
-        os.replace(draft, out)
-    except OSError as error:
-        raise TomevalError(f"{out}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+    with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
+        for part in _pieces(run, options):
+            file.write(part)
     return out
 
 
@@ -117,11 +107,15 @@ def _context(
 ) -> dict[str, Any]:
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference)
-    style, script = _asset("report.css"), "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    style = _sealed(asset("report.css"))
+    scripts = [asset(f"{name}.js") for name in _SCRIPTS]
+    script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
     comparison = _comparison(run, options)
     blocks = _marked(episodes.blocks())
     if figures is not None and figures.beside:
         blocks = iter(list(blocks))  # packed while the figures are drawn
+    table = main_table(rows, run.measures)
+    keys = [column.key for column in table.columns]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -129,39 +123,46 @@ def _context(
         "script": Markup(script),
         "blocks": blocks,
         "version": __version__,
-        "name": str(run.store.meta().get("name", run.folder.name)),
-        "sizes": facts.sizes(run, episodes),
+        "name": run.name,
+        "kind": run.domain.title,
+        "sizes": facts.sizes(run, episodes.total, episodes.steps),
         "notices": notices.notices(run, episodes, options.interval),
         "invalid": notices.invalid_rows(run),
         "reasons": [reason.replace("_", " ") for reason in INVALID_REASONS],
-        "table": main_table(rows, run.metric_names),
+        "table": table,
         "numbers": [cell.number for cell in run.cells],
-        "interval": _INTERVALS[options.interval],
+        "interval": _interval(run, options.interval),
         "comparison": comparison,
         "drawings": drawings,
         "glyphs": glyphs,
         "settings": facts.settings(run),
-        "subjects": facts.subjects(run),
-        "partners": facts.partners(run),
-        "payoffs": facts.payoffs(run),
+        "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": meanings(run.metric_names),
+        "meanings": facts.meanings(run.measures[key] for key in keys if key in run.measures),
+        "listed": [run.measures[name] for name in run.headline],
+        "drawn": episodes.drawn,
     }
 
 
 _INTERVALS = {
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
     "t": "mean over complete episodes, ± half of Student's 95 % interval",
-    "bca": "mean over complete episodes weighted by partner, with its 95 % BCa bootstrap interval",
+    "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
+    "its 95 % BCa bootstrap interval",
 }
 
 
-def _asset(name: str) -> str:
+def _interval(run: Run, interval: str) -> str:
+    """Say how the table's numbers are made."""
+    shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
+    return _INTERVALS[interval] + "; shares of items have Wilson's interval" * shares
+
+
+def _sealed(text: str) -> str:
     """Return a style sheet or script; what would end its element early must not be in it."""
-    text = (_HERE / "assets" / name).read_text(encoding="utf-8")
     for end in ("</script", "</style", "<!--"):
         if end in text.lower():
-            raise ValueError(f"{name} holds {end!r}")
+            raise ValueError(f"an asset holds {end!r}")
     return text
 
 
@@ -190,9 +191,11 @@ def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
 
     by = options.by or compared_by(run)
     if by is None:
-        return {"reason": "The run has one subject only: there is nothing to compare."}
+        return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
     try:
-        found = compare(run, by, options.baseline, metrics=COMPARED, reference=options.reference)
+        found = compare(
+            run, by, options.baseline, metrics=run.headline, reference=options.reference
+        )
     except TomevalError as error:
         if options.by or options.baseline:
             raise
@@ -202,10 +205,10 @@ def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
         "by": found.by,
         "baseline": found.baseline,
         "scope": found.scopes[0],
-        "summary": summary(found),
-        "statements": statements(found),
+        "summary": summary(found, run.measures),
+        "statements": statements(found, run.measures),
         "notes": found.notes,
         "family": found.family,
         "resamples": found.resamples,
-        "table": comparison_table(found),
+        "table": comparison_table(found, run.measures),
     }

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.report.notices import counted
-from tomeval.report.tables import HEADINGS
-from tomeval.runs.directions import DIRECTIONS
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
 
-COMPARED = (
-    "delta_functional_per_step",
-    "tom_percent",
-    "delta_tom_best_response_per_step",
-)
-"""The metrics that a report compares; the first two also in words."""
+SPOKEN = 2
+"""How many of the compared measures are told in words too."""
 
-_SPOKEN = {"delta_functional_per_step": "regret per step", "tom_percent": "ToM %"}
 _PLURALS = {"strategy": "strategies", "labels": "label sets"}
 _SMALLEST_P = 0.001
 
@@ -36,30 +31,34 @@ class Statement(NamedTuple):
 def compared_by(run: Run) -> str | None:
     """Return what the run's cells can be compared by: the first thing of which there are several.
 
-    A subject without a strategy counts as one, under its own name. None: there is nothing.
+    None: there is nothing.
     """
-    rows = [cell.labels_of_row() for cell in run.cells]
-    strategies = {row["strategy"] or row["subject"] for row in rows}
-    if len(strategies) > 1 and any(row["strategy"] for row in rows):
-        return "strategy"
-    for key in ("subject", "model", "labels"):
-        if len({row[key] for row in rows}) > 1:
-            return key
+    for by in run.domain.by:
+        named = any(cell.columns.get(by, by) != "" for cell in run.cells)
+        if named and len({run.domain.level(cell, by) for cell in run.cells}) > 1:
+            return by
     return None
 
 
-def summary(found: Comparison) -> list[str]:
-    """Return one sentence per spoken metric that counts the verdicts of the first scope."""
+Measures = Mapping[str, Measure]
+
+
+def spoken(found: Comparison, measures: Measures) -> list[Measure]:
+    """Return the measures that are told in words."""
+    return [measures[name] for name in found.metrics[:SPOKEN]]
+
+
+def summary(found: Comparison, measures: Measures) -> list[str]:
+    """Return one sentence per spoken measure that counts the verdicts of the first scope."""
     sentences = []
-    for metric, name in _SPOKEN.items():
-        if metric not in found.metrics:
-            continue
-        verdicts = Counter(found.verdict(level, metric) for level in found.levels)
+    for measure in spoken(found, measures):
+        name = measure.words
+        verdicts = Counter(found.verdict(level, measure.name) for level in found.levels)
         parts = [
             f"{verdicts[verdict]} {'has' if verdicts[verdict] == 1 else 'have'} {text}"
             for verdict, text in (
-                ("lower", f"lower {name}{_side(metric, -1)}"),
-                ("higher", f"higher {name}{_side(metric, 1)}"),
+                ("lower", f"lower {name}{_side(measure, -1)}"),
+                ("higher", f"higher {name}{_side(measure, 1)}"),
                 ("equivalent", f"equivalent {name}"),
                 ("identical", f"the same {name} in every pair"),
             )
@@ -78,30 +77,33 @@ def summary(found: Comparison) -> list[str]:
     return sentences
 
 
-def statements(found: Comparison, scope: int = 0) -> list[Statement]:
+def statements(found: Comparison, measures: Measures, scope: int = 0) -> list[Statement]:
     """Return what the comparison of every level with the baseline in one scope comes to."""
+    told = spoken(found, measures)
     result = []
     for level in found.levels:
-        rows = [found.at(level, name, scope) for name in _SPOKEN if name in found.metrics]
-        result.append(Statement(level, [(row["verdict"], sentence(row)) for row in rows]))
+        rows = [(found.at(level, measure.name, scope), measure) for measure in told]
+        said = [(row["verdict"], sentence(row, measure)) for row, measure in rows]
+        result.append(Statement(level, said))
     return result
 
 
-def sentence(row: dict[str, Any]) -> str:
-    """Return one row of `Comparison.rows` in words.
+def sentence(row: dict[str, Any], measure: Measure) -> str:
+    """Return one row of `Comparison.rows`, of a measure, in words.
 
     Examples
     --------
-    >>> row = {"metric": "tom_percent", "baseline": "QA", "pairs": 40, "difference": -2.5,
+    >>> from tomeval.runs.domain import get_domain
+    >>> measure = get_domain("matrix").measures["tom_percent"]
+    >>> row = {"baseline": "QA", "pairs": 40, "difference": -2.5,
     ...        "difference_low": -4.0, "difference_high": -1.0, "p_holm": 0.004,
     ...        "margin": float("nan"), "verdict": "lower"}
-    >>> sentence(row)
+    >>> sentence(row, measure)
     'ToM % is lower by 2.50 than with QA, which is worse (95 % interval 1.00 to 4.00; p = 0.004; 40
     pairs of episodes).'
     """
-    metric, verdict, baseline = row["metric"], row["verdict"], row["baseline"]
-    name = _SPOKEN.get(metric, HEADINGS.get(metric, metric))
-    digits = digits_of(metric)
+    verdict, baseline = row["verdict"], row["baseline"]
+    name, digits = measure.words, measure.digits
     pairs = counted(row["pairs"], "pair of episodes", "pairs of episodes")
     difference, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
     if verdict == "identical":
@@ -113,7 +115,7 @@ def sentence(row: dict[str, Any]) -> str:
         ends = sorted((sign * low, sign * high))
         return (
             f"{name} is {verdict} by {abs(difference):.{digits}f} than with {baseline}"
-            f"{_side(metric, sign)} (95 % interval {_ends(ends, digits)}; "
+            f"{_side(measure, sign)} (95 % interval {_ends(ends, digits)}; "
             f"{p_value(row['p_holm'])}; {pairs})."
         )
     numbers = (
@@ -125,17 +127,11 @@ def sentence(row: dict[str, Any]) -> str:
     return f"{name}: the data do not tell it from {baseline} ({numbers})."
 
 
-def _side(metric: str, sign: int) -> str:
-    """Say whether a change in this direction is good, where the metric has a better side."""
-    direction = DIRECTIONS.get(metric, 0)
-    if direction == 0:
+def _side(measure: Measure, sign: int) -> str:
+    """Say whether a change in this direction is good, where the measure has a better side."""
+    if measure.better == 0:
         return ""
-    return ", which is better" if direction == sign else ", which is worse"
-
-
-def digits_of(metric: str) -> int:
-    """Return with how many decimals a metric is shown."""
-    return 2 if metric.endswith("percent") else 3
+    return ", which is better" if measure.better == sign else ", which is worse"
 
 
 def signed(value: float, digits: int) -> str:

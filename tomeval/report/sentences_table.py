@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tomeval.report.sentences import digits_of, p_value, signed
+from tomeval.report.sentences import Measures, p_value, signed
 from tomeval.report.table import Column, Table, Value, minus
-from tomeval.report.tables import HEADINGS
+from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_CHOICES = 40
 
 
-def comparison_table(found: Comparison) -> Table:
+def comparison_table(found: Comparison, measures: Measures) -> Table:
     """Return every comparison as a table: first those over all tasks, then task by task."""
     columns = [
         Column(found.by, found.by, False),
@@ -30,7 +30,7 @@ def comparison_table(found: Comparison) -> Table:
         Column("improvement", "probability of improvement", True),
         Column("verdict", "verdict", False),
     ]
-    rows = [_row(found.by, row) for row in found.rows()]
+    rows = [_row(found.by, row, measures[row["metric"]]) for row in found.rows()]
     filters = []
     for key, heading in (("scope", "task"), ("metric", "metric"), ("verdict", "verdict")):
         index = [column.key for column in columns].index(key)
@@ -40,9 +40,9 @@ def comparison_table(found: Comparison) -> Table:
     return Table(columns, rows, [], filters)
 
 
-def _row(by: str, row: dict[str, Any]) -> list[Value]:
+def _row(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
     """Return one row of `Comparison.rows` as shown."""
-    digits = digits_of(row["metric"])
+    digits = measure.digits
 
     def number(name: str, places: int) -> Value:
         value = row[name]
@@ -61,7 +61,7 @@ def _row(by: str, row: dict[str, Any]) -> list[Value]:
     return [
         text(row[by]),
         text(row["scope"]),
-        text(HEADINGS.get(row["metric"], row["metric"])),
+        text(measure.heading),
         Value(f"{row['pairs']:,}", "", str(row["pairs"])),
         number("level_mean", digits),
         number("baseline_mean", digits),

@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.report.tables import HEADINGS
+from tomeval.report.facts import heading
+from tomeval.runs.columns import interval_of, is_interval
+from tomeval.runs.measures import Measure
 
-_FILTERS = ("game", "labels", "partners", "horizon", "model", "strategy", "reference", "on_invalid")
 _MOST_CHOICES = 40
-_DESCRIPTIVE = ("subject", "model", "strategy", "game", "labels", "partners", "horizon", "seed")
+_ALWAYS = ("invalid_rate", "episodes")
+_UNFILTERED = (*_ALWAYS, "seed")
 
 
 class Value(NamedTuple):
@@ -42,43 +44,47 @@ class Table(NamedTuple):
     filters: list[tuple[str, str, list[str]]]
 
 
-def main_table(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> Table:
+def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure]) -> Table:
     """Return the table of `Run.rows`.
 
     Parameters
     ----------
     rows : sequence of mapping
         One per cell.
-    metrics : sequence of str
+    measures : mapping of str to Measure
         Columns that come with an interval.
 
     Returns
     -------
     Table
         Columns in which all rows agree are told once in `shared`, those that are empty everywhere
-        are left out; metrics always have a column.
+        are left out, but no measure of a run that has no value at all.
     """
     columns, shared, filters = [], [], []
-    same_name = all(row["subject"] == row["strategy"] for row in rows)
+    first = next(iter(rows[0]))
+    valued = {name for name in measures if any(row[name] == row[name] for row in rows)}
+    same_name = all(row.get("strategy") == row[first] for row in rows)
     for key in rows[0]:
-        if key.endswith(("_ci95", "_ci95_low", "_ci95_high")) or (key == "strategy" and same_name):
+        if is_interval(key) or (key == "strategy" and same_name):
             continue
-        heading = HEADINGS.get(key, key.replace("_", " "))
+        if valued and key in measures and key not in valued:
+            continue
+        named = measures[key].heading if key in measures else heading(key)
         values = list(dict.fromkeys(row[key] for row in rows))
-        if key not in metrics and all(value in ("", None) for value in values):
+        if key not in measures and all(value in ("", None) for value in values):
             continue
-        if key not in (*metrics, "subject", "invalid_rate", "episodes") and len(values) == 1:
-            if len(rows) > 1 or key not in _DESCRIPTIVE:
-                shared.append((heading, str(values[0])))
+        if key not in (*measures, first, *_ALWAYS) and len(values) == 1:
+            if len(rows) > 1 or key in ("reference", "on_invalid"):
+                shared.append((named, str(values[0])))
                 continue
-        elif key in _FILTERS and 1 < len(values) <= _MOST_CHOICES:
-            filters.append((key, heading, [str(value) for value in values]))
-        columns.append(Column(key, heading, isinstance(rows[0][key], int | float)))
-    body = [[value_of(row, column.key) for column in columns] for row in rows]
+        elif key not in (*measures, first, *_UNFILTERED) and len(values) <= _MOST_CHOICES:
+            filters.append((key, named, [str(value) for value in values]))
+        columns.append(Column(key, named, isinstance(rows[0][key], int | float)))
+    body = [[value_of(row, column.key, measures) for column in columns] for row in rows]
     return Table(columns, body, shared, filters)
 
 
-def value_of(row: Mapping[str, Any], key: str) -> Value:
+def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) -> Value:
     """Return one cell of the table."""
     value = row[key]
     if not isinstance(value, float):
@@ -87,19 +93,19 @@ def value_of(row: Mapping[str, Any], key: str) -> Value:
         return Value("–", "", "")
     if key == "invalid_rate":
         return Value(f"{100 * value:.1f}", "", repr(value))
-    digits = 2 if key.endswith("percent") else 3
+    digits = measures[key].digits if key in measures else 3
     return Value(minus(f"{value:.{digits}f}"), _interval(row, key, digits), repr(value))
 
 
 def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
-    """Return the interval of a metric in words, or an empty string where there is none."""
-    half = row.get(f"{key}_ci95")
-    if half is None or math.isnan(half):
+    """Return the interval of a measure in words, or an empty string where there is none."""
+    found = interval_of(row, key)
+    if found is None:
         return ""
-    low, high = row.get(f"{key}_ci95_low"), row.get(f"{key}_ci95_high")
-    if low is not None and high is not None:
-        return minus(f"[{low:.{digits}f}, {high:.{digits}f}]")
-    return f"± {half:.{digits}f}"
+    if found.ends is None:
+        return f"± {found.half:.{digits}f}"
+    low, high = found.ends
+    return minus(f"[{low:.{digits}f}, {high:.{digits}f}]")
 
 
 def minus(text: str) -> str:

@@ -11,7 +11,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.models import is_served, model_name
@@ -114,7 +114,8 @@ class Schema:
     cells : mapping
         Columns that the views read: keys of `Domain.columns` or of a definition.
     episodes, steps : mapping
-        What a `Block` holds beside the shared columns, in this order.
+        What a `Block` holds beside the shared columns, in this order. Lists of episodes show the
+        first column of an episode, as `RunCell.shown_episode` gives it.
     views : str
         SQL of two views: ``step_records``, all there is to know of every step, and ``asked``, every
         question with ``cell, episode, step, seat, question, outcome, attempts``.
@@ -154,6 +155,26 @@ class Line(NamedTuple):
 
     step: int
     text: str
+
+
+class Facts(NamedTuple):
+    """What a report says of what was run: tables under one title, as (caption, rows)."""
+
+    title: str
+    tables: list[tuple[str, Rows]]
+
+
+class Browser(Protocol):
+    """How a report shows a domain's episodes where lines of text would be too long or too plain."""
+
+    script: str
+    """JavaScript that sets ``transcript.view``, see the report's ``assets/transcript.js``."""
+
+    def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
+        """Yield a cell's episodes in order, JSON-ready, as the script reads them."""
+
+    def summary(self, cell: RunCell) -> dict[str, Any]:
+        """Return what the script needs to know of a cell besides, JSON-ready."""
 
 
 class Score(NamedTuple):
@@ -262,6 +283,20 @@ class Domain(ABC):
     def measured(self, run: Run) -> Mapping[str, Measure]:
         """Return the measures that a run has data for; default: all."""
         return self.measures
+
+    # To report
+
+    def facts(self, run: Run) -> list[Facts]:
+        """Return what there is to know of players and tasks beyond the cells' columns."""
+        return []
+
+    def notes(self, run: Run) -> list[str]:
+        """Return sentences that readers must know before any number."""
+        return []
+
+    def browser(self, run: Run, reference: str | None) -> Browser | None:
+        """Return how episodes are shown; default: as the text of `lines`."""
+        return None
 
     # To show before it is played
 

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.attained import attained, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
+from tomeval.domains.matrix.facts import run_facts, told_notes
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.play import play_episode_async
@@ -18,7 +20,7 @@ from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
-from tomeval.runs.domain import Block, Domain, Line, Parts, Score
+from tomeval.runs.domain import Block, Browser, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.store import Store
@@ -115,6 +117,18 @@ class Matrix(Domain):
         if has_reactions(run.store):
             return self.measures
         return {name: self.measures[name] for name in METRICS}
+
+    def facts(self, run: Run) -> list[Facts]:
+        """Return subjects, games and partners."""
+        return run_facts(run)
+
+    def notes(self, run: Run) -> list[str]:
+        """Tell of subjects that learned the partner's move."""
+        return told_notes(run)
+
+    def browser(self, run: Run, reference: str | None) -> Browser:
+        """Return the packed steps."""
+        return StepBrowser(run, reference)
 
     def preview(
         self, cell: MatrixCell, seat: str, form: str, step: int

@@ -7,14 +7,9 @@ const browser = {
   order: [], // places of the episodes listed, in the order shown
   page: 0,
 
-  ORDERS: {
-    number: { text: "number", key: (cell, i) => cell.episode[i] },
-    regret: { text: "largest regret", key: (cell, i) => browser.down(cell.values.delta_functional_per_step[i]) },
-    tom: { text: "lowest ToM %", key: (cell, i) => cell.values.tom_percent[i] ?? Infinity },
-    invalid: { text: "most invalid answers", key: (cell, i) => -cell.invalid[i] },
-  },
+  measures: [], // of the list: name, heading, digits, better (1 more, -1 less, 0 neither)
+  orders: {}, // by name: what the reader chooses, and the key that sorts
 
-  down: (value) => (value === null ? Infinity : -value),
   element: (name) => document.getElementById(name),
   say(text) {
     browser.element("episodes-said").textContent = text;
@@ -26,18 +21,37 @@ const browser = {
     browser.index = await blocks.open("index");
     browser.fillCells();
     browser.element("by-cell").addEventListener("change", () => browser.show(Number(browser.element("by-cell").value)));
-    for (const name of ["by-partner", "by-status", "by-order"]) {
-      browser.element(name).addEventListener("change", () => browser.list());
+    for (const name of ["by-drawn", "by-status", "by-order"]) {
+      browser.element(name)?.addEventListener("change", () => browser.list());
     }
     browser.element("earlier").addEventListener("click", () => browser.turn(-1));
     browser.element("later").addEventListener("click", () => browser.turn(1));
-    dom.options(
-      browser.element("by-order"),
-      Object.entries(browser.ORDERS).map(([value, order]) => [value, order.text]),
-    );
+    browser.fillOrders();
     browser.show(0);
     window.addEventListener("hashchange", () => guarded(browser.follow));
     await browser.follow();
+  },
+
+  // By number, by the worst side of each measure, by invalid answers; what has no value comes last.
+  fillOrders() {
+    browser.measures = [...document.querySelectorAll("#episode-heads [data-measure]")].map((head) => ({
+      name: head.dataset.measure,
+      heading: head.textContent,
+      digits: Number(head.dataset.digits),
+      better: Number(head.dataset.better),
+    }));
+    browser.orders.number = { text: "number", key: (cell, i) => cell.episode[i] };
+    for (const { name, heading, better } of browser.measures.filter((measure) => measure.better !== 0)) {
+      browser.orders[name] = {
+        text: `${better < 0 ? "largest" : "lowest"} ${heading}`,
+        key: (cell, i) => (cell.values[name][i] === null ? Infinity : better * cell.values[name][i]),
+      };
+    }
+    browser.orders.invalid = { text: "most invalid answers", key: (cell, i) => -cell.invalid[i] };
+    dom.options(
+      browser.element("by-order"),
+      Object.entries(browser.orders).map(([value, order]) => [value, order.text]),
+    );
   },
 
   fillCells() {
@@ -68,21 +82,26 @@ const browser = {
     browser.cell = number;
     const cell = browser.index[number];
     browser.element("by-cell").value = number;
-    dom.options(browser.element("by-partner"), [["", "all"], ...cell.partners.map((name, i) => [i, name])]);
-    dom.options(browser.element("by-status"), [["", "all"], ...[...new Set(cell.status)].map((name) => [name, name])]);
+    browser.fillChoice("by-drawn", cell.drawn);
+    browser.fillChoice("by-status", cell.status);
     browser.list();
+  },
+
+  fillChoice(name, values) {
+    const element = browser.element(name);
+    if (element !== null) dom.options(element, [["", "all"], ...[...new Set(values)].sort().map((value) => [value, value])]);
   },
 
   list() {
     const cell = browser.index[browser.cell];
-    const partner = browser.element("by-partner").value;
+    const drawn = browser.element("by-drawn")?.value ?? "";
     const status = browser.element("by-status").value;
     const places = cell.episode
       .map((_, place) => place)
-      .filter((i) => (partner === "" || cell.partner[i] === Number(partner)) && (status === "" || cell.status[i] === status));
-    const { key } = browser.ORDERS[browser.element("by-order").value];
+      .filter((i) => (drawn === "" || cell.drawn[i] === drawn) && (status === "" || cell.status[i] === status));
+    const { key } = browser.orders[browser.element("by-order").value];
     const keys = cell.episode.map((_, place) => key(cell, place));
-    places.sort((a, b) => keys[a] - keys[b] || a - b);
+    places.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[a] - keys[b]));
     browser.order = places;
     browser.turn(-browser.page);
   },
@@ -108,19 +127,17 @@ const browser = {
     const link = dom.make("a", { href: `#episode=${browser.cell}/${number}`, text: `episode ${number}` });
     // The same address again does not count as a change, but the reader asks for it.
     link.addEventListener("click", () => location.hash === link.hash && guarded(browser.follow));
-    const value = (name, digits) =>
+    const value = ({ name, digits }) =>
       dom.make("td", { class: "number", text: dom.number(cell.values[name][place], digits) });
     const status = cell.status[place];
     return dom.make(
       "tr",
       {},
       dom.make("th", { scope: "row" }, link),
-      dom.make("td", { text: cell.partners[cell.partner[place]] }),
+      browser.element("by-drawn") === null ? null : dom.make("td", { text: cell.drawn[place] }),
       dom.make("td", { text: status, class: status === "complete" ? "" : "invalid" }),
       dom.make("td", { class: "number", text: cell.steps[place] }),
-      value("tom_percent", 1),
-      value("delta_functional_per_step", 3),
-      value("reward_per_step", 3),
+      ...browser.measures.map(value),
       dom.make("td", { class: cell.invalid[place] ? "number invalid" : "number", text: cell.invalid[place] }),
       dom.make("td", { class: "number", text: cell.calls.length ? cell.calls[place] : "–" }),
     );

@@ -1,59 +1,38 @@
-// One episode: its steps, and what was asked and said in each.
+// One episode: its steps, and what was asked and said in each. What a step shows is for the view: that of
+// the domain, or lines of text.
 const transcript = {
   STEPS: 200, // shown at a time
+
+  // Set by the script that follows this one:
+  //   caption, columns   of the table of steps, columns as [heading, its class or null]
+  //   title(cell, place)
+  //   unpacked(cell, place, packed)   the episode; `steps` lists the number of each of its steps
+  //   above(cell, episode), below(cell, episode)   elements around the table, null for nothing
+  //   cells(cell, episode, i)   the columns of step i
+  view: null,
 
   async open(number, place) {
     const cell = browser.index[number];
     const chunk = await blocks.open(`chunk-${cell.chunk[place]}`);
-    const episode = transcript.unpacked(cell, place, chunk[cell.place[place]]);
+    const packed = { calls: [], ...chunk[cell.place[place]] };
+    const episode = { ...packed, ...transcript.view.unpacked(cell, place, packed) };
     episode.bases = episode.calls.length ? (await blocks.open("bases"))[number] : {};
     const area = document.getElementById("episode");
     area.hidden = false;
-    dom.replace(area, ...transcript.head(number, place, cell, episode));
+    dom.replace(
+      area,
+      ...transcript.head(number, place, cell, episode),
+      transcript.table(episode),
+      transcript.view.below(cell, episode),
+    );
     transcript.more(area, cell, episode);
     area.scrollIntoView();
     area.focus({ preventScroll: true });
-    browser.say(`Episode ${cell.episode[place]} is open, ${episode.steps} steps.`);
-  },
-
-  // The episode with its actions as numbers, null where there is none.
-  unpacked(cell, place, packed) {
-    const steps = cell.steps[place];
-    const column = (text) =>
-      Array.from({ length: steps }, (_, i) => {
-        const code = text === undefined ? 47 : text.charCodeAt(i);
-        return code === 47 ? null : code - 48;
-      });
-    const calls = packed.calls ?? [];
-    return {
-      ...packed,
-      place,
-      steps,
-      own: column(packed.own),
-      their: column(packed.their),
-      predicted: column(packed.predicted),
-      state: packed.state === undefined ? Array(steps).fill(0) : column(packed.state),
-      probs: column(packed.probs),
-      guess: column(packed.guess),
-      calls,
-      told: new Set(packed.told ?? []),
-      reference: cell.reference[`${cell.partner[place]}:${steps}`],
-      complete: cell.status[place] === "complete",
-    };
-  },
-
-  reward(cell, episode, i) {
-    return episode.own[i] === null ? null : cell.payoff[episode.own[i]][episode.their[i]][0];
-  },
-
-  // Regret against the best response over the episode; an episode that broke off has none.
-  regret(cell, episode, i) {
-    return episode.complete ? episode.reference[i] - transcript.reward(cell, episode, i) : null;
+    browser.say(`Episode ${cell.episode[place]} is open, ${episode.steps.length} steps.`);
   },
 
   head(number, place, cell, episode) {
-    const partner = cell.partners[cell.partner[place]];
-    const title = `Episode ${cell.episode[place]}: ${cell.title} against ${partner}`;
+    const title = `Episode ${cell.episode[place]}: ${transcript.view.title(cell, place)}`;
     const at = browser.order.indexOf(place);
     const step = (by, text) => {
       const other = at < 0 ? undefined : browser.order[at + by];
@@ -69,14 +48,11 @@ const transcript = {
       browser.element("by-cell").focus();
       history.replaceState(null, "", "#episodes");
     });
-    const values = cell.values;
     const facts = [
       cell.task,
-      `${cell.status[place]}, ${episode.steps} steps`,
-      `ToM % ${dom.number(values.tom_percent[place], 1)}`,
-      `regret per step ${dom.number(values.delta_functional_per_step[place], 3)}`,
-      `reward per step ${dom.number(values.reward_per_step[place], 3)}`,
-    ];
+      `${cell.status[place]}, ${cell.steps[place]} steps`,
+      ...browser.measures.map(({ name, heading, digits }) => `${heading} ${dom.number(cell.values[name][place], digits)}`),
+    ].filter((text) => text !== "");
     const silent = cell.calls.length > 0 && cell.calls[place] > 0 && !episode.calls.length;
     return [
       dom.make("h3", { id: "episode-title", text: title }),
@@ -84,9 +60,8 @@ const transcript = {
       silent
         ? dom.make("p", { class: "small", text: `Its ${cell.calls[place]} prompts and replies are not in this file; tomeval transcript prints them from the run folder.` })
         : null,
-      transcript.curve(cell, episode),
+      transcript.view.above(cell, episode),
       dom.make("div", { class: "controls" }, step(-1, "Previous"), step(1, "Next"), transcript.all(episode), close),
-      transcript.table(cell, episode),
     ];
   },
 
@@ -104,43 +79,16 @@ const transcript = {
     return button;
   },
 
-  // Regret by step as a line.
-  curve(cell, episode) {
-    if (!episode.complete || episode.steps < 2) return null;
-    const values = episode.own.map((_, i) => transcript.regret(cell, episode, i));
-    const low = Math.min(0, ...values);
-    const high = Math.max(0, ...values);
-    const height = (value) => 95 - (90 * (value - low)) / (high - low || 1);
-    const points = values.map((value, i) => `${(1000 * (i + 0.5)) / values.length},${height(value).toFixed(2)}`);
-    const label = `Regret by step, from ${dom.number(low, 2)} to ${dom.number(high, 2)}; the dashed line is zero.`;
-    return dom.make(
-      "div",
-      {},
-      dom.svg(
-        "svg",
-        { class: "curve", viewBox: "0 0 1000 100", preserveAspectRatio: "none", role: "img", "aria-label": label },
-        dom.svg("line", { class: "zero", x1: 0, x2: 1000, y1: height(0), y2: height(0) }),
-        dom.svg("polyline", { class: "regret", points: points.join(" ") }),
-      ),
-      dom.make("p", { class: "small soft", text: label, "aria-hidden": "true" }),
-    );
-  },
-
-  COLUMNS: [
-    ["step", true], ["chose", false], ["partner chose", false], ["predicted", false], ["reward", true],
-    ["regret", true], ["lost in this step", true], ["acted on its prediction", false], ["questions", false],
-  ],
-
-  table(cell, episode) {
-    const heads = transcript.COLUMNS.filter(([name]) => name !== "questions" || episode.calls.length);
+  table(episode) {
+    const heads = [["step", "number"], ...transcript.view.columns, ...(episode.calls.length ? [["questions", null]] : [])];
     return dom.make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "episode-title" },
       dom.make(
         "table",
         {},
-        dom.make("caption", { text: "Regret is measured from the best response to this partner over the whole episode; what was lost in this step, with the partner's move held fixed." }),
-        dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, number]) => dom.make("th", { scope: "col", class: number ? "number" : null, text })))),
+        dom.make("caption", { text: transcript.view.caption }),
+        dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, kind]) => dom.make("th", { scope: "col", class: kind, text })))),
         dom.make("tbody", { id: "step-rows" }),
       ),
       dom.make("p", { id: "more-steps" }),
@@ -149,79 +97,35 @@ const transcript = {
 
   // Add the next steps to the table.
   more(area, cell, episode, first = 0) {
-    const last = Math.min(first + transcript.STEPS, episode.steps);
+    const last = Math.min(first + transcript.STEPS, episode.steps.length);
     const rows = [];
     for (let i = first; i < last; i++) rows.push(transcript.row(cell, episode, i));
     area.querySelector("#step-rows").append(...rows);
     const place = area.querySelector("#more-steps");
-    if (last === episode.steps) return place.replaceChildren();
-    const button = dom.make("button", { type: "button", text: `Steps ${last + 1} to ${Math.min(last + transcript.STEPS, episode.steps)}` });
+    if (last === episode.steps.length) return place.replaceChildren();
+    const button = dom.make("button", { type: "button", text: `Steps ${last + 1} to ${Math.min(last + transcript.STEPS, episode.steps.length)}` });
     button.addEventListener("click", () => transcript.more(area, cell, episode, last));
     return place.replaceChildren(button);
   },
 
   row(cell, episode, i) {
-    const own = episode.own[i];
-    const their = episode.their[i];
-    const predicted = episode.predicted[i];
-    const asked = own !== null && predicted !== null;
-    const right = asked ? predicted === their : null;
     const row = dom.make(
       "tr",
       {},
-      dom.make("th", { scope: "row", class: "number", text: i + 1 }),
-      transcript.answer(cell.own, own, episode, i, "act", episode.probs[i]),
-      transcript.partner(cell, episode, i),
-      transcript.answer(cell.their, predicted, episode, i, "predict", episode.guess[i], right),
-      dom.make("td", { class: "number", text: transcript.plain(transcript.reward(cell, episode, i)) }),
-      dom.make("td", { class: "number", text: transcript.plain(transcript.regret(cell, episode, i)) }),
-      dom.make("td", { class: "number", text: transcript.plain(own === null ? null : cell.stepwise[own][their]) }),
-      dom.make("td", { text: asked ? (cell.best[own][predicted] ? "yes" : "no") : "–" }),
+      dom.make("th", { scope: "row", class: "number", text: episode.steps[i] }),
+      ...transcript.view.cells(cell, episode, i),
     );
-    if (episode.calls.length) row.append(transcript.questions(episode, i, row));
+    if (episode.calls.length) row.append(transcript.questions(episode, episode.steps[i], row));
     return row;
   },
 
-  // A number with three decimals at most.
-  plain: (value) => (value === null ? "–" : String(Number(value.toFixed(3)))),
-
-  partner(cell, episode, i) {
-    const states = cell.states[cell.partner[episode.place]];
-    const notes = [states.length > 1 ? `in state "${states[episode.state[i]]}"` : "", episode.told.has(i) ? "told to the subject" : ""];
-    const small = notes.filter((note) => note !== "").join("; ");
-    return dom.make("td", { text: cell.their[episode.their[i]] }, small ? dom.make("small", { text: small }) : null);
-  },
-
-  // An answer: the action, whether it was valid, how often it was asked for, its probabilities.
-  answer(labels, action, episode, i, form, code, right = null) {
-    const outcome = (episode[form] ?? {})[i];
-    const cellOf = dom.make("td", {});
-    if (action !== null) cellOf.append(labels[action]);
-    else cellOf.append(outcome === undefined ? "not asked" : "nothing");
-    if (right !== null) {
-      cellOf.append(" ", dom.make("span", { class: right ? "right" : "wrong", text: right ? "✓" : "✗", "aria-hidden": "true" }));
-      cellOf.append(dom.make("span", { class: "unseen", text: right ? " (right)" : " (wrong)" }));
-    }
-    if (outcome !== undefined) {
-      cellOf.append(" ", dom.make("span", { class: "invalid", text: action === null ? outcome : `drawn at random, the answer was ${outcome}` }));
-    }
-    const tries = episode.attempts === undefined ? 1 : episode.attempts[form === "act" ? 0 : 1][i];
-    const notes = [];
-    if (tries > 1) notes.push(`asked ${tries} times`);
-    if (code !== null) notes.push(labels.map((label, a) => `${label} ${dom.number(episode.book[code][a], 3)}`).join(", "));
-    const reactions = form === "predict" ? (episode.react ?? {})[i] : undefined;
-    if (reactions !== undefined) notes.push(`next, by own action: ${reactions.map((b) => (b < 0 ? "invalid" : labels[b])).join(", ")}`);
-    if (notes.length) cellOf.append(dom.make("small", { text: notes.join("; ") }));
-    return cellOf;
-  },
-
   // The button of a step that shows its calls in a row below.
-  questions(episode, i, row) {
-    const count = episode.calls.filter((call) => call.s === i + 1).length;
+  questions(episode, step, row) {
+    const count = episode.calls.filter((call) => call.s === step).length;
     if (count === 0) return dom.make("td", { text: "–" });
-    const below = `calls-${i + 1}`;
+    const below = `calls-${step}`;
     const button = dom.make("button", { type: "button", "aria-expanded": "false", "aria-controls": below, text: `${count}` });
-    button.append(dom.make("span", { class: "unseen", text: ` questions of step ${i + 1}` }));
+    button.append(dom.make("span", { class: "unseen", text: ` questions of step ${step}` }));
     button.addEventListener("click", () => {
       const open = button.getAttribute("aria-expanded") === "true";
       button.setAttribute("aria-expanded", open ? "false" : "true");
@@ -229,7 +133,7 @@ const transcript = {
         document.getElementById(below).remove();
         return;
       }
-      const calls = episode.calls.flatMap((call, place) => (call.s === i + 1 ? [calling.show(episode, place)] : []));
+      const calls = episode.calls.flatMap((call, place) => (call.s === step ? [calling.show(episode, place)] : []));
       row.after(dom.make("tr", { id: below, class: "opened" }, dom.make("td", { colspan: row.cells.length }, ...calls)));
     });
     return dom.make("td", {}, button);

@@ -1,0 +1,102 @@
+"""What a report says of a matrix-game run: subjects, games with payoffs, partners."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.runs.domain import Facts, Rows
+from tomeval.runs.results import Run
+
+_OWN_TABLE = ("model", "strategy")  # options that have columns of their own
+
+
+def run_facts(run: Run) -> list[Facts]:
+    """Return subjects, games and partners."""
+    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    return [
+        Facts("Subjects", [("Subjects with their options as recorded", _subjects(cells))]),
+        Facts("Games", _games(cells)),
+        Facts("Partners", [("Partners with their share of each set", _partners(cells))]),
+    ]
+
+
+def told_notes(run: Run) -> list[str]:
+    """Tell of subjects that learned the partner's move."""
+    told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
+    names = dict.fromkeys(cell.title for cell in run.cells if cell.number in told)
+    if not names:
+        return []
+    return [
+        "Told what the observation does not show, such as the partner's next action: "
+        f"{'; '.join(names)}. Their predictions do not measure literal theory of mind."
+    ]
+
+
+def _subjects(cells: list[MatrixRunCell]) -> Rows:
+    """Return one row per subject: kind, model, and the options."""
+    rows = []
+    for cell in cells:
+        data = cell.definition
+        options = {k: v for k, v in data.get("options", {}).items() if k not in _OWN_TABLE}
+        rows.append(
+            {
+                "subject": data["subject"],
+                "kind": data.get("kind", ""),
+                "model": data.get("model", ""),
+                "strategy": data.get("strategy", ""),
+                "options": ", ".join(f"{k} {_said(v)}" for k, v in options.items()),
+                "templates": str(data.get("templates", ""))[:12],
+            }
+        )
+    return _unique(rows)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _unique(rows: Rows) -> Rows:
+    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+
+
+def _partners(cells: list[MatrixRunCell]) -> Rows:
+    """Return one row per partner, with its title, source and fingerprint."""
+    rows = []
+    for cell in cells:
+        data = cell.definition["partners"]
+        for table, weight in zip(data["tables"], data["weights"], strict=True):
+            rows.append(
+                {
+                    "set": data["name"],
+                    "game": cell.game.name,
+                    "partner": table["name"],
+                    "share": f"{100 * weight:.3g} %",
+                    "title": table["title"],
+                    "source": table["source"],
+                    "fingerprint": table["sha256"][:12],
+                }
+            )
+    return _unique(rows)
+
+
+def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:
+    """Return every game under every label set: a matrix of (own, partner's) payoffs."""
+    found = {(cell.game.name, cell.labels.name): cell for cell in cells}
+    return [(_caption(cell), list(_payoffs(cell))) for cell in found.values()]
+
+
+def _caption(cell: MatrixRunCell) -> str:
+    game = cell.game
+    source = f" {game.source}." if game.source else ""
+    return (
+        f"{game.name}: {game.title}, labels {cell.labels.name}.{source} Payoffs: subject, partner."
+    )
+
+
+def _payoffs(cell: MatrixRunCell) -> Iterator[dict[str, str]]:
+    for label, row in zip(cell.labels.own, cell.game.payoffs, strict=True):
+        pairs = zip(cell.labels.partner, row, strict=True)
+        yield {"": label} | {theirs: f"{own:g}, {their:g}" for theirs, (own, their) in pairs}
