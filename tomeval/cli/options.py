@@ -59,3 +59,12 @@ ModelOption = Annotated[
         "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
     ),
 ]
+Concurrency = Annotated[
+    int, typer.Option("--concurrency", help="Episodes with language models at a time.")
+]
+MaxCalls = Annotated[
+    int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
+]

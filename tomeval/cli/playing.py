@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tomeval.cli.options import ExperimentFile, Format, ModelOption, Overrides, TableFormat
+from tomeval.cli.options import (
+    Concurrency,
+    ExperimentFile,
+    Format,
+    MaxCalls,
+    MaxTokens,
+    ModelOption,
+    Overrides,
+    TableFormat,
+)
 from tomeval.cli.progress import progress_bar
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Cell, Domain
+    from tomeval.runs.experiment import Experiment
 
 
 def run(
@@ -23,15 +33,9 @@ def run(
     ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
     model: ModelOption = None,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", help="Episodes of a language model at a time.")
-    ] = 32,
-    max_calls: Annotated[
-        int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
-    ] = None,
+    concurrency: Concurrency = 32,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     prefix_reuse: Annotated[
         bool,
         typer.Option(help="Encode every token of an episode once (local models)."),
@@ -39,16 +43,44 @@ def run(
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend."""
-    from tomeval.models.served.limits import Budget
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.runner import run_experiment
 
     loaded = load_experiment(experiment, overrides or [], model)
+    play_into(
+        loaded,
+        out or Path("runs") / loaded.name,
+        workers=workers,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        prefix_reuse=prefix_reuse,
+    )
+
+
+def play_into(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    workers: int = 1,
+    concurrency: int = 32,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    prefix_reuse: bool = True,
+) -> None:
+    """Play an experiment with a progress bar and say what came of it.
+
+    Raises
+    ------
+    typer.Exit
+        With code 1 where an episode failed, or no episode is complete.
+    """
+    from tomeval.models.served.limits import Budget
+    from tomeval.runs.runner import run_experiment
+
     capped = max_calls is not None or max_tokens is not None
-    folder = out or Path("runs") / loaded.name
     with progress_bar() as progress:
         played = run_experiment(
-            loaded,
+            experiment,
             folder,
             workers=workers,
             concurrency=concurrency,
@@ -57,15 +89,12 @@ def run(
             progress=progress,
         )
     print(f"{folder}: {played} episodes played", file=sys.stderr)
-    if not say_outcome(folder):
+    if not _worked(folder):
         raise typer.Exit(1)
 
 
-def say_outcome(folder: Path) -> bool:
-    """Say what a run holds and what it took, of all sessions; return whether all of it worked.
-
-    It did not where an episode failed, or where no episode is complete.
-    """
+def _worked(folder: Path) -> bool:
+    """Say what a run holds and what it took, of all sessions; return whether all of it worked."""
     from tomeval.core.outcomes import COMPLETE, FAILED, VOID
     from tomeval.runs import tallies
     from tomeval.runs.results import Run

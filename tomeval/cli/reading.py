@@ -75,7 +75,8 @@ def table(
         if what != CELLS and asked_of_cells:
             raise TomevalError("--interval, --reference and --against go with --what cells")
         if what == CELLS and by:
-            raise TomevalError(f"--by goes with a table of the domain: {', '.join(tables) or '-'}")
+            own = ", ".join(tables) or "none"
+            raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
         if against is not None:
             rows, notes = _beside(opened, against, as_model, interval, reference)
         elif what == CELLS:

@@ -119,14 +119,16 @@ def _planned(run: Run) -> int | None:
         return None
 
 
-def players(cell: RunCell) -> dict[str, str | int]:
-    """Return the columns that say who plays, as opposed to what is played."""
-    return {name: value for name, value in cell.columns.items() if name not in cell.domain.task}
-
-
 def task(cell: RunCell) -> dict[str, str | int]:
-    """Return the columns that say what is played."""
-    return {name: value for name, value in cell.columns.items() if name in cell.domain.task}
+    """Return the columns that say what is played; in most games also against whom."""
+    names = cell.domain.task_of(cell, cell.domain.by[0])
+    return {name: value for name, value in cell.columns.items() if name in names}
+
+
+def players(cell: RunCell) -> dict[str, str | int]:
+    """Return the columns that say who is measured."""
+    played = task(cell)
+    return {name: value for name, value in cell.columns.items() if name not in played}
 
 
 def model_text(cell: RunCell) -> str:
