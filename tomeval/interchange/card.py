@@ -11,7 +11,6 @@ from tomeval import __version__
 from tomeval.interchange import common
 from tomeval.report.tables import render
 from tomeval.runs.columns import is_interval
-from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 
@@ -22,6 +21,7 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
     """
     name = run.name or repo.partition("/")[2]
     rows = run.rows()
+    headline = [run.measures[measure] for measure in run.headline]
     named = sorted({model for cell in run.cells for model in cell.models.values()})
     invalid = [row["invalid_rate"] for row in rows if not math.isnan(row["invalid_rate"])]
     models_said = html.escape(", ".join(named), quote=False) or "none"
@@ -42,7 +42,7 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         "",
         "Over complete episodes, with 95 % intervals.",
         "",
-        *(f"- {html.escape(f'{m.heading}: {m.meaning}', quote=False)}" for m in _headline(run)),
+        *(f"- {html.escape(f'{m.heading}: {m.meaning}', quote=False)}" for m in headline),
         "",
         "## Files",
         "",
@@ -79,14 +79,9 @@ def _front_matter(name: str) -> list[str]:
     ]
 
 
-def _headline(run: Run) -> list[Measure]:
-    """Return the headline measures that the run has data for."""
-    return [run.measures[name] for name in run.domain.headline if name in run.measures]
-
-
 def _table(run: Run, rows: list[dict[str, Any]]) -> str:
     """Return the table of cells with the headline measures."""
-    hidden = set(run.measures) - {measure.name for measure in _headline(run)}
+    hidden = set(run.measures) - set(run.headline)
     kept: list[str] = []
     gone = False
     for column in rows[0]:

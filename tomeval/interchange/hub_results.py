@@ -12,7 +12,7 @@ from tomeval.interchange.hub import check_repo, needs_hub
 from tomeval.runs.results import Run, RunCell
 
 _REPORTED = 2
-"""How many of a domain's headline measures a model page shows: functional, then literal."""
+"""How many of a run's headline measures a model page shows: functional, then literal."""
 
 _DECIMALS = 4
 
@@ -64,7 +64,7 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
             text = _entries(run, mine, names, repo)
             path = folder / ".eval_results" / f"tomeval_{files[player]}.yaml"
             written.append(write_text(path, text))
-        text = _model_index(_model_name(model), cells, names, repo)
+        text = _model_index(run, _model_name(model), cells, names, repo)
         written.append(write_text(folder / "model-index.yaml", text))
     return written
 
@@ -78,9 +78,9 @@ def _url(repo: str) -> str:
     return f"https://huggingface.co/datasets/{repo}"
 
 
-def _values(cell: RunCell) -> dict[str, float]:
+def _values(run: Run, cell: RunCell) -> dict[str, float]:
     """Return the reported measures over complete episodes."""
-    shown = cell.domain.headline[:_REPORTED]
+    shown = run.headline[:_REPORTED]
     return {name: round(mean, _DECIMALS) for name, mean, _ in common.means(cell) if name in shown}
 
 
@@ -100,7 +100,7 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
             notes=_notes(cell),
         )
         for cell in cells
-        for metric, value in _values(cell).items()
+        for metric, value in _values(run, cell).items()
     ]
     text: str = yaml.safe_dump(
         eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True
@@ -113,7 +113,9 @@ def _notes(cell: RunCell) -> str:
     return f"{cell.player}; {common.task_text(cell)}, {len(cell.episodes)} episodes"
 
 
-def _model_index(name: str, cells: list[RunCell], names: dict[int, str], repo: str) -> str:
+def _model_index(
+    run: Run, name: str, cells: list[RunCell], names: dict[int, str], repo: str
+) -> str:
     """Return the older form of a model card's entries."""
     import yaml
     from huggingface_hub import EvalResult
@@ -133,7 +135,7 @@ def _model_index(name: str, cells: list[RunCell], names: dict[int, str], repo: s
             source_url=_url(repo),
         )
         for cell in cells
-        for metric, value in _values(cell).items()
+        for metric, value in _values(run, cell).items()
     ]
     data = {"model-index": eval_results_to_model_index(name, results)}
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)

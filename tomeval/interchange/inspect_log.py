@@ -46,7 +46,7 @@ def export_inspect(run: Run, out: Path) -> list[Path]:
     for cell in run.cells:
         log_id = common.digest(facts.sha256, cell.number)[:22]
         path = out / f"{stamp}_{facts.names[cell.number].replace('_', '-')}_{log_id}.eval"
-        _write(path, run, cell, _start(cell, facts, log_id), facts)
+        _write(path, run, cell, _start(run, cell, facts, log_id), facts)
         written.append(path)
     return written
 
@@ -82,7 +82,7 @@ def _model(cell: RunCell) -> str:
     return common.model_text(cell) or f"none/{cell.player}"
 
 
-def _start(cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
+def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
     """Return what an eval begins with; which samples it has is added later."""
     players, task = common.players(cell), common.task(cell)
     spec = {
@@ -105,7 +105,7 @@ def _start(cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
         "scorers": [{"name": _SCORER}],
         "headline_metric": {
             "scorer": _SCORER,
-            "score": cell.domain.headline[0],
+            "score": (*run.headline, *run.domain.headline)[0],
             "metric": "mean",
         },
     }

@@ -31,6 +31,8 @@ def convert(old: Path, new: Path) -> Path:
     source = next((old / name for name in _OLD if (old / name).is_file()), None)
     if source is None:
         raise TomevalError(f"{old}: not a run folder (no {' or '.join(_OLD)} in it)")
+    if source.name == STORE and _is_current(old):
+        raise TomevalError(f"{old}: is of this version already; there is nothing to convert")
     domain = get_domain(_OLD[source.name])
     if new.exists() and any(new.iterdir()):
         raise TomevalError(f"{new}: is not empty; name a new folder")
@@ -55,6 +57,14 @@ def convert(old: Path, new: Path) -> Path:
         shutil.copy(old / "sessions.json", new / "sessions.json")
     _experiment(old, new, domain.name)
     return new
+
+
+def _is_current(folder: Path) -> bool:
+    try:
+        Store(folder).close()
+    except TomevalError:
+        return False
+    return True
 
 
 def _experiment(old: Path, new: Path, domain: str) -> None:
