@@ -28,18 +28,18 @@ def run(
     budget: Budget | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
-    """Run an experiment into a folder, or resume or extend it, and return the results.
+    """Run an experiment of any domain into a folder, or resume or extend it; return the results.
 
     Parameters
     ----------
     experiment : Experiment, dict or path
-        A dict has the keys of `Experiment`; a path names a TOML file.
+        A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
         The run folder.
     workers : int
-        Processes, for subjects that need no model; the rows do not depend on it.
+        Processes, for cells that ask no model; the rows do not depend on it.
     concurrency : int
-        Episodes of a language model that are played at a time.
+        Episodes with language models that are played at a time.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     progress : callable, optional

@@ -13,29 +13,10 @@ import time
 import pytest
 from support import ROOT
 
-from tomeval import cli
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.report.tables import FORMATS
 
 REPORTED = str(ROOT / "experiments" / "reported_results.csv")
-
-
-@pytest.fixture
-def tomeval(monkeypatch, capsys):
-    """Return a function that runs the command line: exit code, output, errors."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, errors = capsys.readouterr()
-        assert "Traceback" not in errors
-        return code, out, errors
-
-    return call
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +141,7 @@ def test_run_table_and_resume(tomeval, tmp_path, monkeypatch) -> None:
     )
     code, out, errors = tomeval("run", "e.toml")
     assert (code, out) == (0, "")
-    assert "runs/mine: 3 episodes played" in errors
+    assert "runs/mine: 3 episodes played\nepisodes: 3 complete, 0 void, 0 failed\n" in errors
     assert "tomeval table runs/mine" in errors
     assert "0 episodes played" in tomeval("run", "e.toml")[2]
     assert "2 episodes played" in tomeval("run", "e.toml", "--set", "episodes=5")[2]
@@ -305,6 +286,15 @@ BAD = [
     (["export", "none"], "not a run folder"),
     (["plot", "none", "--out", "x"], "not a run folder"),
     (["list", "gams"], "did you mean 'games'"),
+    (["convert", "none", "new"], "not a run folder"),
+    (["run", "known_players", "--max-calls", "9"], "are for served models; here is none"),
+    (["prompt"], "name a strategy"),
+    (["prompt", "QA", "--cell", "1"], "go with --experiment"),
+    (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),
+    (["prompt", "--game", "IPD", "--experiment", "quickstart"], "leave out game"),
+    (["prompt", "--cell", "99", "--experiment", "quickstart"], "no cell 99, there are"),
+    (["prompt", "QA", "--domain", "matrx"], "did you mean 'matrix'"),
+    (["prompt", "QA", "--horizon", "-1"], "horizon"),
     (["bounds", "IPX", "tit_for_tat"], "unknown game 'IPX'"),
     (["bounds", "IPD", "tit_for_tit"], "did you mean 'tit_for_tat'"),
     (["bounds", "IPD", "tit_for_tat", "--horizon", "0"], "horizon"),
@@ -431,6 +421,10 @@ def test_help_is_fast() -> None:
 def test_every_command_has_help(tomeval) -> None:
     code, out, _ = tomeval("--help")
     assert code == 0
-    for name in ("run", "plan", "status", "table", "plot", "list", "bounds", "score", "audit"):
-        assert re.search(rf"\b{name}\b", out)
+    names = set(re.findall(r"^│ (\w+) ", out, re.MULTILINE))
+    assert names == {
+        *("run", "plan", "prompt", "convert", "status", "table", "plot", "transcript", "list"),
+        *("compare", "power", "report", "export", "push", "bounds", "score", "audit", "decrypto"),
+    }
+    for name in names:
         assert tomeval(name, "--help")[0] == 0

@@ -5,6 +5,7 @@ import io
 import json
 
 import pandas
+import pyarrow.parquet
 import pytest
 
 import tomeval
@@ -35,6 +36,13 @@ class Silent(Subject):
         return Decision(1)
 
 
+class Refusing(Silent):
+    """Says nothing at all."""
+
+    def act(self, observation):
+        return Invalid("refusal", "no")
+
+
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     SUBJECTS["silent"] = Silent
@@ -59,7 +67,7 @@ def exported(run, what, form, tmp_path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("what", ["steps", "episodes", "cells"])
+@pytest.mark.parametrize("what", ["steps", "episodes", "answers", "cells"])
 def test_formats_agree(opened, tmp_path, what) -> None:
     for name in ("csv", "jsonl", "parquet"):
         (tmp_path / name).mkdir()
@@ -118,6 +126,35 @@ def test_cells_are_the_table(opened, tmp_path) -> None:
         assert json.loads(line) == {k: None if v != v else v for k, v in row.items()}
 
 
+def test_answers_are_every_question(opened, tmp_path) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(opened, "answers", "csv", tmp_path))))
+    columns = ["cell", "episode", "step", "seat", "question", "outcome", "attempts"]
+    assert list(rows[0]) == columns
+    assert len(rows) == 2 * opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    refused = [row for row in rows if row["outcome"] == "refusal"]
+    status = opened.status()
+    assert len(refused) == sum(row["void"] for row in status) > 0
+
+
+def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
+    """All rewards, predictions and masses of a run without one are missing, and still numbers."""
+    SUBJECTS["mute"] = Refusing
+    experiment = {"games": "RPS", "subjects": "mute", "horizon": 2, "episodes": 2}
+    path = tmp_path / "steps.parquet"
+    try:
+        with tomeval.run(experiment, tmp_path / "run") as run:
+            export_run(run, "steps", "parquet", path)
+    finally:
+        del SUBJECTS["mute"]
+    schema = pyarrow.parquet.read_schema(path)
+    for names, kind in {
+        ("own_reward", "act_mass"): "double",
+        ("predicted_action", "horizon", "told"): "int64",
+        ("partner", "own_label", "act_method", "reactions"): "string",
+    }.items():
+        assert {str(schema.field(name).type) for name in names} == {kind}
+
+
 def test_standard_output(opened, capsys) -> None:
     export_run(opened, "cells", "csv")
     assert capsys.readouterr().out.startswith("subject,model,strategy,game")
@@ -126,13 +163,14 @@ def test_standard_output(opened, capsys) -> None:
 def test_errors_leave_nothing_behind(opened, tmp_path) -> None:
     with pytest.raises(TomevalError, match="parquet needs a file"):
         export_run(opened, "steps", "parquet")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
     for form in ("csv", "parquet"):
-        with pytest.raises(TomevalError, match="cannot be written"):
-            export_run(opened, "steps", form, tmp_path / "none" / "x")
-        (tmp_path / "folder").mkdir(exist_ok=True)
-        with pytest.raises(TomevalError, match="cannot be written"):
-            export_run(opened, "steps", form, tmp_path / "folder")
-    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+        for path in (tmp_path / "file" / "x", tmp_path / "folder"):
+            with pytest.raises(TomevalError, match="cannot be written"):
+                export_run(opened, "steps", form, path)
+    assert {p.name for p in tmp_path.iterdir()} == {"file", "folder"}
+    assert list((tmp_path / "folder").iterdir()) == []
 
 
 def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):

@@ -26,7 +26,6 @@ from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export
 from tomeval.interchange.hub import check_repo
 from tomeval.interchange.push import _parts, stage, upload
-from tomeval.runs.directions import DIRECTIONS
 from tomeval.runs.results import Run
 
 REPO = "someone/a-run"
@@ -167,7 +166,7 @@ def test_lm_eval_keys_hold_the_table(run, tmp_path) -> None:
             data = json.loads(path.read_text(encoding="utf-8"))
             for task in data["results"]:
                 results[path.parent.name, task] = data
-    subjects = {cell.definition["subject"]: cell.labels_of_row() for cell in run.cells}
+    subjects = {cell.definition["subject"]: cell.columns for cell in run.cells}
     titles = {
         name: "_".join(filter(None, (row["model"], row["subject"])))
         for name, row in subjects.items()
@@ -185,7 +184,7 @@ def test_lm_eval_keys_hold_the_table(run, tmp_path) -> None:
             if not math.isnan(row[f"{metric}_ci95"]):
                 stderr = entry[f"{metric}_stderr,none"]
                 assert 1.96 * stderr == pytest.approx(row[f"{metric}_ci95"])
-            better = {1: True, -1: False, 0: None}[DIRECTIONS[metric]]
+            better = {1: True, -1: False, 0: None}[run.measures[metric].better]
             assert data["higher_is_better"][task][metric] is better
         assert data["n-samples"][task] == {"original": 4, "effective": row["episodes"]}
         for key in ("configs", "versions", "n-shot", "task_hashes", "group_subtasks"):
@@ -255,7 +254,7 @@ def test_a_run_without_models_has_no_model_page(tmp_path) -> None:
 
     with (
         tomeval.run({"games": "RPS", "subjects": "random", "episodes": 2}, tmp_path / "r") as one,
-        pytest.raises(TomevalError, match="no language model"),
+        pytest.raises(TomevalError, match="no cell of one language model"),
     ):
         export(one, "hub", out=tmp_path / "o", repo=REPO)
 

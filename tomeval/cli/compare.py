@@ -1,11 +1,12 @@
-"""The commands that compare subjects: compare and power."""
+"""The commands that compare players: compare and power."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,17 +14,9 @@ from tomeval.cli.options import Format, ReferenceOption, TableFormat
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
+    from tomeval.cli.compare_tables import Table
+    from tomeval.runs.measures import Measure
     from tomeval.runs.results import Run
-
-
-class By(StrEnum):
-    """What levels differ in."""
-
-    strategy = "strategy"
-    subject = "subject"
-    model = "model"
-    labels = "labels"
-    run = "run"
 
 
 class Kind(StrEnum):
@@ -59,15 +52,15 @@ class Family(StrEnum):
     all = "all"
 
 
-class Score(StrEnum):
-    """What profiles and interquartile means are of."""
-
-    attained = "attained"
-    tom = "tom"
-
-
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
-ByOption = Annotated[By, typer.Option("--by", help="What to compare.")]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="What to compare, such as strategy, subject, model or labels in matrix games, or run. "
+        "Default: the first that the runs' domain names.",
+    ),
+]
 Baseline = Annotated[
     str | None,
     typer.Option("--baseline", help="What to compare with. Default: the first in the runs."),
@@ -79,14 +72,15 @@ Metrics = Annotated[
 
 def compare(
     folders: Folders,
-    by: ByOption = By.strategy,
+    by: ByOption = None,
     baseline: Baseline = None,
     what: Annotated[Kind, typer.Option("--what", help="What to show.")] = Kind.differences,
     metrics: Metrics = None,
     by_task: Annotated[
         bool,
         typer.Option(
-            "--by-task", help="Also each game, partner set and model apart (differences, shares)."
+            "--by-task",
+            help="Also each task, such as game and partner set, apart (differences, shares).",
         ),
     ] = False,
     interval: Annotated[
@@ -109,11 +103,13 @@ def compare(
         ),
     ] = Family.metric,
     score: Annotated[
-        Score,
+        str | None,
         typer.Option(
-            "--score", help="For iqm and profiles: the share of the attainable reward, or ToM %."
+            "--score",
+            help="For iqm and profiles: in matrix games attained, the share of the attainable "
+            "reward, or tom, ToM %. Default: the first that the runs' domain has.",
         ),
-    ] = Score.attained,
+    ] = None,
     resamples: Annotated[
         int | None,
         typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles."),
@@ -122,14 +118,14 @@ def compare(
     reference: ReferenceOption = None,
     form: TableFormat = Format.text,
 ) -> None:
-    """Compare strategies with a baseline, paired by game, partners, seed and episode."""
-    from tomeval.comparing.sides import opened
+    """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
+    from tomeval.cli.compare_tables import TABLES
 
-    with opened(folders) as runs:
-        table = _TABLES[what](
+    with _opened(folders, reference) as runs:
+        table = TABLES[what](
             runs,
             {
-                "by": by.value,
+                "by": by or runs[0].domain.by[0],
                 "baseline": baseline,
                 "metrics": metrics,
                 "by_task": by_task,
@@ -137,21 +133,21 @@ def compare(
                 "margins": _margins(margin or []),
                 "scale": scale.value,
                 "family": family.value,
-                "score": score.value,
+                "score": score,
                 "resamples": resamples,
                 "seed": seed,
-                "reference": reference.value if reference else None,
+                "reference": reference,
                 "form": form.value,
             },
         )
-    _show(table, form)
+        _show(table, form, runs[0].measures)
 
 
 def power(
     folders: Folders,
     metric: Annotated[str, typer.Option("--metric", help="The metric.")],
     difference: Annotated[float, typer.Option("--difference", help="The difference to tell.")],
-    by: ByOption = By.strategy,
+    by: ByOption = None,
     baseline: Baseline = None,
     chance: Annotated[float, typer.Option("--power", help="Probability of telling it.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided level of the test.")] = 0.05,
@@ -162,17 +158,29 @@ def power(
     from tomeval.comparing.power import episodes_needed
     from tomeval.report.tables import render
 
-    rows = episodes_needed(
-        folders,
-        metric,
-        difference,
-        by.value,
-        baseline,
-        power=chance,
-        alpha=alpha,
-        reference=reference.value if reference else None,
-    )
-    print(render(rows, form))
+    with _opened(folders, reference) as runs:
+        rows = episodes_needed(
+            runs,
+            metric,
+            difference,
+            by or runs[0].domain.by[0],
+            baseline,
+            power=chance,
+            alpha=alpha,
+            reference=reference,
+        )
+        print(render(rows, form, runs[0].measures))
+
+
+@contextmanager
+def _opened(folders: Sequence[Path], reference: str | None) -> Iterator[list[Run]]:
+    """Open runs; refuse a reference of regret that their domain does not have."""
+    from tomeval.comparing.sides import opened
+
+    with opened(folders) as runs:
+        for run in runs:
+            run.check_reference(reference)
+        yield runs
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:
@@ -189,10 +197,7 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-_Table = tuple[list[dict[str, Any]], list[str], list[str]]  # rows, lines above, notes below
-
-
-def _show(table: _Table, form: Format) -> None:
+def _show(table: Table, form: Format, measures: Mapping[str, Measure]) -> None:
     """Print a table; as text with the lines above it and the notes below."""
     from tomeval.report.tables import render
 
@@ -200,123 +205,10 @@ def _show(table: _Table, form: Format) -> None:
     if form is Format.text:
         for line in above:
             print(line)
-    print(render(rows, form))
+    print(render(rows, form, measures))
     if form is Format.text:
         for line in below:
             print(f"note: {line}")
-
-
-def _differences(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.comparison import compare as compare_runs
-    from tomeval.report.comparisons import comparison_rows
-    from tomeval.statistics.estimates import RESAMPLES
-
-    names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
-    found = compare_runs(
-        runs, resamples=options["resamples"] or RESAMPLES, **{name: options[name] for name in names}
-    )
-    method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
-    above = [
-        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over paired "
-        f"episodes, 95 % interval: {method}",
-        f"p: sign-flip permutation test; {found.family}; {found.resamples} resamples, seed "
-        f"{found.seed}",
-    ]
-    rows = comparison_rows(found, options["form"], options["interval"], options["by_task"])
-    return rows, above, list(found.notes)
-
-
-def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.mixed import mixed_model
-    from tomeval.report.comparisons import READ, between, p_text
-
-    if not options["metrics"]:
-        raise TomevalError("a mixed model is of one metric: give --metric")
-    rows: list[dict[str, Any]] = []
-    above, notes = [], []
-    for metric in options["metrics"]:
-        names = ("by", "baseline", "reference", "scale")
-        fit = mixed_model(runs, metric, **{name: options[name] for name in names})
-        spread = ", ".join(f"{f.name} {f.sd:.3g} ({f.count} levels)" for f in fit.random)
-        above.append(
-            f"{metric}: {fit.by} against {fit.baseline!r}; {fit.observations} means; standard "
-            f"deviations: {spread}, residual {fit.residual_sd:.3g}; "
-            f"{fit.freedom} degrees of freedom"
-        )
-        notes += [f"{metric}: {note}" for note in fit.notes]
-        for row in fit.rows():
-            if options["form"] in READ:
-                ends = (row["difference"], row["difference_low"], row["difference_high"])
-                shown = {key: row[key] for key in ("metric", fit.by)}
-                row = {**shown, "difference": between(ends, 3, True), "p": p_text(row["p"])}
-            rows.append(row)
-    return rows, above, notes
-
-
-def _scored(runs: Sequence[Run], options: dict[str, Any]) -> Any:
-    from tomeval.comparing.profiles import collect_scores
-
-    return collect_scores(runs, options["by"], options["score"], options["reference"])
-
-
-def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.profiles import RESAMPLES, interquartile_means
-    from tomeval.report.comparisons import aggregate_rows
-
-    found = interquartile_means(
-        _scored(runs, options), resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
-    )
-    above = [f"interquartile mean of {_SCORED[options['score']]}, 95 % bootstrap interval"]
-    return aggregate_rows(found, options["by"], options["form"]), above, []
-
-
-def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.profiles import MANY, RESAMPLES, performance_profiles
-    from tomeval.report.comparisons import profile_rows
-
-    thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
-    scores = _scored(runs, options)
-    found = performance_profiles(
-        scores,
-        thresholds,
-        resamples=options["resamples"] or RESAMPLES,
-        seed=options["seed"],
-    )
-    above = [f"share of episodes with {_SCORED[options['score']]} above a threshold, 95 % bands"]
-    least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
-    notes = [f"fewer than {MANY} episodes in some task: the bands are too narrow"]
-    return profile_rows(found, options["by"], options["form"]), above, notes * (least < MANY)
-
-
-def _shares(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.decomposition import decompose
-    from tomeval.report.comparisons import share_rows
-
-    found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
-    notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
-    above = ["parts of ΔFunctional/T (95 % Student intervals) and their shares (Fieller intervals)"]
-    return share_rows(found, options["form"]), above, notes
-
-
-def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.decomposition import correlate
-    from tomeval.report.comparisons import correlation_rows
-
-    literal = options["metrics"] or ["tom_percent", "delta_tom_best_response_per_step"]
-    found = [correlate(runs, name, reference=options["reference"]) for name in literal]
-    above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return correlation_rows(found, options["form"]), above, []
-
-
-_SCORED = {"attained": "the share of the attainable reward", "tom": "ToM % / 100"}
-_TABLES = {
-    Kind.differences: _differences,
-    Kind.mixed: _mixed,
-    Kind.iqm: _iqm,
-    Kind.profiles: _profiles,
-    Kind.shares: _shares,
-    Kind.correlation: _correlation,
-}
 
 
 def register(app: typer.Typer) -> None:

@@ -16,12 +16,13 @@ Rows = list[dict[str, Any]]
 
 def list_rows(what: str) -> Rows:
     """Return the rows of a list: one that all domains share, or one of a domain's own."""
-    if what in LISTS:
-        return LISTS[what]()
-    own = {name: rows for d in domain_names() for name, rows in get_domain(d).lists.items()}
-    if what not in own:
-        raise unknown("list", what, [*LISTS, *own])
-    return own[what]()
+    known = dict(LISTS)
+    for name in domain_names():  # loaded one after the other, up to the one that has the list
+        if what not in known:
+            known |= get_domain(name).lists
+    if what not in known:
+        raise unknown("list", what, known)
+    return known[what]()
 
 
 def domains() -> Rows:

@@ -27,32 +27,6 @@ class Interval(StrEnum):
     bca = "bca"
 
 
-class Reference(StrEnum):
-    """What ΔFunctional is measured from."""
-
-    horizon = "horizon"
-    stationary = "stationary"
-
-
-class What(StrEnum):
-    """What to export."""
-
-    steps = "steps"
-    episodes = "episodes"
-    cells = "cells"
-
-
-class FileFormat(StrEnum):
-    """What to export it as."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    inspect = "inspect"
-    lm_eval = "lm-eval"
-    hub = "hub"
-
-
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
     str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
@@ -65,11 +39,12 @@ IntervalOption = Annotated[
     ),
 ]
 ReferenceOption = Annotated[
-    Reference | None,
+    str | None,
     typer.Option(
         "--reference",
-        help="What ΔFunctional is measured from: the best response over the horizon, or the best "
-        "long-run mean. Default: as the experiment says.",
+        help="What regret is measured from, where a domain knows several; in matrix games the best "
+        "response over the horizon (horizon) or the best long-run mean (stationary). Default: as "
+        "the experiment says.",
     ),
 ]
 Overrides = Annotated[
@@ -84,4 +59,12 @@ ModelOption = Annotated[
         "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
     ),
 ]
-Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
+Concurrency = Annotated[
+    int, typer.Option("--concurrency", help="Episodes with language models at a time.")
+]
+MaxCalls = Annotated[
+    int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
+]

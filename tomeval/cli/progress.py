@@ -9,7 +9,7 @@ from typing import Any
 
 
 @contextmanager
-def progress_bar(unit: str = "steps") -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
     """Show a bar with rate and time left on standard error, where that is a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -19,11 +19,11 @@ def progress_bar(unit: str = "steps") -> Iterator[Callable[[int, int], None] | N
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Units per second."""
+        """Steps per second."""
 
         def render(self, task: Task) -> Text:
             """Return the rate, rounded."""
-            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
+            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
 
     columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
     with Progress(*columns, console=Console(stderr=True)) as bar:

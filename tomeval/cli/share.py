@@ -1,9 +1,10 @@
-"""Commands that make a run readable by others: a report, and a dataset on the Hub."""
+"""The commands that make a run readable by others: a report, exports, a dataset on the Hub."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,26 @@ import typer
 
 from tomeval.cli.options import Interval, IntervalOption, ReferenceOption, RunFolder
 from tomeval.core.errors import TomevalError
+
+
+class What(StrEnum):
+    """What to export."""
+
+    steps = "steps"
+    episodes = "episodes"
+    answers = "answers"
+    cells = "cells"
+
+
+class FileFormat(StrEnum):
+    """What to export it as."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    inspect = "inspect"
+    lm_eval = "lm-eval"
+    hub = "hub"
 
 
 def report(
@@ -22,7 +43,7 @@ def report(
     reference: ReferenceOption = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", help="What to compare: strategy, subject, model or labels."),
+        typer.Option("--by", help="What to compare, such as strategy or model."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="What the others are compared with.")
@@ -46,7 +67,7 @@ def report(
 
     options = ReportOptions(
         interval=str(interval),
-        reference=None if reference is None else str(reference),
+        reference=reference,
         by=by,
         baseline=baseline,
         transcripts=_count(transcripts),
@@ -54,6 +75,7 @@ def report(
         workers=workers,
     )
     with Run(folder) as opened:
+        opened.check_reference(reference)
         print(write_report(opened, out, options))
 
 
@@ -66,6 +88,41 @@ def _count(text: str) -> int | None:
     if text.isascii() and text.isdigit():
         return int(text)
     raise TomevalError(f"--transcripts must be a number, none, all or auto, is {text!r}")
+
+
+def export(
+    folder: RunFolder,
+    what: Annotated[
+        What | None,
+        typer.Option(
+            "--what",
+            help="Which table; answers: what became of every question. Default: steps.",
+        ),
+    ] = None,
+    form: Annotated[
+        FileFormat,
+        typer.Option(
+            "--format",
+            help="csv, jsonl, parquet; or the whole run for inspect_ai's viewer (inspect), under "
+            "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
+        ),
+    ] = FileFormat.csv,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="File to write (default: standard output), or a folder."),
+    ] = None,
+    repo: Annotated[
+        str | None,
+        typer.Option("--repo", help="With hub: the dataset that holds the run, OWNER/NAME."),
+    ] = None,
+) -> None:
+    """Export a table of a run, or the whole run, for other programs."""
+    from tomeval.interchange.exporting import export as export_any
+    from tomeval.runs.results import Run
+
+    with Run(folder) as opened:
+        for path in export_any(opened, form, what, out, repo):
+            print(path)
 
 
 def push(
@@ -102,5 +159,5 @@ def push(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.command()(report)
-    app.command()(push)
+    for command in (report, export, push):
+        app.command()(command)

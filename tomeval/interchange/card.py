@@ -10,6 +10,7 @@ from typing import Any
 from tomeval import __version__
 from tomeval.interchange import common
 from tomeval.report.tables import render
+from tomeval.runs.columns import is_interval
 from tomeval.runs.results import Run
 
 
@@ -18,18 +19,18 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
 
     Names come from the experiment: they are quoted in the front matter and escaped in the text.
     """
-    name = str(run.store.meta().get("name", "")) or repo.partition("/")[2]
-    models = [cell.definition.get("model", "") for cell in run.cells]
+    name = run.name or repo.partition("/")[2]
     rows = run.rows()
-    named = sorted({model for model in models if model})
+    headline = [run.measures[measure] for measure in run.headline]
+    named = sorted({model for cell in run.cells for model in cell.models.values()})
     invalid = [row["invalid_rate"] for row in rows if not math.isnan(row["invalid_rate"])]
-    models_said = html.escape(", ".join(named), quote=False) or "none, simulated subjects only"
+    models_said = html.escape(", ".join(named), quote=False) or "none"
     worst = f"{100 * max(invalid):.1f} %" if invalid else "unknown"
     lines = [
         f"# {html.escape(name, quote=False)}",
         "",
-        "Functional and literal theory of mind measured on the same steps with "
-        f"tomeval {__version__}: regret against fixed partners, and prediction accuracy.",
+        f"Functional and literal theory of mind measured on the same steps with tomeval "
+        f"{__version__}: {run.domain.title}.",
         "",
         f"- {len(run.cells)} cells, {sum(row['episodes'] for row in rows):,} complete episodes; "
         f"largest invalid rate of a cell: {worst}",
@@ -37,15 +38,16 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         f"- played: {common.started(run).date().isoformat()}",
         f"- identity of the experiment (SHA-256): `{run.store.meta().get('sha256', '')}`",
         "",
-        html.escape(_table(rows), quote=False),
+        html.escape(_table(run, rows), quote=False),
         "",
-        "Means over complete episodes, ± 1.96 standard errors. Regret (ΔFunctional/T) is in payoff "
-        "units per step: lower is better.",
+        "Over complete episodes, with 95 % intervals.",
+        "",
+        *(f"- {html.escape(f'{m.heading}: {m.meaning}', quote=False)}" for m in headline),
         "",
         "## Files",
         "",
         "- `run.sqlite`: every step, and every prompt and reply of a language model",
-        "- `cells.csv`, `episodes.csv`: metrics per cell and per episode",
+        "- `cells.csv`, `episodes.csv`: measures per cell and per episode",
         "- `experiment.json`, `sessions.json`: what was run, with which versions",
         *(["- `report.html`: everything above to read and browse, in one file"] if report else []),
         "",
@@ -77,8 +79,13 @@ def _front_matter(name: str) -> list[str]:
     ]
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
-    """Return the table of cells, without the parts of the regret."""
-    left_out = ("delta_tom", "stepwise", "response", "foresight", "self_", "reaction")
-    kept = [key for key in rows[0] if not key.startswith(left_out)]
-    return render([{key: row[key] for key in kept} for row in rows], "markdown")
+def _table(run: Run, rows: list[dict[str, Any]]) -> str:
+    """Return the table of cells with the headline measures."""
+    hidden = set(run.measures) - set(run.headline)
+    kept: list[str] = []
+    gone = False
+    for column in rows[0]:
+        if not is_interval(column):  # which follows its measure
+            gone = column in hidden
+        kept += [] if gone else [column]
+    return render([{key: row[key] for key in kept} for row in rows], "markdown", run.measures)

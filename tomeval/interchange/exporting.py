@@ -6,14 +6,15 @@ import csv
 import itertools
 import json
 import math
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import replacing
+from tomeval.runs.columns import is_interval
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
@@ -31,7 +32,7 @@ def export(
     form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
         The first three are of one table, see `export_run`; the others of the whole run, in files
         in the folder `out`: see `tomeval.interchange`.
-    what : {"steps", "episodes", "cells"}, optional
+    what : {"steps", "episodes", "answers", "cells"}, optional
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
@@ -67,12 +68,12 @@ def export(
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
-    """Write ``steps``, ``episodes`` or ``cells`` of a run.
+    """Write ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
     Parameters
     ----------
     run : Run
-    what : {"steps", "episodes", "cells"}
+    what : {"steps", "episodes", "answers", "cells"}
     form : {"csv", "jsonl", "parquet"}
         NaN and missing values are empty in CSV and null in the others.
     out : Path, optional
@@ -111,25 +112,8 @@ def _target(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
-    with (
-        _draft(out) as draft,
-        draft.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
-
-
-@contextmanager
-def _draft(out: Path) -> Iterator[Path]:
-    """Give a file to write; it takes the place of `out` when complete, else it is removed."""
-    draft = out.with_name(f".{out.name}.new")
-    try:
-        yield draft
-        os.replace(draft, out)
-    except OSError as error:
-        raise TomevalError(f"{out}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def _parquet(run: Run, what: str, out: Path) -> None:
@@ -140,34 +124,46 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     except ModuleNotFoundError:
         raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
     columns, rows = iterate_export(run, what)
-    writer = None
-    with _draft(out) as draft:
+    types = column_types(run)
+    kinds = ["REAL" if is_interval(n) else types.get(n, "TEXT") for n in columns]
+    arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
+    fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
+    schema, count = pyarrow.schema(fields), 0
+    with (
+        replacing(out) as draft,
+        pyarrow.parquet.ParquetWriter(draft, schema) as writer,
+    ):
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
-            data = {
-                name: list(values)
-                for name, values in zip(columns, zip(*map(_clean, group), strict=True), strict=True)
-            }
-            schema = writer.schema if writer else _schema(pyarrow, data)
-            batch = pyarrow.table(data, schema=schema)
-            writer = writer or pyarrow.parquet.ParquetWriter(draft, schema)
-            writer.write_table(batch)
-        if writer is None:
+            typed = (
+                _texts(values) if kind == "TEXT" else list(values)
+                for kind, values in zip(kinds, zip(*map(_clean, group), strict=True), strict=True)
+            )
+            writer.write_table(pyarrow.table(dict(zip(columns, typed, strict=True)), schema=schema))
+            count += len(group)
+        if not count:
             raise TomevalError(f"{run.folder}: no {what} to export")
-        writer.close()
 
 
-_FLOATS = ("_reward", "_rate", "_percent", "_per_step", "_ci95")
+def _texts(values: tuple[Any, ...]) -> list[str | None]:
+    return [None if value is None else str(value) for value in values]
 
 
-def _schema(pyarrow: Any, data: dict[str, list[Any]]) -> Any:
-    """Return column types that hold for all later groups, whatever is null in the first one."""
-    fields = []
-    for name, values in data.items():
-        if name.endswith(_FLOATS):
-            kind = pyarrow.float64()
-        elif name.endswith(("_action", "_state", "_attempts")) or isinstance(values[0], int):
-            kind = pyarrow.int64()
-        else:
-            kind = pyarrow.string()
-        fields.append(pyarrow.field(name, kind))
-    return pyarrow.schema(fields)
+_SHARED = {
+    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
+    "seed": "INTEGER",
+    "invalid_rate": "REAL",
+}
+
+
+def column_types(run: Run) -> dict[str, str]:
+    """Return INTEGER, REAL or TEXT by column, of all tables; columns not named are TEXT.
+
+    They follow from the schema and the measures alone, so they hold for all rows, whatever is
+    missing in the first ones.
+    """
+    schema = run.domain.schema
+    declared = {**schema.cells, **schema.episodes, **schema.steps, **schema.shown}
+    found = {name: kind.split()[0].upper() for name, kind in declared.items()}
+    for name, value in run.cells[0].columns.items():
+        found[name] = "INTEGER" if isinstance(value, int) else "TEXT"
+    return found | _SHARED | dict.fromkeys(run.metric_names, "REAL")

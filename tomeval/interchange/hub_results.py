@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
 from tomeval.interchange import common
 from tomeval.interchange.hub import check_repo, needs_hub
-from tomeval.report.tables import HEADINGS
 from tomeval.runs.results import Run, RunCell
 
-REPORTED = ("tom_percent", "delta_functional_per_step")
-"""The metrics that a model page shows."""
+_REPORTED = 2
+"""How many of a run's headline measures a model page shows: functional, then literal."""
 
 _DECIMALS = 4
 
@@ -25,16 +24,17 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     ----------
     run : Run
     out : Path
-        A folder. Every model gets a folder in it: ``.eval_results/tomeval_STRATEGY.yaml``, one per
-        strategy, to be put into the model's repository as they are; and ``model-index.yaml``, the
-        older form, whose content belongs into the front matter of the model's README.
+        A folder. Every model gets a folder in it: ``.eval_results/tomeval_PLAYER.yaml``, one per
+        player, such as a strategy, to be put into the model's repository as they are; and
+        ``model-index.yaml``, the older form, whose content belongs into the front matter of the
+        model's README. Cells in which several models play belong on no page and are left out.
     repo : str
         The dataset on the Hub that holds the run, ``OWNER/NAME``; every entry refers to it.
 
     Raises
     ------
     TomevalError
-        No such option, no language model in the run, or huggingface-hub is missing.
+        No such option, no cell of one language model, or huggingface-hub is missing.
     """
     if repo is None:
         raise TomevalError(
@@ -43,11 +43,13 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     check_repo(repo)
     models: dict[str, list[RunCell]] = {}
     for cell in run.cells:
-        if cell.definition.get("model") and cell.played.episodes:
-            models.setdefault(cell.definition["model"], []).append(cell)
+        named = set(cell.models.values())
+        if len(named) == 1 and len(cell.episodes):
+            models.setdefault(named.pop(), []).append(cell)
     if not models:
         raise TomevalError(
-            f"{run.folder}: no language model has a complete episode: no model page to report to"
+            f"{run.folder}: no cell of one language model has a complete episode: no "
+            "model page to report to"
         )
     needs_hub()
     folders = common.folder_names([_model_name(model) for model in models])
@@ -55,15 +57,15 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     written = []
     for model, cells in models.items():
         folder = out / folders[_model_name(model)]
-        strategies = list(dict.fromkeys(cell.definition["subject"] for cell in cells))
-        files = common.folder_names(strategies)
-        for strategy in strategies:
-            mine = [cell for cell in cells if cell.definition["subject"] == strategy]
+        players = list(dict.fromkeys(cell.player for cell in cells))
+        files = common.folder_names(players)
+        for player in players:
+            mine = [cell for cell in cells if cell.player == player]
             text = _entries(run, mine, names, repo)
-            path = folder / ".eval_results" / f"tomeval_{files[strategy]}.yaml"
-            written.append(common.write_text(path, text))
-        text = _model_index(_model_name(model), cells, names, repo)
-        written.append(common.write_text(folder / "model-index.yaml", text))
+            path = folder / ".eval_results" / f"tomeval_{files[player]}.yaml"
+            written.append(write_text(path, text))
+        text = _model_index(run, _model_name(model), cells, names, repo)
+        written.append(write_text(folder / "model-index.yaml", text))
     return written
 
 
@@ -76,15 +78,14 @@ def _url(repo: str) -> str:
     return f"https://huggingface.co/datasets/{repo}"
 
 
-def _values(cell: RunCell) -> dict[str, float]:
-    """Return the reported metrics' means over complete episodes."""
-    metrics = cell.metrics()
-    found = {name: float(metrics[name].mean()) for name in REPORTED}
-    return {name: round(v, _DECIMALS) for name, v in found.items() if math.isfinite(v)}
+def _values(run: Run, cell: RunCell) -> dict[str, float]:
+    """Return the reported measures over complete episodes."""
+    shown = run.headline[:_REPORTED]
+    return {name: round(mean, _DECIMALS) for name, mean, _ in common.means(cell) if name in shown}
 
 
 def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -> str:
-    """Return one strategy's entries in the form of ``.eval_results``."""
+    """Return one player's entries in the form of ``.eval_results``."""
     import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -99,7 +100,7 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
             notes=_notes(cell),
         )
         for cell in cells
-        for metric, value in _values(cell).items()
+        for metric, value in _values(run, cell).items()
     ]
     text: str = yaml.safe_dump(
         eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True
@@ -109,14 +110,12 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
 
 def _notes(cell: RunCell) -> str:
     """Return what was measured and how, in a line."""
-    row = cell.labels_of_row()
-    return (
-        f"{row['subject']}; {row['game']} ({row['labels']}) against {row['partners']}, "
-        f"T = {row['horizon']}, {cell.played.episodes} episodes"
-    )
+    return f"{cell.player}; {common.task_text(cell)}, {len(cell.episodes)} episodes"
 
 
-def _model_index(name: str, cells: list[RunCell], names: dict[int, str], repo: str) -> str:
+def _model_index(
+    run: Run, name: str, cells: list[RunCell], names: dict[int, str], repo: str
+) -> str:
     """Return the older form of a model card's entries."""
     import yaml
     from huggingface_hub import EvalResult
@@ -125,18 +124,18 @@ def _model_index(name: str, cells: list[RunCell], names: dict[int, str], repo: s
     results: list[Any] = [
         EvalResult(
             task_type="other",
-            task_name="Theory of mind in repeated games",
+            task_name="Theory of mind in games",
             dataset_type=repo,
             dataset_name=_notes(cell),
-            dataset_config=f"{names[cell.number]}_{common.safe(cell.definition['subject'])}",
+            dataset_config=f"{names[cell.number]}_{common.safe(cell.player)}",
             metric_type=metric,
-            metric_name=HEADINGS.get(metric, metric),
+            metric_name=cell.domain.measures[metric].heading,
             metric_value=value,
             source_name="tomeval run",
             source_url=_url(repo),
         )
         for cell in cells
-        for metric, value in _values(cell).items()
+        for metric, value in _values(run, cell).items()
     ]
     data = {"model-index": eval_results_to_model_index(name, results)}
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import math
-import os
 import zipfile
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tomeval import __version__
-from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE
+from tomeval.core.files import replacing
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
 from tomeval.interchange import common
-from tomeval.interchange.common import Episode, Step
+from tomeval.interchange.common import Episode, Facts
 from tomeval.runs.results import Run, RunCell
-from tomeval.statistics.estimates import estimate
 
 _SCHEMA = 2  # of inspect_ai's logs
 _SCORER = "tomeval"
-_HEADLINE = "delta_functional_per_step"
 _SHORT = 1000  # characters of a sample's input in the list of samples
 _WITHIN = (1980, 1, 1, 0, 0, 0)  # date of all members: the same run gives the same file
+_BETTER = {1: "higher", -1: "lower", 0: "neither"}
 
 
 def export_inspect(run: Run, out: Path) -> list[Path]:
@@ -39,41 +33,38 @@ def export_inspect(run: Run, out: Path) -> list[Path]:
 
     Notes
     -----
-    A cell is an eval: the task is its game against its partners, the solver its subject. An episode
-    is a sample: its messages tell every question by what is new in its prompt, every reply, and
-    what was played in every step; its scores are the episode's metrics. A void or failed episode is
-    a sample with an error and without scores. ``store`` holds the moves as labels. The mean and
-    standard error of every metric, over complete episodes, are the eval's results. The viewer has
+    A cell is an eval: its task is what is played, its solver who plays. An episode is a sample: its
+    messages tell every question by what is new in its prompt, every reply, and what happened in
+    every step as a transcript words it; its scores are the episode's measures. A void or failed
+    episode is a sample with an error and without scores. ``store`` holds the moves. The mean and
+    standard error of every measure, over complete episodes, are the eval's results. The viewer has
     no field for whether lower is better; the metadata of every score says it.
     """
-    names = common.task_names(run.cells)
-    date = common.started(run)
-    stamp = date.isoformat(timespec="seconds").replace(":", "-")
+    facts = common.facts(run)
+    stamp = facts.started.isoformat(timespec="seconds").replace(":", "-")
     written = []
     for cell in run.cells:
-        log_id = common.digest(run.store.meta().get("sha256", ""), cell.number)[:22]
-        path = out / f"{stamp}_{names[cell.number].replace('_', '-')}_{log_id}.eval"
-        _write(path, run, cell, log_id)
+        log_id = common.digest(facts.sha256, cell.number)[:22]
+        path = out / f"{stamp}_{facts.names[cell.number].replace('_', '-')}_{log_id}.eval"
+        _write(path, run, cell, _start(run, cell, facts, log_id), facts)
         written.append(path)
     return written
 
 
-def _write(path: Path, run: Run, cell: RunCell, log_id: str) -> None:
-    """Write one log, whole or not at all; samples are written one by one."""
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file:
-            _add(file, "_journal/start.json", _start(run, cell, log_id))
-            summaries = _add_samples(file, run, cell)
-            _add(file, "summaries.json", summaries)
-            _add(file, "header.json", _header(run, cell, log_id, summaries))
-        os.replace(draft, path)
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+def _write(path: Path, run: Run, cell: RunCell, start: dict[str, Any], facts: Facts) -> None:
+    """Write one log; samples are written one by one."""
+    numbers = [
+        number
+        for (number,) in run.store.query(
+            "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
+        )
+    ]
+    start["eval"]["dataset"] |= {"samples": len(numbers), "sample_ids": numbers}
+    with replacing(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file:
+        _add(file, "_journal/start.json", start)
+        summaries = _add_samples(file, run, cell, facts)
+        _add(file, "summaries.json", summaries)
+        _add(file, "header.json", _header(cell, start, facts, len(numbers)))
 
 
 def _add(file: zipfile.ZipFile, name: str, data: Any) -> None:
@@ -86,69 +77,66 @@ def _add(file: zipfile.ZipFile, name: str, data: Any) -> None:
     file.writestr(member, text.encode("utf-8", errors="replace"))
 
 
-def _start(run: Run, cell: RunCell, log_id: str) -> dict[str, Any]:
-    """Return what an eval begins with."""
-    row, definition = cell.labels_of_row(), cell.definition
-    session = next(iter(common.sessions(run)), {})
-    task = f"tomeval/{row['game']}"
+def _model(cell: RunCell) -> str:
+    """Return what the viewer shows as the model."""
+    return common.model_text(cell) or f"none/{cell.player}"
+
+
+def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
+    """Return what an eval begins with; which samples it has is added later."""
+    players, task = common.players(cell), common.task(cell)
     spec = {
         "eval_id": log_id,
-        "run_id": str(run.store.meta().get("sha256", ""))[:22],
-        "created": common.started(run).isoformat(timespec="seconds"),
-        "task": task,
+        "run_id": facts.sha256[:22],
+        "created": facts.started.isoformat(timespec="seconds"),
+        "task": f"tomeval/{next(iter(task.values()), cell.domain.name)}",
         "task_id": log_id,  # the viewer takes logs that share one for retries
         "task_version": __version__,
-        "task_display_name": f"{row['game']} ({row['labels']}) against {row['partners']}",
-        "task_args": {key: row[key] for key in ("labels", "partners", "horizon")},
-        "solver": row["strategy"] or row["subject"],
-        "solver_args": definition.get("options", {}),
-        "dataset": {
-            "name": str(row["partners"]),
-            "samples": len(run.store.query(_COUNT, (cell.number,))),
-            "sample_ids": [number for (number,) in run.store.query(_COUNT, (cell.number,))],
-        },
-        "model": row["model"] or f"none/{row['subject']}",
-        "model_args": {"revision": common.revisions(run).get(cell.number, "")},
+        "task_display_name": common.task_text(cell),
+        "task_args": task,
+        "solver": cell.player,
+        "solver_args": players,
+        "dataset": {"name": common.task_text(cell)},
+        "model": _model(cell),
+        "model_args": {"revision": common.revision_text(cell, facts)},
         "config": {"epochs": 1},
-        "packages": {str(k): str(v) for k, v in (session.get("versions") or {}).items()},
-        "metadata": {"subject": row["subject"], "cell": cell.number, "definition": definition},
+        "packages": {str(k): str(v) for k, v in (facts.session.get("versions") or {}).items()},
+        "metadata": {**players, "cell": cell.number, "definition": cell.definition},
         "scorers": [{"name": _SCORER}],
-        "headline_metric": {"scorer": _SCORER, "score": _HEADLINE, "metric": "mean"},
+        "headline_metric": {
+            "scorer": _SCORER,
+            "score": (*run.headline, *run.domain.headline)[0],
+            "metric": "mean",
+        },
     }
-    steps = [{"solver": spec["solver"], "params": definition.get("options", {})}]
+    steps = [{"solver": spec["solver"], "params": players}]
     return {"version": _SCHEMA, "eval": spec, "plan": {"name": "tomeval", "steps": steps}}
 
 
-_COUNT = "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode"
-
-
-def _header(
-    run: Run, cell: RunCell, log_id: str, summaries: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return the log without its samples."""
-    start = _start(run, cell, log_id)
+def _header(cell: RunCell, start: dict[str, Any], facts: Facts, recorded: int) -> dict[str, Any]:
+    """Return the log without its samples, of which there are `recorded`."""
     created = start["eval"]["created"]
-    planned = max(common.planned(run) or 0, len(summaries))
-    usage = _usage(run, cell, start["eval"]["model"])
+    planned = max(facts.planned or 0, recorded)
     return {
-        "version": _SCHEMA,
-        "status": "success" if len(summaries) >= planned else "cancelled",
-        "eval": start["eval"],
-        "plan": start["plan"],
+        **start,
+        "status": "success" if recorded >= planned else "cancelled",
         "results": {
             "total_samples": planned,
-            "completed_samples": cell.played.episodes,
-            "scores": _scores(cell, run.metric_names),
+            "completed_samples": len(cell.episodes),
+            "scores": _scores(cell),
             "headline": start["eval"]["headline_metric"],
-            "metadata": {"invalid_rate": run.store.invalid_rates().get(cell.number)},
+            "metadata": {"invalid_rate": facts.invalid.get(cell.number)},
         },
-        "stats": {"started_at": created, "completed_at": created, "model_usage": usage},
+        "stats": {
+            "started_at": created,
+            "completed_at": created,
+            "model_usage": _usage(facts.usage.get(cell.number), start["eval"]["model"]),
+        },
     }
 
 
-def _usage(run: Run, cell: RunCell, model: str) -> dict[str, Any]:
+def _usage(row: dict[str, float] | None, model: str) -> dict[str, Any]:
     """Return the tokens that a cell took."""
-    row = run.store.usage().get(cell.number)
     if row is None:
         return {}
     prompt, completion = int(row["prompt_tokens"]), int(row["completion_tokens"])
@@ -157,109 +145,110 @@ def _usage(run: Run, cell: RunCell, model: str) -> dict[str, Any]:
     return {model: counts | {"input_tokens_cache_read": int(row["cached_tokens"])}}
 
 
-def _scores(cell: RunCell, metrics: Sequence[str]) -> list[dict[str, Any]]:
-    """Return mean and standard error of every metric that has a value."""
-    from tomeval.runs.directions import DIRECTIONS
-
-    values = cell.metrics()
-    found = estimate(np.stack([values[name] for name in metrics], axis=1))
-    better = {1: "higher", -1: "lower", 0: "neither"}
+def _scores(cell: RunCell) -> list[dict[str, Any]]:
+    """Return mean and standard error of every measure that has a value."""
     scores = []
-    for index, name in enumerate(metrics):
-        if not math.isfinite(found.mean[index]):
-            continue
-        numbers = {"mean": float(found.mean[index])}
-        if math.isfinite(found.half[index]):
-            numbers["stderr"] = float(found.half[index]) / 1.96
+    for name, mean, error in common.means(cell):
+        numbers = {"mean": mean} if error is None else {"mean": mean, "stderr": error}
         scores.append(
             {
                 "name": name,
                 "scorer": _SCORER,
-                "scored_samples": cell.played.episodes,
+                "scored_samples": len(cell.episodes),
                 "metrics": {key: {"name": key, "value": v} for key, v in numbers.items()},
-                "metadata": {"better": better[DIRECTIONS.get(name, 0)]},
+                "metadata": {"better": _BETTER[cell.domain.measures[name].better]},
             }
         )
     return scores
 
 
-def _add_samples(file: zipfile.ZipFile, run: Run, cell: RunCell) -> list[dict[str, Any]]:
+def _add_samples(
+    file: zipfile.ZipFile, run: Run, cell: RunCell, facts: Facts
+) -> list[dict[str, Any]]:
     """Add every episode as a sample and return their summaries."""
-    metrics = cell.metrics()
+    values = iter(common.values(cell))
     summaries: list[dict[str, Any]] = []
-    complete = 0
     for episode in common.episodes(run, cell):
-        values: dict[str, float] = {}
-        if episode.status == COMPLETE:
-            values = {name: float(metrics[name][complete]) for name in run.metric_names}
-            complete += 1
-        sample = _sample(run, cell, episode, values)
+        complete = episode.status == COMPLETE
+        sample = _sample(cell, episode, next(values) if complete else {})
+        sample["uuid"] = common.digest(facts.sha256, cell.number, episode.number)[:22]
+        if not complete:
+            why = _why(run, cell, episode)
+            sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
         _add(file, f"samples/{sample['id']}_epoch_1.json", sample)
         kept = ("id", "epoch", "target", "metadata", "scores", "uuid")
-        summary = {key: sample[key] for key in kept if key in sample}
+        summary = {key: sample[key] for key in kept}
         summary |= {"input": sample["input"][:_SHORT], "completed": True}
         summary["message_count"] = len(sample["messages"])
-        if "error" in sample:
+        if not complete:
             summary["error"] = sample["error"]["message"]
         summaries.append(summary)
     return summaries
 
 
-def _sample(run: Run, cell: RunCell, episode: Episode, values: dict[str, float]) -> dict[str, Any]:
+def _sample(cell: RunCell, episode: Episode, values: dict[str, float]) -> dict[str, Any]:
     """Return an episode as a sample."""
-    row = cell.labels_of_row()
-    first = next((call["prompt_rest"] for _, _, call in episode.calls if "prompt_rest" in call), "")
-    where = f"{row['game']} ({row['labels']}), {row['partners']}, T = {row['horizon']}"
-    messages = _messages(cell, episode)
-    numbers = {name: value for name, value in values.items() if math.isfinite(value)}
-    sample: dict[str, Any] = {
+    prompts = (record["prompt_rest"] for *_, record in episode.calls if "prompt_rest" in record)
+    head = "\n".join(line.text for line in episode.lines if line.step == 0)
+    return {
         "id": episode.number,
         "epoch": 1,
-        "input": first or f"{where}, against {episode.partner}",
+        "input": next(prompts, "") or head,
         "target": "",
-        "messages": messages,
-        "output": {"model": row["model"] or f"none/{row['subject']}", "choices": []},
-        "scores": {name: {"value": value, "history": []} for name, value in numbers.items()},
-        "metadata": {"partner": episode.partner, "status": episode.status, "task": where},
-        "store": {
-            "own": [step.own for step in episode.steps],
-            "partner": [step.partner for step in episode.steps],
-            "predicted": [step.predicted for step in episode.steps],
-            "reward": [step.reward for step in episode.steps],
+        "messages": _messages(cell, episode),
+        "output": {"model": _model(cell), "choices": []},
+        "scores": {name: {"value": value, "history": []} for name, value in values.items()},
+        "metadata": {
+            **episode.drawn,
+            "status": episode.status,
+            "task": common.task_text(cell),
         },
+        "store": cell.moves(episode.number),
         "events": [],
         "model_usage": {},
-        "uuid": common.digest(run.store.meta().get("sha256", ""), cell.number, episode.number)[:22],
     }
-    if episode.status != COMPLETE:
-        last = episode.steps[-1]
-        why = f"{episode.status} in step {last.number}: act {last.act_outcome}, "
-        why += f"predict {last.predict_outcome}"
-        sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
-    return sample
+
+
+def _why(run: Run, cell: RunCell, episode: Episode) -> str:
+    """Say which answers ended an episode."""
+    asked = run.store.query(
+        "SELECT step, seat, question, outcome FROM asked WHERE cell = ? AND episode = ? "
+        "AND outcome NOT IN (?, ?) ORDER BY step",
+        (cell.number, episode.number, VALID, NOT_ASKED),
+    )
+    if not asked:
+        return episode.status
+    last = asked[-1][0]
+    told = [f"{seat}, {what}: {outcome}" for step, seat, what, outcome in asked if step == last]
+    return f"{episode.status} in step {last}: {'; '.join(told)}"
 
 
 def _messages(cell: RunCell, episode: Episode) -> list[dict[str, Any]]:
-    """Return an episode as a conversation: questions, replies, and what was played."""
+    """Return an episode as a conversation: questions, replies, and what happened in every step."""
+    several = len({seat for _, seat, _, _ in episode.calls}) > 1
+    asked: list[tuple[int, dict[str, Any]]] = []
+    for step, seat, form, record in episode.calls:
+        purpose = f"{seat}: " * several + str(record.get("purpose", form))
+        model = cell.models.get(seat, common.model_text(cell))
+        asked += [(step, m) for m in _call_messages(f"[step {step}, {purpose}", model, record)]
     messages: list[dict[str, Any]] = []
-    calls: dict[int, list[tuple[str, dict[str, Any]]]] = {}
-    for number, purpose, call in episode.calls:
-        calls.setdefault(number, []).append((purpose, call))
-    for step in episode.steps:
-        for purpose, call in calls.get(step.number, []):
-            messages += _call_messages(cell, step, purpose, call)
-        messages.append({"role": "user", "content": _played(step)})
+    for step, lines in itertools.groupby(episode.lines, key=lambda line: line.step):
+        text = "\n".join(line.text for line in lines)
+        messages += [message for at, message in asked if step < 0 or at <= step]
+        asked = [(at, message) for at, message in asked if 0 <= step < at]
+        if step:
+            played = f"[step {step} played] " * (step > 0)
+            messages.append({"role": "user", "content": played + text})
+    messages += [message for _, message in asked]
     return [
         {"id": f"{episode.number}-{index}", **message} for index, message in enumerate(messages)
     ]
 
 
-def _call_messages(
-    cell: RunCell, step: Step, purpose: str, call: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _call_messages(title: str, model: str, call: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a question and its reply."""
     attempt = call.get("attempt", 1)
-    title = f"[step {step.number}, {purpose}" + (f", attempt {attempt}]" if attempt > 1 else "]")
+    title += f", attempt {attempt}]" if attempt > 1 else "]"
     same = call.get("prompt_same", 0)
     again = f"\n[... {same} characters as in the last prompt for this]" if same else ""
     asked = {"role": "user", "content": f"{title}{again}\n{call.get('prompt_rest', '')}"}
@@ -275,20 +264,4 @@ def _call_messages(
         parts.append({"type": "text", "text": f"[log-probabilities: {told}]"})
     if "error" in call:
         parts.append({"type": "text", "text": f"[no reply: {call['error']}]"})
-    model = cell.definition.get("model", "")
     return [asked, {"role": "assistant", "content": parts, "model": model}]
-
-
-def _played(step: Step) -> str:
-    """Return a step's moves in words."""
-
-    def said(label: str | None, outcome: str) -> str:
-        if label is None:
-            return f"nothing ({outcome.replace('_', ' ')})"
-        return label if outcome == "valid" else f"{label} (drawn, the answer was {outcome})"
-
-    reward = "" if step.reward is None else f"; reward {step.reward:g}"
-    return (
-        f"[step {step.number} played] chose {said(step.own, step.act_outcome)}, predicted "
-        f"{said(step.predicted, step.predict_outcome)}; partner chose {step.partner}{reward}"
-    )

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tomeval import __version__
+from tomeval.core.files import write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.interchange import common
-from tomeval.runs.directions import DIRECTIONS
+from tomeval.interchange.common import Facts
 from tomeval.runs.results import Run, RunCell
-from tomeval.statistics.estimates import estimate
 
 _FILTER = "none"
 _BETTER = {1: True, -1: False, 0: None}
@@ -28,77 +25,80 @@ def export_lm_eval(run: Run, out: Path) -> list[Path]:
     ----------
     run : Run
     out : Path
-        A folder. Every subject (with its model) gets a folder in it with one
-        ``results_DATE.json``, whose tasks are the subject's cells, and one
+        A folder. Every player (with its model) gets a folder in it with one
+        ``results_DATE.json``, whose tasks are the player's cells, and one
         ``samples_TASK_DATE.jsonl`` per cell, with a line per complete episode.
 
     Notes
     -----
     ``METRIC,none`` is the mean over complete episodes, ``METRIC_stderr,none`` its standard error
-    sd/√n (left out where there is one episode). Metrics without a value are left out.
+    sd/√n (left out where there is one episode). Measures without a value are left out.
     ``higher_is_better`` is false for regret and null for parts that trade off.
     """
-    names = common.task_names(run.cells)
-    groups: dict[tuple[str, str], list[RunCell]] = {}
+    facts = common.facts(run)
+    groups: dict[str, list[RunCell]] = {}
     for cell in run.cells:
-        row = cell.labels_of_row()
-        groups.setdefault((row["subject"], row["model"]), []).append(cell)
-    titles = {key: "_".join(filter(None, key[::-1])) for key in groups}
-    folders = common.folder_names(list(titles.values()))
-    date = common.started(run)
-    stamp = date.strftime("%Y-%m-%dT%H-%M-%S.%f")
+        title = "_".join(filter(None, (common.model_text(cell), cell.player)))
+        groups.setdefault(title, []).append(cell)
+    folders = common.folder_names(list(groups))
+    stamp = facts.started.strftime("%Y-%m-%dT%H-%M-%S.%f")
     written = []
-    for key, cells in groups.items():
-        folder = out / folders[titles[key]]
-        data = _results(run, cells, names)
+    for title, cells in groups.items():
+        folder = out / folders[title]
+        data = _results(run, cells, facts)
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-        written.append(common.write_text(folder / f"results_{stamp}.json", text))
+        written.append(write_text(folder / f"results_{stamp}.json", text))
         for cell in cells:
             lines = [json.dumps(sample, allow_nan=False) for sample in _samples(run, cell)]
-            path = folder / f"samples_{names[cell.number]}_{stamp}.jsonl"
-            written.append(common.write_text(path, "".join(f"{line}\n" for line in lines)))
+            path = folder / f"samples_{facts.names[cell.number]}_{stamp}.jsonl"
+            written.append(write_text(path, "".join(f"{line}\n" for line in lines)))
     return written
 
 
-def _results(run: Run, cells: Sequence[RunCell], names: dict[int, str]) -> dict[str, Any]:
-    """Return one subject's results."""
-    first = cells[0].definition
-    model = first.get("model", "") or first["subject"]
-    invalid = run.store.invalid_rates()
+def _results(run: Run, cells: Sequence[RunCell], facts: Facts) -> dict[str, Any]:
+    """Return one player's results."""
     data: dict[str, Any] = {"results": {}, "group_subtasks": {}, "configs": {}, "versions": {}}
     data |= {"n-shot": {}, "higher_is_better": {}, "n-samples": {}, "task_hashes": {}}
+    better = {name: _BETTER[measure.better] for name, measure in run.measures.items()}
     for cell in cells:
-        name, row = names[cell.number], cell.labels_of_row()
-        count = _recorded(run, cell)
-        data["results"][name] = _metrics(cell, run.metric_names, name, invalid)
+        name = facts.names[cell.number]
+        sql = "SELECT COUNT(*) FROM episodes WHERE cell = ?"
+        recorded = int(run.store.query(sql, (cell.number,))[0][0])
+        data["results"][name] = _metrics(cell, name, facts)
         data["group_subtasks"][name] = []
         data["configs"][name] = {
             "task": name,
             "output_type": "multi_turn_game",
-            "metadata": {**row, "definition": cell.definition},
+            "metadata": {**cell.columns, "definition": cell.definition},
         }
         data["versions"][name] = __version__
-        data["n-shot"][name] = 3 if "3-shot" in str(row["strategy"]).lower() else 0
-        better = {metric: _BETTER[DIRECTIONS.get(metric, 0)] for metric in run.metric_names}
+        shown = any("3-shot" in str(word).lower() for word in common.players(cell).values())
+        data["n-shot"][name] = 3 if shown else 0
         data["higher_is_better"][name] = better | {"invalid_rate": False}
         data["n-samples"][name] = {
-            "original": max(common.planned(run) or 0, count),
-            "effective": cell.played.episodes,
+            "original": max(facts.planned or 0, recorded),
+            "effective": len(cell.episodes),
         }
         data["task_hashes"][name] = common.digest(cell.definition)
-    session = next(iter(common.sessions(run)), {})
-    data["config"] = {
-        "model": first.get("kind", ""),
-        "model_args": first.get("options", {}),
-        "model_revision": common.revisions(run).get(cells[0].number, ""),
-        "batch_size": None,
-        "limit": None,
-        "random_seed": first["seed"],
-    }
-    return data | {
-        "git_hash": session.get("tomeval_commit"),
-        "date": common.started(run).timestamp(),
-        "model_source": model.partition(":")[0] if ":" in model else "tomeval",
+    return data | _about(cells[0], facts)
+
+
+def _about(cell: RunCell, facts: Facts) -> dict[str, Any]:
+    """Return what lm-eval says of a model and of how it was run."""
+    model = common.model_text(cell) or cell.player
+    source = model.partition(":")[0] if ":" in model else "tomeval"
+    return {
+        "config": {
+            "model": source,
+            "model_args": common.players(cell),
+            "model_revision": common.revision_text(cell, facts),
+            "batch_size": None,
+            "limit": None,
+            "random_seed": cell.seed,
+        },
+        "git_hash": facts.session.get("tomeval_commit"),
+        "date": facts.started.timestamp(),
+        "model_source": source,
         "model_name": model,
         "model_name_sanitized": common.safe(model),
         "system_instruction": None,
@@ -110,62 +110,46 @@ def _results(run: Run, cells: Sequence[RunCell], names: dict[int, str]) -> dict[
     }
 
 
-def _recorded(run: Run, cell: RunCell) -> int:
-    """Return how many episodes of a cell are stored, of any status."""
-    sql = "SELECT COUNT(*) FROM episodes WHERE cell = ?"
-    return int(run.store.query(sql, (cell.number,))[0][0])
-
-
-def _metrics(
-    cell: RunCell, metrics: Sequence[str], name: str, invalid: dict[int, float]
-) -> dict[str, Any]:
+def _metrics(cell: RunCell, name: str, facts: Facts) -> dict[str, Any]:
     """Return a task's entry of ``results``."""
     row: dict[str, Any] = {
         "name": name,
-        "alias": f"{cell.game.name} against {cell.definition['partners']['name']}",
-        "sample_len": cell.played.episodes,
+        "alias": common.task_text(cell),
+        "sample_len": len(cell.episodes),
     }
-    values = cell.metrics()
-    found = estimate(np.stack([values[metric] for metric in metrics], axis=1))
-    for index, metric in enumerate(metrics):
-        if math.isfinite(found.mean[index]):
-            row[f"{metric},{_FILTER}"] = float(found.mean[index])
-        if math.isfinite(found.half[index]):
-            row[f"{metric}_stderr,{_FILTER}"] = float(found.half[index]) / 1.96
-    if cell.number in invalid:
-        row[f"invalid_rate,{_FILTER}"] = invalid[cell.number]
+    for measure, mean, error in common.means(cell):
+        row[f"{measure},{_FILTER}"] = mean
+        if error is not None:
+            row[f"{measure}_stderr,{_FILTER}"] = error
+    if cell.number in facts.invalid:
+        row[f"invalid_rate,{_FILTER}"] = facts.invalid[cell.number]
     return row
 
 
 def _samples(run: Run, cell: RunCell) -> list[dict[str, Any]]:
-    """Return a line per complete episode: who was met, what was played, every metric."""
-    metrics = cell.metrics()
+    """Return a line per complete episode: what it drew, what was played, every measure."""
+    measured = iter(common.values(cell))
     lines: list[dict[str, Any]] = []
     for episode in common.episodes(run, cell):
         if episode.status != COMPLETE:
             continue
-        doc = {
-            "episode": episode.number,
-            "partner": episode.partner,
-            "partner_actions": [step.partner for step in episode.steps],
-            "predictions": [step.predicted for step in episode.steps],
-        }
-        values = {name: float(column[len(lines)]) for name, column in metrics.items()}
-        values = {name: value for name, value in values.items() if math.isfinite(value)}
-        actions = [str(step.own) for step in episode.steps]
+        moves = cell.moves(episode.number)
+        said = [str(action) for action in moves.pop(next(iter(moves)))]
+        doc = {"episode": episode.number, **episode.drawn, "moves": moves}
+        values = next(measured)
         lines.append(
             {
                 "doc_id": episode.number,
                 "doc": doc,
                 "target": "",
                 "arguments": {},
-                "resps": [actions],
-                "filtered_resps": actions,
+                "resps": [said],
+                "filtered_resps": said,
                 "filter": _FILTER,
                 "metrics": list(values),
                 "doc_hash": common.digest(doc),
                 "prompt_hash": common.digest(
-                    [call.get("prompt_rest", "") for _, _, call in episode.calls]
+                    [record.get("prompt_rest", "") for *_, record in episode.calls]
                 ),
                 "target_hash": common.digest(""),
                 **values,

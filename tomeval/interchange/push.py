@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
 from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub import check_repo, needs_hub
@@ -79,7 +80,7 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
     if report:
         write_report(run, folder / "report.html", ReportOptions())
     card = dataset_card(run, repo, report=report)
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    write_text(folder / "README.md", card)
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     for path in paths:
         found = _secret_in(path)

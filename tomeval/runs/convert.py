@@ -31,10 +31,12 @@ def convert(old: Path, new: Path) -> Path:
     source = next((old / name for name in _OLD if (old / name).is_file()), None)
     if source is None:
         raise TomevalError(f"{old}: not a run folder (no {' or '.join(_OLD)} in it)")
+    if source.name == STORE and _is_current(old):
+        raise TomevalError(f"{old}: is of this version already; there is nothing to convert")
     domain = get_domain(_OLD[source.name])
     if new.exists() and any(new.iterdir()):
         raise TomevalError(f"{new}: is not empty; name a new folder")
-    _check_version(source)
+    Database(source, 1).close()
     make_folder(new)
     uri = f"{source.resolve().as_uri()}?mode=ro"
     copied = new / "old.sqlite"  # with what is still in the log; the old folder stays as it is
@@ -57,19 +59,12 @@ def convert(old: Path, new: Path) -> Path:
     return new
 
 
-def _check_version(source: Path) -> None:
-    """Raise where a store is not of version 1."""
-    uri = f"{source.resolve().as_uri()}?mode=ro"
+def _is_current(folder: Path) -> bool:
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as db:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        raise TomevalError(f"{source}: cannot be read as a tomeval run ({error})") from None
-    if version != 1:
-        now = (
-            "is of this version already" if version == SCHEMA_VERSION else "is of no known version"
-        )
-        raise TomevalError(f"{source}: {now} (store version {version})")
+        Store(folder).close()
+    except TomevalError:
+        return False
+    return True
 
 
 def _experiment(old: Path, new: Path, domain: str) -> None:

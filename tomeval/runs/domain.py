@@ -121,6 +121,9 @@ class Schema:
         question with ``cell, episode, step, seat, question, outcome, attempts``.
     upgrade : str
         SQL that copies the tables of the database ``old``, of store version 1, into these.
+    shown : mapping
+        SQL types of columns that exports show and no table holds, or that they show as another
+        type. What is named nowhere is text.
     """
 
     cells: Mapping[str, str]
@@ -128,6 +131,7 @@ class Schema:
     steps: Mapping[str, str]
     views: str
     upgrade: str = ""
+    shown: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

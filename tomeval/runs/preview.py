@@ -10,7 +10,12 @@ from tomeval.strategies.asking import flatten
 
 
 def preview(
-    domain: Domain, cell: Cell, seat: str, form: str, step: int, tokenizer: str | None = None
+    domain: Domain,
+    cell: Cell,
+    seat: str = "",
+    form: str = "",
+    step: int | None = None,
+    tokenizer: str | None = None,
 ) -> str:
     """Return the prompts of one question as text: those of earlier calls in its step first.
 
@@ -24,8 +29,8 @@ def preview(
         One that a language model takes; empty: the first of them.
     form : str
         A question of the seat, see `Domain.forms`; empty: the first of them.
-    step : int
-        From 1.
+    step : int, optional
+        From 1. Default: the fifth in which the question is asked, or the last of fewer.
     tokenizer : str, optional
         Counts tokens: a local folder or a Hub name.
     """
@@ -38,6 +43,10 @@ def preview(
     form = form or next(iter(forms))
     if form not in forms:
         raise unknown("form", form, forms)
+    if not forms[form]:
+        raise TomevalError(f"form {form!r}: episodes of this cell have no round that asks it")
+    if step is None:
+        step = forms[form][:5][-1]
     if step not in forms[form]:
         raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
     shown = domain.preview(cell, seat, form, step)

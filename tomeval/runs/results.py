@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -140,6 +140,10 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise where a reference of regret is none of the domain's."""
+        if reference is not None and not any(self.domain.references):
+            raise TomevalError(
+                f"--reference: the domain {self.domain.name!r} has no references to choose from"
+            )
         if reference is not None and reference not in self.domain.references:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
@@ -241,9 +245,27 @@ class RunCell(ABC):
         """Range of the payoffs, for measures in payoff units; None where there are none."""
         return None
 
+    @property
+    def models(self) -> dict[str, str]:
+        """Names of the language models that play, by seat; default: that in the column `model`."""
+        name = str(self.columns.get("model", ""))
+        return {"": name} if name else {}
+
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the domain's columns of an episode as exports show them."""
         return typed
+
+    def moves(self, episode: int) -> dict[str, list[Any]]:
+        """Return an episode's moves by name, one per step, JSON-ready; the measured player's first.
+
+        Default: the domain's columns of the step table.
+        """
+        typed = list(self.domain.schema.steps)
+        rows = self._store.query(
+            f"SELECT {', '.join(typed)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+            (self.number, episode),
+        )
+        return {name: [row[place] for row in rows] for place, name in enumerate(typed)}
 
     # What follows from it
 

@@ -14,7 +14,9 @@ def cell_lines(run: Run) -> Iterator[str]:
     """Yield one line per cell of a run: who plays what, and how many episodes there are."""
     counts = dict(run.store.query("SELECT cell, COUNT(*) FROM episodes GROUP BY cell"))
     for cell in run.cells:
-        yield f"cell {cell.number}: {cell.name}; seed {cell.seed}: {counts.get(cell.number, 0)}"
+        words = ", ".join(f"{name} {value}" for name, value in cell.columns.items() if value != "")
+        count = counts.get(cell.number, 0)
+        yield f"cell {cell.number}: {words}; seed {cell.seed}: {count} episodes"
 
 
 def find_cell(run: Run, number: int, episode: int) -> RunCell:

@@ -47,6 +47,24 @@ class DecryptoRunCell(RunCell):
         return super().facts | more
 
     @property
+    def models(self) -> dict[str, str]:
+        """Names of the language models by role."""
+        players = self.definition["players"]
+        return {role: players[role]["model"] for role in ROLES if players[role].get("model")}
+
+    def moves(self, episode: int) -> dict[str, list[Any]]:
+        """Return hints, codes and guesses turn by turn."""
+        rows = self._store.query(
+            "SELECT hints, code, bob, eve FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+            (self.number, episode),
+        )
+        hints = [None if row[0] is None else ", ".join(json.loads(row[0])) for row in rows]
+        others = {
+            name: [row[i] for row in rows] for i, name in enumerate(("code", "bob", "eve"), 1)
+        }
+        return {"hints": hints, **others}
+
+    @property
     def name(self) -> str:
         """Who plays."""
         return ", ".join(self.seated.values())

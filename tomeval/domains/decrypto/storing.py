@@ -86,6 +86,7 @@ SCHEMA = Schema(
     steps=_STEP_COLUMNS,
     views=_VIEWS,
     upgrade=_UPGRADE,
+    shown={"miscommunication": "INTEGER", "interception": "INTEGER"},
 )
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
+from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
 
 
@@ -59,12 +60,13 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
     data: dict[str, Any] = dict(settings)
     keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
     data.pop("labels", None)
+    if data.pop("form", "") == "react":
+        data["conditional"] = True
     game = data.pop("game", None) or "RPS"
     keys.setdefault("partners", "tit_for_tat")
     subject = {"kind": "llm", "strategy": strategy, **data}
-    experiment = MatrixExperiment(games=[game], subjects=[subject], **keys)
-    experiment._where = "prompt"
-    [cell] = experiment.cells
+    data = {"domain": "matrix", "games": [game], "subjects": [subject], **keys}
+    [cell] = make_experiment(data, where="prompt").cells
     assert isinstance(cell, MatrixCell)
     return cell
 

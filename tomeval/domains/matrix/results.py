@@ -87,6 +87,24 @@ class MatrixRunCell(RunCell):
         """Return the partner's name."""
         return [self.partners[typed[0]].name]
 
+    def moves(self, episode: int) -> dict[str, list[Any]]:
+        """Return the actions as labels, and the rewards."""
+        steps = self._store.query(
+            "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
+            "WHERE cell = ? AND episode = ? ORDER BY step",
+            (self.number, episode),
+        )
+
+        def said(labels: Sequence[str], place: int) -> list[str | None]:
+            return [None if step[place] is None else labels[step[place]] for step in steps]
+
+        return {
+            "own": said(self.labels.own, 0),
+            "partner": said(self.labels.partner, 1),
+            "predicted": said(self.labels.partner, 2),
+            "reward": [step[3] for step in steps],
+        }
+
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)

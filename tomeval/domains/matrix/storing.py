@@ -95,6 +95,7 @@ SCHEMA = Schema(
     steps=_STEP_COLUMNS,
     views=_VIEWS,
     upgrade=_UPGRADE,
+    shown={"partner": "TEXT", "act_mass": "REAL", "predict_mass": "REAL"},
 )
 
 

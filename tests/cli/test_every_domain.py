@@ -1,0 +1,201 @@
+"""Every command on a kind of game from outside the package, which implements the least it can."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+from support import scripts
+from toy_domain import TOY
+
+from tomeval.interchange.common import task_text
+from tomeval.models.base import BackendError
+from tomeval.runs.results import Run
+
+EXPERIMENT = """
+domain = "toy"
+name = "toys"
+episodes = 3
+guessers = ["one", "next", "llm"]
+size = [3, 4]
+model = "scripted:three"
+on_invalid = "random"
+"""
+
+
+def three(request) -> str:
+    """Say 3 in most steps, and in the second one what is not to be read."""
+    return "well" if "[1]." in request.prompt.messages[-1].content else "3"
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    path = tmp_path_factory.mktemp("toy") / "toys.toml"
+    path.write_text(EXPERIMENT)
+    with scripts(three=three):
+        yield path
+
+
+@pytest.fixture(scope="module")
+def folder(experiment):
+    from tomeval.cli.playing import play_into
+    from tomeval.runs.experiment import load_experiment
+
+    play_into(load_experiment(experiment), experiment.parent / "run")
+    return experiment.parent / "run"
+
+
+def test_status_and_plan(tomeval, experiment, folder) -> None:
+    rows = json.loads(tomeval("status", folder, "--format", "json")[1])
+    assert [row["complete"] for row in rows] == [3] * 6
+    assert {row["calls"] for row in rows if row["guesser"] != "llm"} == {0}
+    planned = json.loads(tomeval("plan", experiment, "--format", "json")[1])
+    assert sum(row["calls"] for row in planned) == sum(row["calls"] for row in rows) == 24
+    assert "24 model calls that read about" in tomeval("plan", experiment)[1]
+
+
+def test_table_of_cells(tomeval, folder) -> None:
+    rows = json.loads(tomeval("table", folder, "--format", "json")[1])
+    assert [(row["guesser"], row["size"]) for row in rows[:2]] == [("one", 3), ("next", 3)]
+    assert tomeval("table", folder, "--what", "cells")[1] == tomeval("table", folder)[1]
+    for options, message in (
+        (("--what", "cels"), "unknown table 'cels' (did you mean 'cells'?)"),
+        (("--by", "guesser"), "the domain's own tables (here: none)"),
+        (("--reference", "horizon"), "the domain 'toy' has no references"),
+        (("--against", "x.csv"), "--against is for matrix games"),
+    ):
+        code, out, errors = tomeval("table", folder, *options)
+        assert (code, out) == (2, "")
+        assert message in errors
+
+
+def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
+    nan = float("nan")
+
+    def starts(run, by):
+        counts = run.store.query("SELECT start, COUNT(*) FROM episodes GROUP BY start")
+        return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
+
+    monkeypatch.setattr(type(TOY), "tables", {"starts": starts})
+    rows = json.loads(tomeval("table", folder, "--by", "a", "--by", "b", "--format", "json")[1])
+    assert {row["by"] for row in rows} == {"a+b"}
+    assert sum(row["count"] for row in rows) == 18
+    assert {row["never"] for row in rows} == {None}
+    assert "never" not in tomeval("table", folder)[1]  # a column without any number
+    assert "loss" in tomeval("table", folder, "--what", "cells")[1]
+    assert "loss" in tomeval("table", folder, "--interval", "t")[1]
+    code, _, errors = tomeval("table", folder, "--what", "starts", "--interval", "t")
+    assert (code, "go with --what cells" in errors) == (2, True)
+
+
+def test_transcript(tomeval, folder) -> None:
+    out = tomeval("transcript", folder, "--cells")[1]
+    assert out.splitlines()[2] == (
+        "cell 2: guesser llm, model scripted:three, size 3; seed 0: 3 episodes"
+    )
+    calls = ("transcript", folder, "--cell", 2, "--episode", 1)
+    assert "Which comes next?" in tomeval(*calls)[1]
+    bare = tomeval(*calls, "--no-calls")[1]
+    assert "Which comes next?" not in bare
+    assert "== step 4: hid" in bare
+    assert bare.splitlines()[-1].startswith("guessed")
+
+
+def test_prompt(tomeval, experiment) -> None:
+    command = ("prompt", "--experiment", experiment)
+    code, out, _ = tomeval(*command, "--cell", 2, "--round", 2)
+    assert (code, out.count("--- call")) == (0, 1)
+    assert out.endswith("So far: [1]. Which comes next?\n")
+    assert "[1, 2, 3]" in tomeval(*command, "--cell", 2)[1]  # the last round of fewer than five
+    assert "no language model plays" in tomeval(*command)[2]
+    assert "unknown seat" in tomeval(*command, "--cell", 2, "--seat", "hider")[2]
+    assert "--round must be from 1 to 4" in tomeval(*command, "--cell", 2, "--round", 5)[2]
+    assert "has no example of its own" in tomeval("prompt", "QA", "--domain", "toy")[2]
+
+
+def test_lists(tomeval) -> None:
+    for what, column in (("domains", "domain"), ("measures", "domain")):
+        rows = json.loads(tomeval("list", what, "--format", "json")[1])
+        assert {row[column] for row in rows} >= {"matrix", "decrypto", "toy"}
+
+
+@pytest.mark.parametrize("what", ["steps", "episodes", "answers", "cells"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_tables_are_exported(tomeval, folder, tmp_path, what, form) -> None:
+    import pandas
+
+    path = tmp_path / f"x.{form}"
+    code, out, _ = tomeval("export", folder, "--what", what, "--format", form, "--out", path)
+    assert (code, out) == (0, f"{path}\n")
+    read = {"csv": pandas.read_csv, "parquet": pandas.read_parquet}
+    frame = read[form](path) if form in read else pandas.read_json(path, lines=True)
+    assert len(frame) == {"steps": 72, "episodes": 18, "answers": 72, "cells": 6}[what]
+    numbers = {"steps": "guess", "episodes": "start", "answers": "attempts", "cells": "size"}[what]
+    assert frame[numbers].dtype.kind == "i"
+
+
+def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
+    assert tomeval("export", folder, "--format", "inspect", "--out", tmp_path / "i")[0] == 0
+    with Run(folder) as run:
+        cell = run.cells[2]
+        assert task_text(cell) == "size = 3"
+        lines = [line.text for line in run.domain.lines(run, cell, 0)]
+        rows = run.rows()
+    headers, texts = [], []
+    for path in (tmp_path / "i").iterdir():
+        with zipfile.ZipFile(path) as file:
+            headers.append(json.loads(file.read("header.json")))
+            if headers[-1]["eval"]["metadata"]["cell"] == 2:
+                sample = json.loads(file.read("samples/0_epoch_1.json"))
+                texts = [m["content"] for m in sample["messages"] if m["role"] == "user"]
+    for header in headers:
+        row = rows[header["eval"]["metadata"]["cell"]]
+        found = {s["name"]: s["metrics"]["mean"]["value"] for s in header["results"]["scores"]}
+        assert found == {name: row[name] for name in ("loss_per_step", "hit_percent")}
+        assert header["eval"]["headline_metric"]["score"] == "loss_per_step"
+    for line in lines[1:]:
+        assert any(line in text for text in texts)
+    assert texts[-1].startswith("hidden")
+    assert tomeval("export", folder, "--format", "lm-eval", "--out", tmp_path / "l")[0] == 0
+    assert {p.name for p in (tmp_path / "l").iterdir()} == {"one", "next", "scripted-three_llm"}
+    assert tomeval("export", folder, "--format", "hub", "--repo", "a/b", "--out", tmp_path)[0] == 0
+    assert "loss/step" in (tmp_path / "three" / "model-index.yaml").read_text()
+
+
+def test_push_shows_the_card(tomeval, folder) -> None:
+    code, out, _ = tomeval("push", folder, "a/b")
+    assert code == 0
+    assert "guess a hidden number" in out
+    assert "- loss/step: How far off guesses are." in out
+    assert "- models: scripted:three" in out
+
+
+def test_a_run_without_a_complete_episode_did_not_work(tomeval, tmp_path) -> None:
+    path = tmp_path / "e.toml"
+    path.write_text('domain = "toy"\nepisodes = 2\nguessers = ["llm"]\nmodel = "scripted:mute"\n')
+    with scripts(mute=lambda request: "well"):
+        code, out, errors = tomeval("run", path, "--out", tmp_path / "void")
+    assert (code, out) == (1, "")
+    assert "episodes: 0 complete, 2 void, 0 failed" in errors
+    assert "no episode is complete" in errors
+    assert "invalid answers: 2 unparsable\n" in errors
+
+    def silent(request):
+        raise BackendError("gone")
+
+    with scripts(mute=silent):
+        code, _, errors = tomeval("run", path, "--out", tmp_path / "failed")
+    assert code == 1
+    assert "episodes: 0 complete, 0 void, 2 failed" in errors
+    with scripts(mute=lambda request: "1"):
+        code, _, errors = tomeval("run", path, "--out", tmp_path / "failed")
+    assert code == 0
+    assert "2 episodes played\nepisodes: 2 complete, 0 void, 0 failed\n" in errors
+    assert f"next: tomeval table {tmp_path / 'failed'}" in errors
+
+
+def test_a_run_of_this_version_needs_no_conversion(tomeval, folder, tmp_path) -> None:
+    code, _, errors = tomeval("convert", folder, tmp_path / "new")
+    assert (code, "of this version already" in errors) == (2, True)
+    assert not (tmp_path / "new").exists()

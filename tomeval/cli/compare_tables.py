@@ -1,0 +1,140 @@
+"""The tables of ``tomeval compare``: rows, lines above and notes below, by what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tomeval.core.errors import TomevalError, unknown
+
+if TYPE_CHECKING:
+    from tomeval.runs.results import Run
+
+Table = tuple[list[dict[str, Any]], list[str], list[str]]
+
+
+def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.comparison import compare as compare_runs
+    from tomeval.report.comparisons import comparison_rows
+    from tomeval.statistics.estimates import RESAMPLES
+
+    names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
+    found = compare_runs(
+        runs, resamples=options["resamples"] or RESAMPLES, **{name: options[name] for name in names}
+    )
+    method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
+    above = [
+        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over paired "
+        f"episodes, 95 % interval: {method}",
+        f"p: sign-flip permutation test; {found.family}; {found.resamples} resamples, seed "
+        f"{found.seed}",
+    ]
+    rows = comparison_rows(found, options["form"], options["interval"], options["by_task"])
+    return rows, above, list(found.notes)
+
+
+def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.mixed import mixed_model
+    from tomeval.report.comparisons import READ, between, p_text
+
+    if not options["metrics"]:
+        raise TomevalError("a mixed model is of one metric: give --metric")
+    rows: list[dict[str, Any]] = []
+    above, notes = [], []
+    for metric in options["metrics"]:
+        names = ("by", "baseline", "reference", "scale")
+        fit = mixed_model(runs, metric, **{name: options[name] for name in names})
+        spread = ", ".join(f"{f.name} {f.sd:.3g} ({f.count} levels)" for f in fit.random)
+        above.append(
+            f"{metric}: {fit.by} against {fit.baseline!r}; {fit.observations} means; standard "
+            f"deviations: {spread}, residual {fit.residual_sd:.3g}; "
+            f"{fit.freedom} degrees of freedom"
+        )
+        notes += [f"{metric}: {note}" for note in fit.notes]
+        for row in fit.rows():
+            if options["form"] in READ:
+                ends = (row["difference"], row["difference_low"], row["difference_high"])
+                shown = {key: row[key] for key in ("metric", fit.by)}
+                row = {**shown, "difference": between(ends, 3, True), "p": p_text(row["p"])}
+            rows.append(row)
+    return rows, above, notes
+
+
+def _score(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the scores of all episodes, and what they are in words."""
+    from tomeval.comparing.profiles import collect_scores
+
+    known = runs[0].domain.scores
+    if not known:
+        raise TomevalError(f"the domain {runs[0].domain.name!r} has no score from 0 to 1")
+    name = options["score"] or next(iter(known))
+    if name not in known:
+        raise unknown("score", name, known)
+    return collect_scores(runs, options["by"], name, options["reference"]), known[name].words
+
+
+def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.profiles import RESAMPLES, interquartile_means
+    from tomeval.report.comparisons import aggregate_rows
+
+    scores, words = _score(runs, options)
+    found = interquartile_means(
+        scores, resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
+    )
+    above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
+    return aggregate_rows(found, options["by"], options["form"]), above, []
+
+
+def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.profiles import MANY, RESAMPLES, performance_profiles
+    from tomeval.report.comparisons import profile_rows
+
+    thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
+    scores, words = _score(runs, options)
+    found = performance_profiles(
+        scores,
+        thresholds,
+        resamples=options["resamples"] or RESAMPLES,
+        seed=options["seed"],
+    )
+    above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
+    least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
+    notes = [f"fewer than {MANY} episodes in some task: the bands are too narrow"]
+    return profile_rows(found, options["by"], options["form"]), above, notes * (least < MANY)
+
+
+def _shares(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.decomposition import decompose
+    from tomeval.report.comparisons import share_rows
+
+    domain = runs[0].domain
+    if domain.parts is None:
+        raise TomevalError(f"the domain {domain.name!r} has no measure that splits into parts")
+    found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
+    notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
+    whole = domain.measures[domain.parts.whole].heading
+    above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
+    return share_rows(found, options["form"]), above, notes
+
+
+def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    from tomeval.comparing.decomposition import correlate
+    from tomeval.report.comparisons import correlation_rows
+
+    literal = options["metrics"] or runs[0].domain.headline[1:]
+    if not literal:
+        raise TomevalError("a correlation is of one metric with the functional one: give --metric")
+    found = [correlate(runs, name, reference=options["reference"]) for name in literal]
+    above = ["correlation over cells, 95 % intervals (Fisher's z)"]
+    return correlation_rows(found, options["form"]), above, []
+
+
+TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
+    "differences": _differences,
+    "mixed": _mixed,
+    "iqm": _iqm,
+    "profiles": _profiles,
+    "shares": _shares,
+    "correlation": _correlation,
+}
+"""What makes each table, by the name of `--what`."""

@@ -1,0 +1,193 @@
+"""The commands that read a run, and the lists of what experiments can name."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tomeval.cli.options import (
+    Format,
+    Interval,
+    IntervalOption,
+    ReferenceOption,
+    RunFolder,
+    TableFormat,
+)
+from tomeval.core.errors import TomevalError, unknown
+
+if TYPE_CHECKING:
+    from tomeval.runs.results import Run
+
+CELLS = "cells"
+"""The table that every run has."""
+
+
+def status(folder: RunFolder, form: TableFormat = Format.text) -> None:
+    """Show how many episodes of each cell are on disk."""
+    from tomeval.report.tables import render
+    from tomeval.runs.results import Run
+
+    with Run(folder) as opened:
+        print(render(opened.status(), form))
+
+
+def table(
+    folder: RunFolder,
+    what: Annotated[
+        str | None,
+        typer.Option(
+            "--what",
+            help="cells: one row per cell, every measure with its 95 % interval; or a table of "
+            "the run's domain. Default: the first of the domain's tables, else cells.",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help="Tell rows of a domain's table apart by this. Repeatable."),
+    ] = None,
+    form: TableFormat = Format.text,
+    interval: IntervalOption = Interval.normal,
+    reference: ReferenceOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Show published results beside the run's, from this CSV."),
+    ] = None,
+    as_model: Annotated[
+        str | None,
+        typer.Option("--as-model", help="With --against: which published model to show."),
+    ] = None,
+) -> None:
+    """Print a table of a run; by default one row per cell, or the first table of its domain."""
+    from tomeval.report.tables import render
+    from tomeval.runs.results import Run
+
+    notes: list[str] = []
+    with Run(folder) as opened:
+        tables = opened.domain.tables
+        asked_of_cells = against or reference or interval is not Interval.normal
+        what = what or next(iter(() if asked_of_cells else tables), CELLS)
+        if what != CELLS and what not in tables:
+            raise unknown("table", what, [CELLS, *tables])
+        if what != CELLS and asked_of_cells:
+            raise TomevalError("--interval, --reference and --against go with --what cells")
+        if what == CELLS and by:
+            own = ", ".join(tables) or "none"
+            raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
+        if against is not None:
+            rows, notes = _beside(opened, against, as_model, interval, reference)
+        elif what == CELLS:
+            rows = opened.rows(interval, reference)
+        else:
+            rows = tables[what](opened, by or [])
+            rows = rows if form in (Format.csv, Format.json) else _with_numbers(rows)
+        print(render(rows, form, opened.measures))
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _beside(
+    run: Run, against: Path, as_model: str | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a run's rows beside published ones, which are of matrix games."""
+    from tomeval.domains.matrix.domain import MATRIX
+    from tomeval.domains.matrix.published import beside
+
+    if run.domain is not MATRIX:
+        raise TomevalError(f"--against is for matrix games, {run.folder} is of {run.domain.name!r}")
+    return beside(run, against, model=as_model, interval=interval, reference=reference)
+
+
+def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without the columns that have no number in any row, for people to read."""
+    from tomeval.runs.columns import is_interval
+
+    gone: set[str] = set()
+    measure = ""
+    for column in rows[0] if rows else ():
+        measure = measure if is_interval(column) else column
+        values = [row[column] for row in rows]
+        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
+            gone.add(column)
+    return [{name: value for name, value in row.items() if name not in gone} for row in rows]
+
+
+def plot(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Draw this figure: forest, differences or profiles, or one of the run's domain, "
+            "in matrix games regret, tom, scatter, decomposition and label_bias. Repeatable. "
+            "Default: all that the run supports.",
+        ),
+    ] = None,
+    column: Annotated[
+        str, typer.Option("--column", help="Width: a double or a single column of a page.")
+    ] = "double",
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
+    ] = None,
+    interval: IntervalOption = Interval.normal,
+) -> None:
+    """Draw all figures that a run's data supports, or those named."""
+    from tomeval.plots import plot_run
+    from tomeval.runs.results import Run
+
+    with Run(folder) as opened:
+        for path in plot_run(
+            opened,
+            out,
+            interval,
+            only=only or (),
+            column=column,
+            formats=formats or ("png", "svg"),
+        ):
+            print(path)
+
+
+def transcript(
+    folder: RunFolder,
+    episode: Annotated[int, typer.Option("--episode", help="Which episode, from 0.")] = 0,
+    cell: Annotated[int, typer.Option("--cell", help="Which cell, from 0.")] = 0,
+    cells: Annotated[bool, typer.Option("--cells", help="List the cells instead.")] = False,
+    calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
+) -> None:
+    """Print an episode as a reader wants it: moves, and what was asked and said."""
+    from tomeval.runs.results import Run
+    from tomeval.runs.transcripts import cell_lines, transcript_lines
+
+    with Run(folder) as opened:
+        lines = cell_lines(opened) if cells else transcript_lines(opened, cell, episode, calls)
+        for line in lines:
+            print(line)
+
+
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="domains, experiments, measures, strategies or prompts; or a list of a domain, "
+            "such as games, partners, subjects or labels of matrix games."
+        ),
+    ],
+    form: TableFormat = Format.text,
+) -> None:
+    """List what an experiment can name."""
+    from tomeval.cli.listing import list_rows
+    from tomeval.report.tables import render
+
+    print(render(list_rows(what), form))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (status, table, plot, transcript):
+        app.command()(command)
+    app.command("list")(list_)
