@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from tomeval.runs.results import Run
 
 
-class By(StrEnum):
-    """What levels differ in."""
-
-    strategy = "strategy"
-    subject = "subject"
-    model = "model"
-    labels = "labels"
-    run = "run"
-
-
 class Kind(StrEnum):
     """What to show."""
 
@@ -59,15 +49,16 @@ class Family(StrEnum):
     all = "all"
 
 
-class Score(StrEnum):
-    """What profiles and interquartile means are of."""
-
-    attained = "attained"
-    tom = "tom"
-
-
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
-ByOption = Annotated[By, typer.Option("--by", help="What to compare.")]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="What to compare: a column of the cells, or run. Default: the domain's first choice, "
+        "such as strategy.",
+        show_default=False,
+    ),
+]
 Baseline = Annotated[
     str | None,
     typer.Option("--baseline", help="What to compare with. Default: the first in the runs."),
@@ -79,15 +70,13 @@ Metrics = Annotated[
 
 def compare(
     folders: Folders,
-    by: ByOption = By.strategy,
+    by: ByOption = None,
     baseline: Baseline = None,
     what: Annotated[Kind, typer.Option("--what", help="What to show.")] = Kind.differences,
     metrics: Metrics = None,
     by_task: Annotated[
         bool,
-        typer.Option(
-            "--by-task", help="Also each game, partner set and model apart (differences, shares)."
-        ),
+        typer.Option("--by-task", help="Also each task and model apart (differences, shares)."),
     ] = False,
     interval: Annotated[
         Ends, typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap.")
@@ -109,11 +98,13 @@ def compare(
         ),
     ] = Family.metric,
     score: Annotated[
-        Score,
+        str | None,
         typer.Option(
-            "--score", help="For iqm and profiles: the share of the attainable reward, or ToM %."
+            "--score",
+            help="For iqm and profiles: attained (default) or tom in matrix games.",
+            show_default=False,
         ),
-    ] = Score.attained,
+    ] = None,
     resamples: Annotated[
         int | None,
         typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles."),
@@ -122,14 +113,14 @@ def compare(
     reference: ReferenceOption = None,
     form: TableFormat = Format.text,
 ) -> None:
-    """Compare strategies with a baseline, paired by game, partners, seed and episode."""
-    from tomeval.comparing.sides import opened
+    """Compare strategies with a baseline, paired by task, seed and episode."""
+    from tomeval.comparing.sides import check_by, opened
 
     with opened(folders) as runs:
         table = _TABLES[what](
             runs,
             {
-                "by": by.value,
+                "by": check_by(runs, by),
                 "baseline": baseline,
                 "metrics": metrics,
                 "by_task": by_task,
@@ -137,7 +128,7 @@ def compare(
                 "margins": _margins(margin or []),
                 "scale": scale.value,
                 "family": family.value,
-                "score": score.value,
+                "score": score,
                 "resamples": resamples,
                 "seed": seed,
                 "reference": reference.value if reference else None,
@@ -151,7 +142,7 @@ def power(
     folders: Folders,
     metric: Annotated[str, typer.Option("--metric", help="The metric.")],
     difference: Annotated[float, typer.Option("--difference", help="The difference to tell.")],
-    by: ByOption = By.strategy,
+    by: ByOption = None,
     baseline: Baseline = None,
     chance: Annotated[float, typer.Option("--power", help="Probability of telling it.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided level of the test.")] = 0.05,
@@ -166,7 +157,7 @@ def power(
         folders,
         metric,
         difference,
-        by.value,
+        by,
         baseline,
         power=chance,
         alpha=alpha,
@@ -209,7 +200,7 @@ def _show(table: _Table, form: Format) -> None:
 def _differences(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
     from tomeval.comparing.comparison import compare as compare_runs
     from tomeval.report.comparisons import comparison_rows
-    from tomeval.statistics.estimates import RESAMPLES
+    from tomeval.statistics import RESAMPLES
 
     names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
     found = compare_runs(
@@ -228,7 +219,8 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
 
 def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
     from tomeval.comparing.mixed import mixed_model
-    from tomeval.report.comparisons import READ, between, p_text
+    from tomeval.core.numbers import interval, p_text
+    from tomeval.report.comparisons import READ
 
     if not options["metrics"]:
         raise TomevalError("a mixed model is of one metric: give --metric")
@@ -248,7 +240,11 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
             if options["form"] in READ:
                 ends = (row["difference"], row["difference_low"], row["difference_high"])
                 shown = {key: row[key] for key in ("metric", fit.by)}
-                row = {**shown, "difference": between(ends, 3, True), "p": p_text(row["p"])}
+                row = {
+                    **shown,
+                    "difference": interval(*ends, 3, symmetric=True),
+                    "p": p_text(row["p"]),
+                }
             rows.append(row)
     return rows, above, notes
 
@@ -259,6 +255,12 @@ def _scored(runs: Sequence[Run], options: dict[str, Any]) -> Any:
     return collect_scores(runs, options["by"], options["score"], options["reference"])
 
 
+def _words(runs: Sequence[Run], options: dict[str, Any]) -> str:
+    """Return what the score is."""
+    scores = runs[0].domain.scores
+    return scores[options["score"] or next(iter(scores))].words
+
+
 def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
     from tomeval.comparing.profiles import RESAMPLES, interquartile_means
     from tomeval.report.comparisons import aggregate_rows
@@ -266,7 +268,7 @@ def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
     found = interquartile_means(
         _scored(runs, options), resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
     )
-    above = [f"interquartile mean of {_SCORED[options['score']]}, 95 % bootstrap interval"]
+    above = [f"interquartile mean of {_words(runs, options)}, 95 % bootstrap interval"]
     return aggregate_rows(found, options["by"], options["form"]), above, []
 
 
@@ -282,7 +284,7 @@ def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
         resamples=options["resamples"] or RESAMPLES,
         seed=options["seed"],
     )
-    above = [f"share of episodes with {_SCORED[options['score']]} above a threshold, 95 % bands"]
+    above = [f"share of episodes with {_words(runs, options)} above a threshold, 95 % bands"]
     least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
     notes = [f"fewer than {MANY} episodes in some task: the bands are too narrow"]
     return profile_rows(found, options["by"], options["form"]), above, notes * (least < MANY)
@@ -294,21 +296,23 @@ def _shares(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
 
     found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
     notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
-    above = ["parts of ΔFunctional/T (95 % Student intervals) and their shares (Fieller intervals)"]
+    above = [
+        f"parts of {found.whole.heading} (95 % Student intervals) and their shares (Fieller "
+        "intervals)"
+    ]
     return share_rows(found, options["form"]), above, notes
 
 
 def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> _Table:
-    from tomeval.comparing.decomposition import correlate
+    from tomeval.comparing.correlation import correlate
     from tomeval.report.comparisons import correlation_rows
 
-    literal = options["metrics"] or ["tom_percent", "delta_tom_best_response_per_step"]
+    literal = options["metrics"] or runs[0].domain.headline[1:]
     found = [correlate(runs, name, reference=options["reference"]) for name in literal]
     above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return correlation_rows(found, options["form"]), above, []
+    return correlation_rows(found, options["form"], runs[0].measures), above, []
 
 
-_SCORED = {"attained": "the share of the attainable reward", "tom": "ToM % / 100"}
 _TABLES = {
     Kind.differences: _differences,
     Kind.mixed: _mixed,

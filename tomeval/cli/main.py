@@ -161,14 +161,15 @@ def table(
 
     with Run(folder) as opened:
         if against is None:
-            print(render(opened.rows(interval, reference), form))
+            task = (*opened.domain.task, "seed")
+            print(render(opened.rows(interval, reference), form, opened.measures, task))
             return
         from tomeval.domains.matrix.published import beside
 
         rows, notes = beside(
             opened, against, model=as_model, interval=interval, reference=reference
         )
-    print(render(rows, form))
+        print(render(rows, form, opened.measures))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
 

@@ -15,8 +15,8 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import METRICS, episode_metrics
-from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.played import Played
 from tomeval.runs.columns import flat
 from tomeval.statistics.estimates import estimate
 
