@@ -16,7 +16,7 @@ Table = tuple[list[dict[str, Any]], list[str], list[str]]
 def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     from tomeval.comparing.comparison import compare as compare_runs
     from tomeval.report.comparisons import comparison_rows
-    from tomeval.statistics.estimates import RESAMPLES
+    from tomeval.statistics import RESAMPLES
 
     names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
     found = compare_runs(
@@ -35,7 +35,8 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
 
 def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     from tomeval.comparing.mixed import mixed_model
-    from tomeval.report.comparisons import READ, between, p_text
+    from tomeval.core.numbers import interval, p_text
+    from tomeval.report.comparisons import READ
 
     if not options["metrics"]:
         raise TomevalError("a mixed model is of one metric: give --metric")
@@ -55,7 +56,8 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
             if options["form"] in READ:
                 ends = (row["difference"], row["difference_low"], row["difference_high"])
                 shown = {key: row[key] for key in ("metric", fit.by)}
-                row = {**shown, "difference": between(ends, 3, True), "p": p_text(row["p"])}
+                difference = interval(*ends, 3, symmetric=True)
+                row = {**shown, "difference": difference, "p": p_text(row["p"])}
             rows.append(row)
     return rows, above, notes
 
@@ -107,18 +109,15 @@ def _shares(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     from tomeval.comparing.decomposition import decompose
     from tomeval.report.comparisons import share_rows
 
-    domain = runs[0].domain
-    if domain.parts is None:
-        raise TomevalError(f"the domain {domain.name!r} has no measure that splits into parts")
     found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
     notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
-    whole = domain.measures[domain.parts.whole].heading
+    whole = found.whole.heading
     above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
     return share_rows(found, options["form"]), above, notes
 
 
 def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.decomposition import correlate
+    from tomeval.comparing.correlation import correlate
     from tomeval.report.comparisons import correlation_rows
 
     literal = options["metrics"] or runs[0].domain.headline[1:]
@@ -126,7 +125,7 @@ def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         raise TomevalError("a correlation is of one metric with the functional one: give --metric")
     found = [correlate(runs, name, reference=options["reference"]) for name in literal]
     above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return correlation_rows(found, options["form"]), above, []
+    return correlation_rows(found, options["form"], runs[0].measures), above, []
 
 
 TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {

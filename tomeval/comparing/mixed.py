@@ -1,9 +1,7 @@
-"""A mixed model of a whole sweep: subjects fixed; games, partners and seeds random."""
+"""A mixed model of a whole sweep: levels fixed; tasks, what they drew, and seeds random."""
 
 from __future__ import annotations
 
-import importlib
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +9,20 @@ from typing import Any
 import numpy as np
 
 from tomeval.comparing.comparison import SCALES, in_ranges
-from tomeval.comparing.sides import Runs, Side, level_names, metric_names, opened, read_sides
+from tomeval.comparing.sides import (
+    Runs,
+    Side,
+    check_by,
+    level_names,
+    metric_names,
+    opened,
+    read_sides,
+)
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.statistics.paired import FloatArray
-from tomeval.statistics.reml import variance_ratios
+from tomeval.statistics.reml import crossed_fit
 
-FACTORS = ("game", "partner", "seed", "model")
+SEED = "seed"
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class MixedFit:
-    """Differences from a baseline that take games, partners and seeds as a sample of more.
+    """Differences from a baseline that take tasks, draws and seeds as a sample of more.
 
     Attributes
     ----------
@@ -46,7 +52,7 @@ class MixedFit:
     residual_sd : float
         Standard deviation of what is left.
     observations : int
-        Means over the episodes of a level with one partner and seed.
+        Means over the episodes of a level with one draw, such as a partner, and seed.
     notes : tuple of str
     """
 
@@ -83,21 +89,21 @@ class MixedFit:
 def mixed_model(
     runs: Runs,
     metric: str,
-    by: str = "strategy",
+    by: str | None = None,
     baseline: str | None = None,
     reference: str | None = None,
     scale: str = "payoff",
 ) -> MixedFit:
-    """Fit metric ~ level + (1 | game) + (1 | partner) + (1 | seed) + (1 | level x partner) by REML.
+    """Fit metric ~ level + (1 | group) ... + (1 | seed) + (1 | level x finest group) by REML.
 
     The paired comparison says how far a difference would move with other episodes of the same
-    tasks. This one asks how far it would move with other games, partners and seeds like these: what
+    tasks. This one asks how far it would move with other tasks, draws and seeds like these: what
     varies between them is the noise. It needs a sweep over several.
 
     Parameters
     ----------
     runs, by, baseline, reference, scale
-        As for `tomeval.comparing.compare`; ``partner`` is the one drawn, within its game.
+        As for `tomeval.comparing.compare`.
     metric : str
 
     Raises
@@ -108,36 +114,44 @@ def mixed_model(
 
     Notes
     -----
-    An observation is the mean of a level's complete episodes with one partner and seed; all weigh
-    the same. Several models are one more random factor. Subjects differ more with some partners
-    than with others; with several seeds this is the random factor ``level x partner``, with one
-    seed it is in the residual. Degrees of freedom are those of this variation: combinations of
-    level, partner and model less the rank of the other effects. In a balanced sweep differences and
-    their tests are those of the analysis of variance of the means over seeds. There is no level x
-    game factor: few sweeps have the games to tell its size.
+    The groups are those of `tomeval.runs.results.RunCell.groups`: in matrix games ``game`` and
+    ``partner``, the one drawn, within its game. An observation is the mean of a level's complete
+    episodes in one group and seed; all weigh the same. What is held fixed, such as several models,
+    is one more random factor. Levels differ more in some groups than in others; with several seeds
+    this is the random factor ``level x partner``, with one seed it is in the residual. Degrees of
+    freedom are those of this variation: combinations of level and groups less the rank of the other
+    effects. In a balanced sweep differences and their tests are those of the analysis of variance
+    of the means over seeds. There is no level x game factor: few sweeps have the games to tell its
+    size.
     """
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
     with opened(runs) as listed:
         metric_names(listed, [metric])
+        by = check_by(listed, by)
         sides = read_sides(listed, by, [metric], reference)
         if scale == "range":
             sides = [in_ranges(side, [metric]) for side in sides]
-        levels, values, factors = _observations(sides)
+        held = listed[0].domain.held_name(by)
+        levels, values, factors = _observations(sides, by, held)
     baseline, others = _compared(level_names(sides), set(levels), by, baseline)
     if not np.isfinite(values).all():
         raise TomevalError(f"not every episode has a value of {metric}: no mixed model")
     fixed = np.stack([np.ones(len(values)), *(_is(levels, name) for name in others)], axis=1)
-    chosen, notes = _chosen(factors)
+    chosen, notes = _chosen(factors, held)
     if not chosen:
+        *first, last = (f"{name}s" for name in factors if name != held)
+        wanted = f"{', '.join(first)} or {last}" if first else last
         raise TomevalError(
-            "a mixed model needs several games, partners or seeds; this comparison has one of "
-            "each: use the paired comparison"
+            f"a mixed model needs several {wanted}; this comparison has one of each: use the "
+            "paired comparison"
         )
-    combined = list(zip(levels, *(factors[n] for n in FACTORS if n != "seed"), strict=True))
+    groups = [name for name in factors if name not in (SEED, held)]
+    combined = list(zip(levels, *(factors[n] for n in (*groups, held)), strict=True))
     freedom = _freedom(fixed, chosen, combined)
     if len(set(combined)) < len(values):
-        chosen = {**chosen, f"{by} x partner": [str(one) for one in combined]}
+        finest = groups[-1] if groups else held
+        chosen = {**chosen, f"{by} x {finest}": [str(one) for one in combined]}
     return _fit(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
 
 
@@ -155,16 +169,16 @@ def _compared(
 
 
 def _freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:
-    """Return the degrees of freedom of the level-by-partner variation."""
+    """Return the degrees of freedom of the level-by-group variation."""
     first = [combined.index(one) for one in dict.fromkeys(combined)]
-    parts = [_columns(chosen[name]) for name in chosen if name != "seed"]
+    parts = [_columns(chosen[name]) for name in chosen if name != SEED]
     freedom = len(first) - int(
         np.linalg.matrix_rank(np.concatenate([fixed, *parts], axis=1)[first])
     )
     if freedom < 1:
         raise TomevalError(
-            f"{len(first)} combinations of level and partner are too few for a mixed model: use "
-            "the paired comparison"
+            f"{len(first)} combinations of level and group are too few for a mixed model: use the "
+            "paired comparison"
         )
     return freedom
 
@@ -175,22 +189,20 @@ def _columns(values: Sequence[str]) -> FloatArray:
 
 
 def _observations(
-    sides: Sequence[Side],
+    sides: Sequence[Side], by: str, held: str
 ) -> tuple[list[str], FloatArray, dict[str, list[str]]]:
-    """Return the level, the mean and the factors of every (level, task, partner, seed)."""
+    """Return the level, the mean and the factors of every (level, task, draw, seed)."""
     levels: list[str] = []
     values: list[float] = []
-    factors: dict[str, list[str]] = {name: [] for name in FACTORS}
+    factors: dict[str, list[str]] = {}
     for side in sides:
-        row = side.cell.labels_of_row()
-        for index in np.unique(side.which):
+        for drawn in np.unique(side.which):
             levels.append(side.level)
-            values.append(float(side.values[side.which == index, 0].mean()))
-            partner = side.cell.partners[index].name
-            factors["game"].append(row["game"])
-            factors["partner"].append(f"{row['game']}: {partner}")
-            factors["seed"].append(str(side.seed))
-            factors["model"].append(side.player)
+            values.append(float(side.values[side.which == drawn, 0].mean()))
+            found = {**side.cell.groups(int(drawn)), SEED: str(side.seed), held: side.held}
+            for name in found:
+                if name != by:
+                    factors.setdefault(name, []).append(found[name])
     return levels, np.array(values), factors
 
 
@@ -198,7 +210,7 @@ def _is(values: Sequence[str], name: str) -> FloatArray:
     return np.array([float(value == name) for value in values])
 
 
-def _chosen(factors: dict[str, list[str]]) -> tuple[dict[str, list[str]], list[str]]:
+def _chosen(factors: dict[str, list[str]], held: str) -> tuple[dict[str, list[str]], list[str]]:
     """Return the factors that vary and do not repeat an earlier one, and what was left out."""
     chosen: dict[str, list[str]] = {}
     notes = []
@@ -210,7 +222,7 @@ def _chosen(factors: dict[str, list[str]]) -> tuple[dict[str, list[str]], list[s
             if len(set(zip(theirs, values, strict=True))) == count == len(set(theirs))
         ]
         if count < 2:
-            if name != "model":
+            if name != held:
                 notes.append(f"one {name} only: the differences hold for this one")
         elif same:
             notes.append(f"{name} and {same[0]} go together: only {same[0]} is in the model")
@@ -241,7 +253,7 @@ def _fit(
     spread = float(values.std())
     if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
         raise TomevalError(f"{metric} does not vary in this sweep: nothing to model")
-    fit, warned = _statsmodels_fit(fixed, values / spread, parts)
+    fit, warned = crossed_fit(fixed, values / spread, parts)
     error = np.sqrt(np.diag(fit.cov_params())[1 : fixed.shape[1]])
     difference = fit.fe_params[1:] * spread
     error = error * spread
@@ -264,39 +276,3 @@ def _fit(
         len(values),
         (*notes, *warned),
     )
-
-
-def _statsmodels_fit(
-    fixed: FloatArray, values: FloatArray, parts: dict[str, FloatArray]
-) -> tuple[Any, list[str]]:
-    """Fit crossed random factors; return the fit and which factors have no variance.
-
-    statsmodels' optimisers stop at poor points of this likelihood and call it converged, so it is
-    given the optimum to start from, and may not end below it.
-    """
-    try:
-        module = importlib.import_module("statsmodels.regression.mixed_linear_model")
-    except ModuleNotFoundError:
-        raise TomevalError("a mixed model needs statsmodels: pip install statsmodels") from None
-    names = sorted(parts)
-    specification = module.VCSpec(
-        names,
-        [[[f"{name}{i}" for i in range(parts[name].shape[1])]] for name in names],
-        [[parts[name]] for name in names],
-    )
-    model = module.MixedLM(values, fixed, np.zeros(len(values)), exog_vc=specification)
-    model.reml = True
-    ratios, best = variance_ratios(fixed, values, [parts[name] for name in names])
-    start = module.MixedLMParams.from_components(
-        fe_params=np.zeros(fixed.shape[1]), cov_re=np.zeros((0, 0)), vcomp=ratios
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on variances of 0: they are told of below
-        try:
-            fit = model.fit(reml=True, start_params=start, method="lbfgs")
-        except np.linalg.LinAlgError as error:
-            raise TomevalError(f"the mixed model could not be fitted: {error}") from None
-    if not fit.llf > best - 0.01:
-        raise TomevalError("the mixed model did not converge: use the paired comparison")
-    flat = [name for name, part in zip(names, fit.vcomp, strict=True) if part < 1e-5 * fit.scale]
-    return fit, [f"{name} has no variance of its own beyond the other effects'" for name in flat]

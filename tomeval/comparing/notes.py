@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.runs.directions import in_payoff_units
-
 if TYPE_CHECKING:
-    from tomeval.comparing.comparison import Comparison
+    from tomeval.comparing.result import Comparison
 
 ALPHA = 0.05
 FEW = 20
 """Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
 
 
-def comparison_notes(found: Comparison, ranges: Mapping[str, float] | None) -> list[str]:
-    """Return what a reader must know beside the numbers."""
+def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
+    """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
     notes = []
     total = len(found.scopes) - (len(found.scopes) > 1)
     first = 1 if len(found.scopes) > 1 else 0
@@ -52,23 +50,22 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float] | None) -> l
     partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] > 1))]
     if partly:
         notes.append(
-            f"a single pair with one of the partner sets ({', '.join(partly)}): no interval over "
-            "all tasks"
+            f"a single pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
         )
     notes += _unit_notes(found, ranges)
     return notes
 
 
-def _unit_notes(found: Comparison, ranges: Mapping[str, float] | None) -> list[str]:
+def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
     """Return notes about units, the resolution of p, and what was lost to NaN."""
     notes = []
-    games = {task["game"] for task in found.tasks if task}
-    widths = {game: ranges[game] for game in games} if ranges else {}
-    if len(set(widths.values())) > 1 and any(in_payoff_units(name) for name in found.metrics):
-        shown = ", ".join(f"{game} {widths[game]:g}" for game in sorted(widths))
+    if len(set(ranges.values())) > 1 and any(measure.in_payoffs for measure in found.measures):
+        column = next(iter(found.tasks[-1]))
+        shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
-            f"the games' payoffs have different ranges ({shown}); over all tasks, metrics in "
-            'payoff units are dominated by the widest: use scale "range" to give games equal weight'
+            f"the {column}s' payoffs have different ranges ({shown}); over all tasks, metrics in "
+            f'payoff units are dominated by the widest: use scale "range" to give {column}s equal '
+            "weight"
         )
     largest = int(found.family_size.max(initial=0))
     if largest and largest / (1 + found.resamples) >= ALPHA:

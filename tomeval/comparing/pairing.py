@@ -1,7 +1,7 @@
-"""Pair the episodes of subjects that met the same partners, from one or several run folders.
+"""Pair the episodes of players that met the same chance, from one or several run folders.
 
-A partner's draw and its random numbers depend on seed, game, partner set and episode number alone
-(`tomeval.domains.matrix.play.Setup`), so episodes of two subjects with these in common are a pair.
+What an episode meets by chance depends on its seed, its number and the columns in
+`Domain.shares_draws` alone, so episodes of two players with these in common are a pair.
 """
 
 from __future__ import annotations
@@ -13,25 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.sides import (
-    TASK_COLUMNS,
-    FloatArray,
-    IntArray,
-    Side,
-    level_names,
-    task_names,
-)
+from tomeval.comparing.sides import FloatArray, IntArray, Side, level_names, task_names
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.runs.domain import Domain
+from tomeval.runs.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """All that was played with one partner set in one game: units that are drawn independently.
+    """All tasks whose episodes of one seed and number met the same chance.
+
+    In matrix games: one game with one partner set. Units of different meetings are independent.
 
     Attributes
     ----------
-    name : tuple of str
-        Game and partner set.
     units : list of (seed, episode)
         U sampling units.
     tasks : list of int
@@ -42,7 +37,6 @@ class Meeting:
         Where both sides are complete.
     """
 
-    name: tuple[str, str]
     units: list[tuple[int, int]]
     tasks: list[int]
     level: FloatArray
@@ -57,12 +51,14 @@ class Pairing:
     Attributes
     ----------
     by, baseline : str
-    levels, metrics : tuple of str
-        L levels other than the baseline; M metrics.
+    levels : tuple of str
+        L levels other than the baseline.
+    measures : tuple of Measure
+        M of them.
     names : tuple of str
         The T tasks, in words that tell them apart.
     tasks : tuple of dict
-        Their columns, with ``model`` (or what else was held fixed) where it is known.
+        Their columns, with what else was held fixed, such as ``model``, where it is known.
     meetings : list of Meeting
     alone : ndarray of int, shape (T, L)
         Complete episodes of either side without a partner episode.
@@ -73,7 +69,7 @@ class Pairing:
     by: str
     baseline: str
     levels: tuple[str, ...]
-    metrics: tuple[str, ...]
+    measures: tuple[Measure, ...]
     names: tuple[str, ...]
     tasks: tuple[dict[str, Any], ...]
     meetings: list[Meeting]
@@ -97,7 +93,8 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     levels = tuple(name for name in names if name != baseline)
     if not levels:
         raise TomevalError(f"only one {by} was played ({baseline!r}): nothing to compare it with")
-    table = _Table(baseline, levels)
+    domain = sides[0].cell.domain
+    table = _Table(domain, by, baseline, levels, (*sides[0].task, domain.held_name(by)))
     for side in sides:
         if side.level == baseline:
             table.base.append(side)
@@ -106,18 +103,21 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             table.add(side)
     if not table.pairs:
         raise TomevalError(
-            f"no {by} shares a task (game, labels, partners, horizon, model, seed) with the "
-            f"baseline {baseline!r}: nothing can be paired"
+            f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
+            f"{baseline!r}: nothing can be paired"
         )
-    return table.finish(by, tuple(metrics))
+    return table.finish(tuple(domain.measures[name] for name in metrics))
 
 
 @dataclass
 class _Table:
-    """Collects pairs of cells by task."""
+    """Collects pairs of cells by task; `columns` are those of a task and what is held."""
 
+    domain: Domain
+    by: str
     baseline: str
     levels: tuple[str, ...]
+    columns: tuple[str, ...]
     base: list[Side] = field(default_factory=list)
     pairs: dict[tuple[Any, ...], list[tuple[Side, Side]]] = field(default_factory=dict)
     lonely: dict[tuple[Any, ...], list[Side]] = field(default_factory=dict)
@@ -127,17 +127,15 @@ class _Table:
         found = False
         for other in self.base:
             same = side.task == other.task and side.seed == other.seed
-            if same and ("" in (side.player, other.player) or side.player == other.player):
-                key = (*side.task, side.player or other.player)
+            if same and ("" in (side.held, other.held) or side.held == other.held):
+                key = (*side.task.values(), side.held or other.held)
                 self.pairs.setdefault(key, []).append((side, other))
                 found = True
         if not found:
-            self.lonely.setdefault((*side.task, side.player), []).append(side)
+            self.lonely.setdefault(side.key, []).append(side)
 
-    def finish(self, by: str, metrics: tuple[str, ...]) -> Pairing:
+    def finish(self, measures: tuple[Measure, ...]) -> Pairing:
         """Lay the pairs out as arrays."""
-        columns = [name for name in TASK_COLUMNS if name != by]
-        held = {"model": "subject", "labels": "subject", "run": "subject"}.get(by, "model")
         empty = [
             key
             for key, pairs in self.pairs.items()
@@ -147,31 +145,32 @@ class _Table:
         if not keys:
             raise TomevalError(
                 f"no episode was completed by both the baseline {self.baseline!r} and another "
-                f"{by}: nothing can be paired"
+                f"{self.by}: nothing can be paired"
             )
-        tasks = tuple(dict(zip([*columns, held], key, strict=True)) for key in keys)
-        shape = (len(keys), len(self.levels))
-        alone = np.zeros(shape, dtype=np.int64)
-        meetings: dict[tuple[str, str], list[int]] = {}
-        for number, task in enumerate(tasks):
-            meetings.setdefault((task["game"], task["partners"]), []).append(number)
-        laid = [
-            self._meeting(name, mine, keys, len(metrics), alone) for name, mine in meetings.items()
-        ]
+        tasks = self._tasks(keys)
+        alone = np.zeros((len(keys), len(self.levels)), dtype=np.int64)
+        meetings: dict[tuple[Any, ...], list[int]] = {}
+        for number, key in enumerate(keys):
+            meetings.setdefault(self.pairs[key][0][0].draws, []).append(number)
+        laid = [self._meeting(mine, keys, len(measures), alone) for mine in meetings.values()]
         for number, key in enumerate(keys):
             for column, level in enumerate(self.levels):
                 alone[number, column] += self._without_partner(key, level)
         return Pairing(
-            by,
+            self.by,
             self.baseline,
             self.levels,
-            metrics,
-            task_names(tasks),
+            measures,
+            task_names(self.domain, tasks),
             tasks,
             laid,
             alone,
-            task_names([dict(zip([*columns, held], key, strict=True)) for key in empty]),
+            task_names(self.domain, self._tasks(empty)),
         )
+
+    def _tasks(self, keys: Sequence[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
+        """Return tasks as columns."""
+        return tuple(dict(zip(self.columns, key, strict=True)) for key in keys)
 
     def _without_partner(self, key: tuple[Any, ...], level: str) -> int:
         """Count episodes of seeds that only one side of a task has."""
@@ -183,18 +182,15 @@ class _Table:
         return sum(
             len(side.episodes)
             for side in [*others, *self.base]
-            if id(side) not in used and side.task == key[:-1] and side.player in ("", key[-1])
+            if id(side) not in used
+            and tuple(side.task.values()) == key[:-1]
+            and side.held in ("", key[-1])
         )
 
     def _meeting(
-        self,
-        name: tuple[str, str],
-        mine: list[int],
-        keys: list[tuple[Any, ...]],
-        width: int,
-        alone: IntArray,
+        self, mine: list[int], keys: list[tuple[Any, ...]], width: int, alone: IntArray
     ) -> Meeting:
-        """Lay out the tasks of one game and partner set."""
+        """Lay out the tasks of one meeting."""
         pairs = [(t, one, two) for t, n in enumerate(mine) for one, two in self.pairs[keys[n]]]
         common = [np.intersect1d(a.episodes, b.episodes, return_indices=True) for _, a, b in pairs]
         units = sorted(
@@ -212,7 +208,7 @@ class _Table:
         for (task, a, b), (numbers, at_a, at_b) in zip(pairs, common, strict=True):
             if (a.which[at_a] != b.which[at_b]).any():
                 raise TomevalError(
-                    f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} met different partners "
+                    f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} drew differently "
                     "in episodes of the same number: they cannot be paired"
                 )
             column = self.levels.index(a.level)
@@ -221,4 +217,4 @@ class _Table:
             base[rows, task, column] = b.values[at_b]
             paired[rows, task, column] = True
             alone[mine[task], column] += len(a.episodes) + len(b.episodes) - 2 * len(numbers)
-        return Meeting(name, units, mine, level, base, paired)
+        return Meeting(units, mine, level, base, paired)

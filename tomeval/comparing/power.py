@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.comparing.pairing import pair
-from tomeval.comparing.sides import Runs, metric_names, opened, read_sides
+from tomeval.comparing.sides import Runs, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
 
 MOST = 10_000_000
@@ -19,7 +19,7 @@ def episodes_needed(
     runs: Runs,
     metric: str,
     difference: float,
-    by: str = "strategy",
+    by: str | None = None,
     baseline: str | None = None,
     *,
     power: float = 0.8,
@@ -61,6 +61,7 @@ def episodes_needed(
         raise TomevalError(f"need 0 < alpha < power < 1, have alpha {alpha} and power {power}")
     with opened(runs) as listed:
         metric_names(listed, [metric])
+        by = check_by(listed, by)
         pairing = pair(read_sides(listed, by, [metric], reference), by, baseline, [metric])
     rows = []
     for meeting in pairing.meetings:

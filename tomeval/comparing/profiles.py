@@ -1,4 +1,4 @@
-"""Interquartile means, performance profiles and probability of improvement.
+"""Interquartile means and performance profiles.
 
 After Agarwal et al. 2021, *Deep reinforcement learning at the edge of the statistical precipice*,
 with stratified bootstraps: episodes are resampled within each task.
@@ -9,28 +9,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.comparing.sides import (
-    TASK_COLUMNS,
     Runs,
-    Side,
+    check_by,
     level_names,
     opened,
     read_sides,
     task_names,
 )
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.matrix.optima import best_response, worst_response
-from tomeval.statistics.improvement import beats
+from tomeval.statistics.bootstrap import chunks, draw_bins, draw_counts, percentile_ends
 from tomeval.statistics.paired import FloatArray, IntArray
 
-SCORES = ("attained", "tom")
 RESAMPLES = 2_000
 MANY = 100
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,81 +86,49 @@ class Profiles:
     high: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Improvements:
-    """Probability that a level's episode beats the baseline's, by level, shape (L',)."""
-
-    baseline: str
-    levels: tuple[str, ...]
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-    tasks: IntArray
-
-
 def collect_scores(
-    runs: Runs, by: str = "strategy", score: str = "attained", reference: str | None = None
+    runs: Runs, by: str | None = None, score: str | None = None, reference: str | None = None
 ) -> Scores:
     """Read every complete episode's score.
 
     Parameters
     ----------
     runs : Run, path, or sequence of them
-    by : str
+    by : str, optional
         See `tomeval.comparing.compare`.
-    score : {"attained", "tom"}
-        ``attained``: (reward - worst) / (best - worst), both exact for the episode's own partner
-        and horizon: 0 is the worst and 1 the best that can be expected, in every game. Chance in a
-        stochastic partner can carry an episode outside. ``tom``: ToM % / 100.
+    score : str, optional
+        One of the domain's scores; default: its first. In matrix games ``attained``, the share of
+        the attainable reward, or ``tom``, ToM % / 100.
     reference : str, optional
-        Not used by either score; only told apart in the tasks' names.
+        Not used by any score; only told apart in the tasks' names.
 
     Raises
     ------
     TomevalError
-        A task in which no policy does better than another has no attained share.
+        An unknown score, a domain without scores, or a task in which a score is not defined.
     """
-    if score not in SCORES:
-        raise unknown("score", score, SCORES)
-    metric = "reward_per_step" if score == "attained" else "tom_percent"
     with opened(runs) as listed:
-        sides = read_sides(listed, by, [metric], reference)
-        scored = [
-            _attained(side) if score == "attained" else side.values[:, 0] / 100 for side in sides
-        ]
-    keys = list(dict.fromkeys((*side.task, side.player) for side in sides))
+        domain = listed[0].domain
+        if not domain.scores:
+            raise TomevalError(f"domain {domain.name!r} has no scores from 0 to 1 to aggregate")
+        score = next(iter(domain.scores)) if score is None else score
+        if score not in domain.scores:
+            raise unknown("score", score, domain.scores)
+        by = check_by(listed, by)
+        sides = read_sides(listed, by, (), reference)
+        parts: dict[tuple[str, tuple[Any, ...]], list[FloatArray]] = {}
+        for side in sides:
+            mine = domain.scores[score].of(side.cell)
+            parts.setdefault((side.level, side.key), []).append(mine)
+    keys = list(dict.fromkeys(side.key for side in sides))
     levels = level_names(sides)
-    parts: dict[tuple[str, int], list[FloatArray]] = {}
-    for side, mine in zip(sides, scored, strict=True):
-        place = (side.level, keys.index((*side.task, side.player)))
-        parts.setdefault(place, []).append(mine)
-    columns = [*(name for name in TASK_COLUMNS if name != by), "player"]
-    names = task_names([dict(zip(columns, key, strict=True)) for key in keys])
+    columns = [*sides[0].task, "player"]
+    names = task_names(domain, [dict(zip(columns, key, strict=True)) for key in keys])
     empty = [np.empty(0)]
     laid = tuple(
-        tuple(np.concatenate(parts.get((level, k), empty)) for k in range(len(keys)))
-        for level in levels
+        tuple(np.concatenate(parts.get((level, key), empty)) for key in keys) for level in levels
     )
     return Scores(by, score, levels, names, laid)
-
-
-def _attained(side: Side) -> FloatArray:
-    """Return which share of what is attainable each episode attained."""
-    game, horizon = side.cell.game, side.cell.definition["horizon"]
-    ends = np.full((len(side.cell.partners), 2), np.nan)
-    for index in np.unique(side.which):
-        partner = side.cell.partners[index]
-        worst = worst_response(game, partner, horizon).value / horizon
-        best = best_response(game, partner, horizon).value / horizon
-        if best - worst <= 1e-12 * max(1.0, abs(best)):
-            raise TomevalError(
-                f"game {game.name}, partner {partner.name}: every policy earns the same, so there "
-                "is no share of what is attainable"
-            )
-        ends[index] = worst, best
-    low, high = ends[side.which].T
-    attained: FloatArray = (side.values[:, 0] - low) / (high - low)
-    return attained
 
 
 def interquartile_mean(values: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -210,9 +175,9 @@ def interquartile_means(scores: Scores, *, resamples: int = RESAMPLES, seed: int
         low = high = float("nan")
         if parts and min(map(len, parts)) >= 2:
             means = _resampled_means(parts, _generator(seed, "iqm", level), resamples)
-            low, high = np.quantile(means, (0.025, 0.975))
+            low, high = map(float, percentile_ends(means))
         value = interquartile_mean(flat, weights)
-        rows.append((value, float(low), float(high), len(flat), len(parts)))
+        rows.append((value, low, high, len(flat), len(parts)))
     columns = list(zip(*rows, strict=True))
     numbers = [np.array(column, dtype=np.float64) for column in columns[:3]]
     counts = [np.array(column, dtype=np.int64) for column in columns[3:]]
@@ -239,19 +204,12 @@ def _resampled_means(
     """Return interquartile means of bootstrap samples, shape (resamples,)."""
     flat = np.concatenate(parts)
     order = np.argsort(flat, kind="stable")
-    chunk = max(1, min(resamples, _CHUNK // len(flat)))
-    result = []
-    for first in range(0, resamples, chunk):
-        count = min(chunk, resamples - first)
-        times = np.concatenate([_counts(count, len(p), rng) / len(p) for p in parts], axis=1)
-        result.append(_middle(flat[order], times[:, order] / len(parts)))
-    return np.concatenate(result)
-
-
-def _counts(count: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return how often each of `size` episodes is drawn in each of `count` resamples."""
-    drawn = rng.integers(0, size, size=(count, size)) + np.arange(count)[:, None] * size
-    return np.bincount(drawn.ravel(), minlength=count * size).reshape(count, size)
+    result = np.empty(resamples)
+    for chunk in chunks(resamples, len(flat)):
+        count = chunk.stop - chunk.start
+        times = np.concatenate([draw_counts(count, len(p), rng) / len(p) for p in parts], axis=1)
+        result[chunk] = _middle(flat[order], times[:, order] / len(parts))
+    return result
 
 
 def performance_profiles(
@@ -281,7 +239,7 @@ def performance_profiles(
         if min(map(len, parts)) >= 2:
             rng = _generator(seed, "profile", level)
             drawn = np.mean([_resampled_shares(a, rng, resamples) for a in above], axis=0)
-            share[1:, row] = np.quantile(drawn, (0.025, 0.975), axis=0)
+            share[1:, row] = percentile_ends(drawn)
     return Profiles(scores.levels, edges, share[0], share[1], share[2])
 
 
@@ -298,59 +256,10 @@ def _resampled_shares(
 
     Resampling episodes is drawing how many fall between neighbouring thresholds.
     """
-    size = len(above)
     passed = above.sum(axis=1)  # thresholds rise: an episode passes the first ones
-    between = np.bincount(passed, minlength=above.shape[1] + 1) / size
-    drawn = rng.multinomial(size, between, size=resamples)
-    shares: FloatArray = drawn[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] / size
+    drawn = draw_bins(np.bincount(passed, minlength=above.shape[1] + 1), resamples, rng)
+    shares: FloatArray = drawn[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] / len(above)
     return shares
-
-
-def probability_of_improvement(
-    scores: Scores, baseline: str, *, resamples: int = RESAMPLES, seed: int = 0
-) -> Improvements:
-    """Return the probability that a level's episode scores higher than one of the baseline.
-
-    The mean over their common tasks of P(X > Y) + P(X = Y) / 2 over all pairs of episodes (Agarwal
-    et al. 2021, section 4.3), with percentile intervals of a bootstrap that resamples both sides
-    within tasks, independently. `tomeval.comparing.compare` gives the same value for every metric,
-    with an interval that uses the pairing.
-    """
-    if baseline not in scores.levels:
-        raise unknown(f"{scores.by} as the baseline", baseline, scores.levels)
-    base = scores.values[scores.levels.index(baseline)]
-    levels = tuple(level for level in scores.levels if level != baseline)
-    out = np.full((3, len(levels)), np.nan)
-    tasks = np.zeros(len(levels), dtype=np.int64)
-    for row, level in enumerate(levels):
-        mine = scores.values[scores.levels.index(level)]
-        common = [
-            (np.round(x, 10), np.round(y, 10))
-            for x, y in zip(mine, base, strict=True)
-            if len(x) and len(y)
-        ]
-        tasks[row] = len(common)
-        if not common:
-            continue
-        once = [beats(x, y, np.ones((1, len(x))), np.ones((1, len(y)))) for x, y in common]
-        out[0, row] = float(np.mean(once))
-        if min(min(len(x), len(y)) for x, y in common) >= 2:
-            rng = _generator(seed, "improvement", level)
-            drawn = np.mean([_resampledbeats(x, y, rng, resamples) for x, y in common], axis=0)
-            out[1:, row] = np.quantile(drawn, (0.025, 0.975))
-    return Improvements(baseline, levels, out[0], out[1], out[2], tasks)
-
-
-def _resampledbeats(
-    x: FloatArray, y: FloatArray, rng: np.random.Generator, resamples: int
-) -> FloatArray:
-    """Return P(X > Y) + P(X = Y) / 2 of bootstrap samples, shape (resamples,)."""
-    chunk = max(1, min(resamples, _CHUNK // max(len(x), len(y))))
-    result = []
-    for first in range(0, resamples, chunk):
-        count = min(chunk, resamples - first)
-        result.append(beats(x, y, _counts(count, len(x), rng), _counts(count, len(y), rng)))
-    return np.concatenate(result)
 
 
 def _generator(seed: int, *purpose: str) -> np.random.Generator:

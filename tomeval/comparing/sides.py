@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import COMPLETE
+from tomeval.runs.columns import HEADINGS
+from tomeval.runs.domain import Domain
 from tomeval.runs.results import Run, RunCell
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Runs = Run | str | Path | Sequence[Run | str | Path]
-
-BY = ("strategy", "subject", "model", "labels", "run")
-"""What levels can differ in."""
-TASK_COLUMNS = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,25 +28,25 @@ class Side:
     Attributes
     ----------
     level : str
-        What is compared: the cell's strategy, subject, model, label set or run.
-    player : str
+        What is compared: the cell's value of `by`, or its run.
+    held : str
         What else the cell must share with the one it is paired with, such as the model; empty
-        where it is paired with any (a tabular subject has no model).
-    task : tuple
-        Values of `TASK_COLUMNS`.
+        where it is paired with any. See `tomeval.runs.domain.Domain.held`.
+    task : dict
+        The columns of the domain's task, without the one that is compared.
     seed : int
     episodes, which : ndarray of int, shape (E,)
-        Episode numbers and the partner each one drew.
+        Episode numbers and what each one drew, such as its partner.
     values : ndarray, shape (E, M)
-        Metrics.
+        Measures.
     cell : RunCell
     run : str
         The run folder.
     """
 
     level: str
-    player: str
-    task: tuple[Any, ...]
+    held: str
+    task: dict[str, Any]
     seed: int
     episodes: IntArray
     which: IntArray
@@ -58,10 +54,26 @@ class Side:
     cell: RunCell
     run: str
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The task and what is held: cells with the same key differ in level and seed alone."""
+        return (*self.task.values(), self.held)
+
+    @property
+    def draws(self) -> tuple[Any, ...]:
+        """What episodes of one seed and number must share to have met the same chance."""
+        return tuple(self.cell.facts[name] for name in self.cell.domain.shares_draws)
+
 
 @contextmanager
 def opened(runs: Runs) -> Iterator[list[Run]]:
-    """Open what is not open yet, and close it again."""
+    """Open what is not open yet, and close it again.
+
+    Raises
+    ------
+    TomevalError
+        No run, or runs of different domains.
+    """
     listed = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     if not listed:
         raise TomevalError("no run was given")
@@ -73,6 +85,13 @@ def opened(runs: Runs) -> Iterator[list[Run]]:
                 item = Run(item)
                 mine.append(item)
             result.append(item)
+        first = result[0]
+        for run in result:
+            if run.domain.name != first.domain.name:
+                raise TomevalError(
+                    f"runs of different domains cannot be compared: {first.folder} is of "
+                    f"{first.domain.name!r}, {run.folder} of {run.domain.name!r}"
+                )
         yield result
     finally:
         for run in mine:
@@ -93,40 +112,65 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
     return chosen
 
 
-def read_sides(
-    runs: Sequence[Run], by: str, metrics: Sequence[str], reference: str | None = None
-) -> list[Side]:
-    """Return every cell of the runs with its complete episodes, in the runs' order.
+def known_by(domain: Domain) -> tuple[str, ...]:
+    """Return what levels can differ in."""
+    return (*domain.by, "run")
+
+
+def check_by(runs: Sequence[Run], by: str | None) -> str:
+    """Return what levels differ in; the domain's first choice where nothing is given.
 
     Raises
     ------
     TomevalError
-        An unknown `by`; two cells that the comparison could not tell apart; a game or partner set
-        that is not the same under one name.
+        An unknown name, or a column that is empty in every cell.
     """
-    if by not in BY:
-        raise unknown("--by", by, BY)
+    domain = runs[0].domain
+    if by is None:
+        return domain.by[0]
+    if by not in known_by(domain):
+        raise unknown("--by", by, known_by(domain))
+    cells = [cell for run in runs for cell in run.cells]
+    # The default is always possible: a domain's `level` says what stands in for an empty column.
+    if by not in ("run", domain.by[0]) and all(cell.columns.get(by) == "" for cell in cells):
+        others = ", ".join(name for name in known_by(domain) if name != by)
+        raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
+    return by
+
+
+def read_sides(
+    runs: Sequence[Run], by: str | None, metrics: Sequence[str], reference: str | None = None
+) -> list[Side]:
+    """Return every cell of the runs with its complete episodes, in the runs' order.
+
+    Without `by` every cell is on its own: it has no level, and its columns are held.
+
+    Raises
+    ------
+    TomevalError
+        Two cells that the comparison could not tell apart; one name for different content, such as
+        a game with other payoffs.
+    """
     folders = [str(run.folder) for run in runs]
     if len(set(folders)) < len(folders):
         raise TomevalError(f"{folders[0]}: the same run folder was given twice")
-    if by == "model" and not any(cell.definition["model"] for run in runs for cell in run.cells):
-        raise TomevalError("no language model was played: compare by subject")
     short = [run.folder.name for run in runs]
     named = dict(zip(folders, short if len(set(short)) == len(short) else folders, strict=True))
-    sides = [
-        _side(run, cell, by, metrics, reference, named[str(run.folder)])
-        for run in runs
-        for cell in run.cells
-    ]
-    _check_same_rules(sides)
+    sides = []
+    for run in runs:
+        run.check_reference(reference)
+        for cell in run.cells:
+            sides.append(_side(run, cell, by, metrics, reference, named[str(run.folder)]))
+    _check_same_content(sides)
     seen: dict[tuple[Any, ...], Side] = {}
     for side in sides:
-        other = seen.setdefault((side.level, side.player, side.task, side.seed), side)
+        other = seen.setdefault((side.level, *side.key, side.seed), side)
         if other is not side:
+            what = f"have {by} {side.level!r} in the same task" if by else "are the same"
             raise TomevalError(
-                f"two cells have {by} {side.level!r} in the same task with seed {side.seed}: "
-                f"{other.cell.name} in {other.run} and {side.cell.name} in {side.run}; compare by "
-                f"another column ({', '.join(BY)}) or give runs that do not overlap"
+                f"two cells {what} with seed {side.seed}: {other.cell.name} in {other.run} and "
+                f"{side.cell.name} in {side.run}; compare by another column "
+                f"({', '.join(known_by(side.cell.domain))}) or give runs that do not overlap"
             )
     return sides
 
@@ -134,56 +178,44 @@ def read_sides(
 def _side(
     run: Run,
     cell: RunCell,
-    by: str,
+    by: str | None,
     metrics: Sequence[str],
     reference: str | None,
     name: str,
 ) -> Side:
     """Read one cell of a run that goes by `name`."""
-    row = cell.labels_of_row()
-    numbers = run.store.query(
-        "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
-        (cell.number, COMPLETE),
-    )
-    values = cell.metrics(reference)
-    data = {**row, "reference": reference or cell.reference}
-    data["on_invalid"] = cell.definition["on_invalid"]
-    level = str(name if by == "run" else row[by] or row["subject"])
-    player = str(row["model"])
-    if by == "model":
-        player = str(row["subject"]) if row["model"] else ""
-    elif by in ("labels", "run"):
-        player = ", ".join(filter(None, (str(row["subject"]), str(row["model"]))))
+    task = {key: value for key, value in cell.task.items() if key != by}
+    if reference and "reference" in task:
+        task["reference"] = reference
+    if by is None:
+        level, held = "", ", ".join(map(str, cell.columns.values()))
+    else:
+        level = name if by == "run" else cell.domain.level(cell, by)
+        held = cell.domain.held(cell, by)
+    values = [cell.totals(metric, reference).values for metric in metrics]
     return Side(
         level,
-        player,
-        tuple(data[name] for name in TASK_COLUMNS if name != by),
-        cell.definition["seed"],
-        np.array([number for (number,) in numbers], dtype=np.int64),
+        held,
+        task,
+        cell.seed,
+        cell.episodes,
         np.asarray(cell.which, dtype=np.int64),
-        np.stack([values[name] for name in metrics], axis=1),
+        np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0)),
         cell,
         str(run.folder),
     )
 
 
-def _check_same_rules(sides: Sequence[Side]) -> None:
-    """Raise where one name stands for several games or partner sets."""
+def _check_same_content(sides: Sequence[Side]) -> None:
+    """Raise where one name stands for several games, partner sets or the like."""
     known: dict[tuple[str, ...], tuple[str, Side]] = {}
     for side in sides:
-        game, partners = side.cell.definition["game"], side.cell.definition["partners"]
-        what = {
-            ("game", game["name"]): json.dumps(game["payoffs"]),
-            ("partner set", game["name"], partners["name"]): json.dumps(
-                [partners["weights"], [table["sha256"] for table in partners["tables"]]]
-            ),
-        }
-        for key, text in what.items():
+        for key, text in side.cell.domain.content(side.cell).items():
             other = known.setdefault(key, (text, side))
             if other[0] != text:
                 raise TomevalError(
-                    f"{key[0]} {key[-1]!r} is not the same in {other[1].run} and {side.run}: its "
-                    "tables differ, so nothing played with it can be compared"
+                    f"{key[0]} {key[-1]!r} is not the same in {other[1].run} and {side.run}, so "
+                    "nothing played with it can be compared"
                 )
 
 
@@ -192,14 +224,26 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(side.level for side in sides))
 
 
-def task_names(tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name tasks by game, partners and whatever else differs between them."""
+def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Name tasks by what decides their chance, and by whatever else differs between them."""
+    always = domain.shares_draws or domain.task[:1]
     result = []
     for task in tasks:
         words = []
         for key, value in task.items():
             varies = len({str(other[key]) for other in tasks}) > 1
-            if value not in ("", None) and (varies or key in ("game", "partners")):
-                words.append(f"T = {value}" if key == "horizon" else str(value))
-        result.append(", ".join(words))
+            if value not in ("", None) and (varies or key in always):
+                number = isinstance(value, int | float)
+                words.append(f"{HEADINGS.get(key, key)} = {value}" if number else str(value))
+        result.append(", ".join(words) or "the task")
     return tuple(result)
+
+
+def cell_names(columns: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Name cells by the columns in which they differ; the first one where they do not."""
+    first = next(iter(columns[0]))
+    keys = [key for key in columns[0] if len({str(row[key]) for row in columns}) > 1] or [first]
+    if any(row.get("strategy") == row[first] != "" for row in columns) and first != "strategy":
+        # A language model's player is named by its strategy.
+        keys = [key for key in keys if key != "strategy"] or keys
+    return tuple(", ".join(str(row[k]) for k in keys if row[k] != "") for row in columns)

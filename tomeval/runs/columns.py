@@ -1,12 +1,17 @@
-"""How a value and its interval stand in the flat rows of tables, and how they are read back."""
+"""The flat rows of tables: how columns are headed, how a value stands there with its interval."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.statistics import Estimate
+if TYPE_CHECKING:
+    from tomeval.runs.measures import Measure
+    from tomeval.statistics import Estimate
+
+HEADINGS = {"horizon": "T", "invalid_rate": "invalid %"}
+"""What people read in place of a column's name, where the column is no measure."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
@@ -16,6 +21,12 @@ class Interval(NamedTuple):
 
     half: float
     ends: tuple[float, float] | None
+
+
+def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
+    """Return what people read in place of a column's name."""
+    measure = (measures or {}).get(column)
+    return measure.heading if measure else HEADINGS.get(column, column.replace("_", " "))
 
 
 def flat(names: Sequence[str], found: Estimate, interval: str) -> dict[str, float]:

@@ -84,7 +84,7 @@ class Measure:
     @property
     def digits(self) -> int:
         """Decimals that tables print."""
-        return 2 if self.unit == "%" else 3
+        return digits_of(self.name)
 
     @property
     def in_payoffs(self) -> bool:
@@ -95,6 +95,11 @@ class Measure:
     def words(self) -> str:
         """Its name inside a sentence."""
         return self.spoken or self.heading
+
+
+def digits_of(column: str) -> int:
+    """Return the decimals of a column with an interval: percents are named as such."""
+    return 2 if column.endswith("_percent") else 3
 
 
 def registry(*measures: Measure) -> dict[str, Measure]:

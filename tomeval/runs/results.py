@@ -251,6 +251,17 @@ class RunCell(ABC):
         name = str(self.columns.get("model", ""))
         return {"": name} if name else {}
 
+    def groups(self, drawn: int) -> dict[str, str]:
+        """Return what a mixed model takes as a sample of more, coarse first, for one draw.
+
+        `drawn` is a value of `which`. Default: the columns of the task, and what was drawn, where
+        it has weights.
+        """
+        found = {name: str(self.columns[name]) for name in self.domain.task if name in self.columns}
+        if self.weights is not None:
+            found["draw"] = ", ".join((*found.values(), str(drawn)))
+        return found
+
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the domain's columns of an episode as exports show them."""
         return typed

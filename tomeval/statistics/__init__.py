@@ -3,6 +3,7 @@
 May import core only.
 """
 
-from tomeval.statistics.estimates import RESAMPLES, Estimate, estimate
+from tomeval.statistics.bootstrap import RESAMPLES
+from tomeval.statistics.estimates import Estimate, estimate
 
 __all__ = ["RESAMPLES", "Estimate", "estimate"]

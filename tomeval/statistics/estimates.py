@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.errors import unknown
+from tomeval.statistics.bootstrap import RESAMPLES, bca_ends, bootstrap_shifts
 
 FloatArray = NDArray[np.float64]
 
 INTERVALS = ("normal", "t", "bca")
-RESAMPLES = 9_999
-_CHUNK = 2_000_000  # resampled indices held at a time
 
 
 class Estimate(NamedTuple):
@@ -110,34 +109,20 @@ _Groups = list[tuple[NDArray[np.int64], float]]  # rows of a stratum, and its sh
 
 def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int) -> Estimate:
     """Return the stratified BCa interval."""
-    from scipy.special import ndtr, ndtri
-
-    # Deviations from the strata's means keep equal values equal and the sums exact.
     mean = np.zeros(data.shape[1])
-    deviations = np.empty_like(data)
     cubes, squares = np.zeros(data.shape[1]), np.zeros(data.shape[1])
+    influences = []
     for rows, share in groups:
+        # Deviations from the strata's means keep equal values equal and the sums exact.
         centre = data[rows].mean(axis=0)
         mean += share * centre
-        deviations[rows] = share * (data[rows] - centre)
-        cubes += (deviations[rows] ** 3).sum(axis=0) / len(rows) ** 3
-        squares += (deviations[rows] ** 2).sum(axis=0) / len(rows) ** 2
-    moved = _resampled_means(deviations, groups, rng, resamples)
-    below = (moved < 0).mean(axis=0) + 0.5 * (moved == 0).mean(axis=0)
-    varies = squares > 0
-    with np.errstate(all="ignore"):
-        acceleration = np.where(varies, cubes / (6 * squares**1.5), 0.0)
-    bias = ndtri(np.clip(below, 0.5 / resamples, 1 - 0.5 / resamples))
-    ends = []
-    for quantile in (0.025, 0.975):
-        z = bias + ndtri(quantile)
-        level = ndtr(bias + z / (1 - acceleration * z))
-        end = [
-            np.quantile(moved[:, j], level[j]) if np.isfinite(level[j]) else np.nan
-            for j in range(data.shape[1])
-        ]
-        ends.append(mean + np.where(varies, end, 0.0 * mean))
-    low, high = ends
+        deviations = share * (data[rows] - centre)
+        cubes += (deviations**3).sum(axis=0) / len(rows) ** 3
+        squares += (deviations**2).sum(axis=0) / len(rows) ** 2
+        influences.append(deviations / len(rows))
+    first, *others = bootstrap_shifts(influences, resamples, rng)
+    moved = sum(others, first)
+    low, high = (mean + end for end in bca_ends(moved, cubes, squares))
     return Estimate(mean, (high - low) / 2, low, high)
 
 
@@ -154,24 +139,3 @@ def _groups(strata: ArrayLike | None, shares: Mapping[Any, float] | None, count:
     if shares is None:
         return [(part, len(part) / count) for part in rows]
     return [(part, shares[label]) for part, label in zip(rows, labels.tolist(), strict=True)]
-
-
-def _resampled_means(
-    deviations: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int
-) -> FloatArray:
-    """Return how far bootstrap means lie from the mean, shape (resamples, M).
-
-    The same resampled episodes serve all metrics. Counting how often each episode was drawn, then
-    one matrix product, is far cheaper than gathering every metric.
-    """
-    total = np.zeros((resamples, deviations.shape[1]))
-    for rows, _ in groups:
-        size, part = len(rows), deviations[rows] / len(rows)
-        chunk = max(1, _CHUNK // size)
-        for first in range(0, resamples, chunk):
-            count = min(chunk, resamples - first)
-            drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
-            flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
-            times = np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
-            total[first : first + count] += times @ part
-    return total

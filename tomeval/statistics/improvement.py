@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tomeval.statistics.paired import FloatArray, Standard
 
@@ -62,16 +61,3 @@ def improvement_interval(
         low = np.where(value == 1, bound, np.where(value == 0, 0.0, low))
         high = np.where(value == 0, 1 - bound, np.where(value == 1, 1.0, high))
     return low, high
-
-
-def beats(x: FloatArray, y: FloatArray, times_x: ArrayLike, times_y: ArrayLike) -> FloatArray:
-    """Return P(X > Y) + P(X = Y) / 2 under each row of how often every value counts."""
-    weight_x, weight_y = np.asarray(times_x, np.float64), np.asarray(times_y, np.float64)
-    order = np.argsort(y, kind="stable")
-    reached = np.cumsum(weight_y[:, order], axis=1)
-    reached = np.concatenate([np.zeros((len(reached), 1)), reached], axis=1)
-    below = reached[:, np.searchsorted(y[order], x, side="left")]
-    upto = reached[:, np.searchsorted(y[order], x, side="right")]
-    beaten = (weight_x * (below + upto)).sum(axis=1) / 2
-    found: FloatArray = beaten / (weight_x.sum(axis=1) * weight_y.sum(axis=1))
-    return found

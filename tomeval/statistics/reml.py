@@ -1,11 +1,15 @@
-"""The restricted likelihood of a linear model with crossed random factors."""
+"""Linear models with crossed random factors: the restricted likelihood, and the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.statistics.paired import FloatArray
 
 _SMALLEST, _LARGEST = -14.0, 14.0  # logarithms of variance ratios: none at all, nothing else
@@ -65,3 +69,39 @@ def variance_ratios(
     freedom = count - width
     likelihood = -loss(found.x) - freedom / 2 * (1 + np.log(2 * np.pi / freedom))
     return np.exp(found.x), float(likelihood)
+
+
+def crossed_fit(
+    fixed: FloatArray, values: FloatArray, parts: Mapping[str, FloatArray]
+) -> tuple[Any, list[str]]:
+    """Fit crossed random factors; return the fit and which factors have no variance.
+
+    statsmodels' optimisers stop at poor points of this likelihood and call it converged, so it is
+    given the optimum to start from, and may not end below it.
+    """
+    try:
+        module = importlib.import_module("statsmodels.regression.mixed_linear_model")
+    except ModuleNotFoundError:
+        raise TomevalError("a mixed model needs statsmodels: pip install statsmodels") from None
+    names = sorted(parts)
+    specification = module.VCSpec(
+        names,
+        [[[f"{name}{i}" for i in range(parts[name].shape[1])]] for name in names],
+        [[parts[name]] for name in names],
+    )
+    model = module.MixedLM(values, fixed, np.zeros(len(values)), exog_vc=specification)
+    model.reml = True
+    ratios, best = variance_ratios(fixed, values, [parts[name] for name in names])
+    start = module.MixedLMParams.from_components(
+        fe_params=np.zeros(fixed.shape[1]), cov_re=np.zeros((0, 0)), vcomp=ratios
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on variances of 0: they are told of below
+        try:
+            fit = model.fit(reml=True, start_params=start, method="lbfgs")
+        except np.linalg.LinAlgError as error:
+            raise TomevalError(f"the mixed model could not be fitted: {error}") from None
+    if not fit.llf > best - 0.01:
+        raise TomevalError("the mixed model did not converge: use the paired comparison")
+    flat = [name for name, part in zip(names, fit.vcomp, strict=True) if part < 1e-5 * fit.scale]
+    return fit, [f"{name} has no variance of its own beyond the other effects'" for name in flat]

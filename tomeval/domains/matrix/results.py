@@ -83,6 +83,10 @@ class MatrixRunCell(RunCell):
         """Range of the game's own payoffs."""
         return float(np.ptp(self.game.own))
 
+    def groups(self, drawn: int) -> dict[str, str]:
+        """Return the game, and the partner within its game, whatever set it is drawn from."""
+        return {"game": self.game.name, "partner": f"{self.game.name}: {self.partners[drawn].name}"}
+
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
         return [self.partners[typed[0]].name]

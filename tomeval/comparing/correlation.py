@@ -1,0 +1,82 @@
+"""How literal and functional measures go together over cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tomeval.comparing.sides import Runs, cell_names, metric_names, opened, read_sides
+from tomeval.core.errors import TomevalError
+from tomeval.statistics.correlation import correlation
+from tomeval.statistics.paired import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation:
+    """How a literal and a functional metric go together over C cells.
+
+    Attributes
+    ----------
+    literal, functional : str
+    names : tuple of str
+        The cells.
+    x, y : ndarray, shape (C,)
+        The cells' means.
+    pearson, pearson_low, pearson_high, spearman, spearman_low, spearman_high : float
+        Coefficients and 95 % intervals over cells: Fisher's z, for ranks with the variance of
+        Bonett and Wright 2000. NaN where `reason` says why.
+    reason : str
+    """
+
+    literal: str
+    functional: str
+    names: tuple[str, ...]
+    x: FloatArray
+    y: FloatArray
+    pearson: float
+    pearson_low: float
+    pearson_high: float
+    spearman: float
+    spearman_low: float
+    spearman_high: float
+    reason: str
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.x)
+
+
+def correlate(
+    runs: Runs,
+    literal: str | None = None,
+    functional: str | None = None,
+    reference: str | None = None,
+) -> Correlation:
+    """Correlate a literal with a functional metric over cells.
+
+    Default: the domain's headline measures.
+
+    The cell is the sampling unit: the interval says how far the coefficient would move with other
+    subjects and tasks like these, if cells were drawn independently. Cells that share a subject or
+    a game are not quite; and cells of games with different payoffs mix units.
+    """
+    with opened(runs) as listed:
+        headline = listed[0].domain.headline
+        if literal is None and len(headline) < 2:
+            raise TomevalError(
+                f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"
+            )
+        functional = functional or headline[0]
+        literal = literal or headline[1]
+        metric_names(listed, [literal, functional])
+        sides = read_sides(listed, None, [literal, functional], reference)
+        labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
+    names = np.array(cell_names(labels), dtype=object)
+    means = np.array(
+        [side.values.mean(axis=0) if len(side.episodes) else [np.nan, np.nan] for side in sides]
+    )
+    kept = np.isfinite(means).all(axis=1)
+    x, y = means[kept].T
+    return Correlation(literal, functional, tuple(names[kept].tolist()), x, y, *correlation(x, y))

@@ -1,0 +1,108 @@
+"""Paired values laid out for estimates and resamples: scopes, shares, differences, influences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.statistics.paired import FloatArray, IntArray
+
+
+class Layout:
+    """What estimates and resamples of a pairing share. Nothing changes it.
+
+    Tasks are numbered in the meetings' order. With several tasks scope 0 is all of them together;
+    S scopes, T tasks, L levels, M measures.
+
+    Attributes
+    ----------
+    pairing : Pairing
+    pooled : bool
+        Whether there is a scope of all tasks.
+    shape : tuple of int
+        (S, L, M).
+    first : list of int
+        The first task of each meeting, and T.
+    order : list of int
+        Each task's number in the pairing.
+    counts : ndarray of int, shape (T, L)
+        Pairs.
+    shares : ndarray, shape (T, L)
+        Weight of each task over all tasks: those with pairs count the same.
+    signs : list of ndarray, shape (U, T_g, L, M)
+        Per meeting what each unit adds to each task's mean difference; 0 where unpaired.
+    moves : list of ndarray, shape (U, T_g, L, M)
+        Influences on the task's mean difference, exactly 0 where all are equal.
+    """
+
+    def __init__(self, pairing: Pairing) -> None:
+        meetings = pairing.meetings
+        self.pairing = pairing
+        self.first = [0]
+        for meeting in meetings:
+            self.first.append(self.first[-1] + len(meeting.tasks))
+        self.order = [task for meeting in meetings for task in meeting.tasks]
+        self.pooled = len(self.order) > 1
+        size = len(self.order) + self.pooled
+        self.shape = (size, len(pairing.levels), len(pairing.measures))
+        self.counts: IntArray = np.concatenate([m.paired.sum(axis=0) for m in meetings])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.shares = np.where(self.counts > 0, 1 / (self.counts > 0).sum(axis=0), 0.0)
+        self.signs = [_differences(meeting) for meeting in meetings]
+        self.moves = [_influences(m, d) for m, d in zip(meetings, self.signs, strict=True)]
+
+    def scope(self, task: int) -> int:
+        """Return the scope of a task."""
+        return self.order[task] + int(self.pooled)
+
+    def tasks(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the number of a meeting, a task's place in it, and the task's number."""
+        for number, meeting in enumerate(self.pairing.meetings):
+            for place in range(len(meeting.tasks)):
+                yield number, place, self.first[number] + place
+
+    def pairs(self) -> IntArray:
+        """Return the sampling units of each scope and level, shape (S, L)."""
+        found = np.zeros(self.shape[:2], dtype=np.int64)
+        for _, _, task in self.tasks():
+            found[self.scope(task)] = self.counts[task]
+        if self.pooled:
+            found[0] = sum(m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings)
+        return found
+
+    def unpaired(self) -> IntArray:
+        """Return the complete episodes without a partner episode, shape (S, L)."""
+        alone = self.pairing.alone
+        return np.concatenate([alone.sum(axis=0)[None], alone]) if self.pooled else alone
+
+    def covered(self) -> IntArray:
+        """Return the tasks of each scope with at least one pair, shape (S, L)."""
+        found = np.zeros(self.shape[:2], dtype=np.int64)
+        for _, _, task in self.tasks():
+            found[self.scope(task)] = self.counts[task] > 0
+        if self.pooled:
+            found[0] = (self.counts > 0).sum(axis=0)
+        return found
+
+
+def _differences(meeting: Meeting) -> FloatArray:
+    """Return what each unit adds to each task's mean difference."""
+    count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
+    found: FloatArray = np.where(
+        meeting.paired[..., None], (meeting.level - meeting.baseline) / count, 0.0
+    )
+    return found
+
+
+def _influences(meeting: Meeting, parts: FloatArray) -> FloatArray:
+    """Return the influences on the task's mean difference."""
+    paired = meeting.paired[..., None]
+    count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
+    first = np.take_along_axis(parts, paired.argmax(axis=0)[None], axis=0)
+    shifted = np.where(paired, parts - first, 0.0)  # equal values give exact zeros
+    found: FloatArray = np.where(paired, shifted - shifted.sum(axis=0) / count, 0.0)
+    tiny = 1e-12 * np.abs(parts).max(axis=0, initial=0.0)
+    found[np.broadcast_to(np.abs(found).max(axis=0) <= tiny, found.shape)] = 0.0
+    return found

@@ -1,0 +1,173 @@
+"""What a comparison of levels with a baseline found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.comparing.notes import ALPHA
+from tomeval.core.errors import unknown
+from tomeval.runs.measures import Measure
+from tomeval.statistics.paired import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Differences of L levels from a baseline in M metrics, over S scopes.
+
+    A scope is one task with what else is held fixed, such as the model, all seeds together. With
+    several tasks scope 0 is the mean over all of them, every task counting the same. NaN stands for
+    undefined; intervals are 95 %.
+
+    Attributes
+    ----------
+    by, baseline : str
+        What is compared, and with which.
+    levels, scopes : tuple of str
+    measures : tuple of Measure
+    tasks : tuple of dict
+        Per scope the columns of its task; empty for "all tasks".
+    pairs : ndarray of int, shape (S, L)
+        Sampling units that were complete with both: episodes of one seed and number. Such episodes
+        of several tasks that met the same chance are one unit: in matrix games those against one
+        partner set, whatever the label set and the model.
+    covered : ndarray of int, shape (S, L)
+        Tasks of the scope with at least one pair.
+    unpaired : ndarray of int, shape (S, L)
+        Complete episodes of either side that have no partner: the other one was voided, failed or
+        not played. They are in no number here.
+    level_mean, baseline_mean, difference : ndarray, shape (S, L, M)
+        Means over the pairs; `difference` is level - baseline.
+    t_low, t_high, bca_low, bca_high : ndarray, shape (S, L, M)
+        Student's (Welch-Satterthwaite over several meetings, see `Meeting`) and the BCa bootstrap's
+        interval of the difference, resampling pairs within each meeting.
+    p_t, p_permutation, p_holm : ndarray, shape (S, L, M)
+        Two-sided p of Student's t, of the sign-flip permutation test, and the latter's after Holm's
+        correction within `family`.
+    effect_size : ndarray, shape (S, L, M)
+        Hedges' g of the paired differences: mean / SD; over all tasks the mean of the tasks'
+        differences / the root of the tasks' mean variance.
+    improvement, improvement_low, improvement_high : ndarray, shape (S, L, M)
+        Probability of improvement: that an episode of the level beats one of the baseline, ties
+        half. NaN for metrics without a better side.
+    margin : ndarray, shape (M,)
+        Margin of the equivalence test; NaN where none was stated.
+    p_equivalence : ndarray, shape (S, L, M)
+        Two one-sided t tests: a small p says that the difference lies within ± margin.
+    family : str
+        What Holm's correction covers.
+    family_size : ndarray of int, shape (S, L, M)
+        How many tests were corrected together; 0 where there was none.
+    resamples, seed : int
+    notes : tuple of str
+        What a reader must know beside the numbers.
+    """
+
+    by: str
+    baseline: str
+    levels: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    scopes: tuple[str, ...]
+    tasks: tuple[dict[str, Any], ...]
+    pairs: IntArray
+    covered: IntArray
+    unpaired: IntArray
+    level_mean: FloatArray
+    baseline_mean: FloatArray
+    difference: FloatArray
+    t_low: FloatArray
+    t_high: FloatArray
+    bca_low: FloatArray
+    bca_high: FloatArray
+    p_t: FloatArray
+    p_permutation: FloatArray
+    p_holm: FloatArray
+    effect_size: FloatArray
+    improvement: FloatArray
+    improvement_low: FloatArray
+    improvement_high: FloatArray
+    margin: FloatArray
+    p_equivalence: FloatArray
+    identical: NDArray[np.bool_]
+    family: str
+    family_size: IntArray
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return tuple(measure.name for measure in self.measures)
+
+    def _index(self, level: str, metric: str, scope: int) -> tuple[int, int, int]:
+        if level not in self.levels:
+            raise unknown(self.by, level, self.levels)
+        if metric not in self.metrics:
+            raise unknown("metric", metric, self.metrics)
+        return scope, self.levels.index(level), self.metrics.index(metric)
+
+    def verdict(self, level: str, metric: str, scope: int = 0) -> str:
+        """Say in a word what the tests give at 5 %.
+
+        Returns
+        -------
+        {"higher", "lower", "equivalent", "identical", "undecided", "untested"}
+            The level against the baseline. ``higher`` and ``lower``: the corrected permutation p is
+            below 0.05. ``equivalent``: else the equivalence test's p is. ``identical``: every pair
+            has the same value. ``undecided``: none of these, which is not evidence for no
+            difference. ``untested``: fewer than two pairs.
+        """
+        return self._verdict(self._index(level, metric, scope))
+
+    def _verdict(self, at: tuple[int, int, int]) -> str:
+        if self.identical[at]:
+            return "identical"
+        if np.isnan(self.p_holm[at]):
+            return "untested"
+        if self.p_holm[at] < ALPHA:
+            return "higher" if self.difference[at] > 0 else "lower"
+        return "equivalent" if self.p_equivalence[at] < ALPHA else "undecided"
+
+    def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
+        """Return one comparison as a row; see `rows`."""
+        return self._row(self._index(level, metric, scope))
+
+    def _row(self, at: tuple[int, int, int]) -> dict[str, Any]:
+        s, k, m = at
+        row: dict[str, Any] = {
+            "scope": self.scopes[s],
+            self.by: self.levels[k],
+            "baseline": self.baseline,
+            "metric": self.metrics[m],
+            "pairs": int(self.pairs[s, k]),
+            "unpaired": int(self.unpaired[s, k]),
+            "tasks": int(self.covered[s, k]),
+        }
+        names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high"]
+        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm"]
+        renamed = {"t_low": "difference_low", "t_high": "difference_high"}
+        row |= {renamed.get(name, name): float(getattr(self, name)[at]) for name in names}
+        row["family_size"] = int(self.family_size[at])
+        names = ["effect_size", "improvement", "improvement_low", "improvement_high"]
+        row |= {name: float(getattr(self, name)[at]) for name in names}
+        row["margin"] = float(self.margin[m])
+        row["p_equivalence"] = float(self.p_equivalence[at])
+        return row | {"verdict": self._verdict(at)}
+
+    def rows(self, scopes: Sequence[int] | None = None) -> list[dict[str, Any]]:
+        """Return one dict per scope, metric and level, at full precision.
+
+        ``difference_low`` and ``difference_high`` are Student's interval.
+        """
+        chosen = range(len(self.scopes)) if scopes is None else scopes
+        return [
+            self._row((s, k, m))
+            for s in chosen
+            for m in range(len(self.metrics))
+            for k in range(len(self.levels))
+        ]

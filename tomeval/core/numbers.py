@@ -1,0 +1,97 @@
+"""Numbers for reading: values, intervals and p values, in tables and in sentences.
+
+Tables keep the plain minus, which can be copied and which LaTeX sets; sentences and figures have
+the true one.
+"""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+_SMALLEST_P = 0.001
+
+
+def fixed(value: float, digits: int) -> str:
+    """Return a number with so many decimals, a dash for NaN."""
+    return MISSING if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def plus_minus(value: float, half: float, digits: int) -> str:
+    """Return a value with half the width of its interval for a table; alone where there is none."""
+    text = fixed(value, digits)
+    return text if text == MISSING or math.isnan(half) else f"{text} ± {fixed(half, digits)}"
+
+
+def interval(value: float, low: float, high: float, digits: int, symmetric: bool = False) -> str:
+    """Return a value with its interval for a table; alone where there is none.
+
+    Examples
+    --------
+    >>> interval(1.5, 1.25, 1.75, 2, symmetric=True), interval(1.5, 1.25, 1.875, 1)
+    ('1.50 ± 0.25', '1.5 [1.2, 1.9]')
+    """
+    if symmetric:
+        return plus_minus(value, (high - low) / 2, digits)
+    text = fixed(value, digits)
+    if text == MISSING or math.isnan(low) or math.isnan(high):
+        return text
+    return f"{text} [{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def p_text(p: float) -> str:
+    """Return p for a table, with as many digits as a reader can use, never rounded to 0.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(0.00002)
+    ('0.031', '2e-05')
+    """
+    return fixed(p, 3) if math.isnan(p) or p >= _SMALLEST_P else f"{p:.1g}"
+
+
+def p_words(p: float) -> str:
+    """Return p for a sentence.
+
+    Examples
+    --------
+    >>> p_words(0.00002), p_words(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    if math.isnan(p):
+        return "no test"
+    return f"p < {_SMALLEST_P:g}" if p < _SMALLEST_P else f"p = {p:.3f}"
+
+
+def typeset(text: str) -> str:
+    """Return a number's text with a true minus sign."""
+    return text.replace("-", "−")
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Return a number for a sentence, without a minus before zero."""
+    if math.isnan(value):
+        return "no value"
+    text = f"{value:.{digits}f}"
+    return typeset(text) if float(text) else text.lstrip("-")
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a difference with its sign; what rounds to zero has none."""
+    if math.isnan(value):
+        return MISSING
+    text = f"{value:+.{digits}f}"
+    return typeset(text) if float(text) else text[1:]
+
+
+def between(low: float, high: float, digits: int = 2) -> str:
+    """Return the ends of an interval for a sentence.
+
+    Examples
+    --------
+    >>> between(-0.25, 1.5)
+    '−0.25 to 1.50'
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "undefined"
+    return f"{number(low, digits)} to {number(high, digits)}"
