@@ -195,7 +195,7 @@ def plot(
     interval: IntervalOption = Interval.normal,
 ) -> None:
     """Draw all figures that a run's data supports, or those named."""
-    from tomeval.plots.files import plot_run
+    from tomeval.plots import plot_run
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:

@@ -40,12 +40,12 @@ class Figures:
     def __init__(
         self, run: Run, interval: str, reference: str | None = None, workers: int = 1
     ) -> None:
-        from tomeval.plots import FIGURES
+        from tomeval.plots import figures_of
 
         self._run, self._task = run, (interval, reference)
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: list[Future[list[Drawn]]] = []
-        self._names = list(FIGURES)
+        self._names = list(figures_of(run))
         if workers > 1 and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")
@@ -97,12 +97,12 @@ def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
 
 def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
     """Draw the figures of one name."""
-    from tomeval.plots import FIGURES, Options, svg_text
+    from tomeval.plots import Options, draw_one, svg_text
 
     with warnings.catch_warnings():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawings = FIGURES[name](run, Options(interval=interval, reference=reference))
+        drawings = draw_one(run, name, Options(interval=interval, reference=reference))
         return [
             Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
             for i, drawing in enumerate(drawings)
