@@ -24,18 +24,18 @@ SIDES = {-1: " To the left of 0 is better.", 0: "", 1: " To the right of 0 is be
 
 
 def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw every level's paired difference in the functional measure from the first, per task.
+    """Draw every level's paired difference in the first measure from the first, per task.
 
     Empty where there is nothing to compare.
     """
     from tomeval.comparing.comparison import compare
 
     drawings = []
-    measure = run.measures[run.domain.headline[0]]
-    what = measure.short.replace("_", " ").capitalize()
-    for by in comparisons(run):
+    for by in comparisons(run) if run.headline else ():
         if not can_compare(run, by):
             continue
+        measure = run.measures[run.headline[0]]
+        what = measure.label.capitalize() or measure.heading
         found = compare(run, by=by, metrics=[measure.name], reference=options.reference)
         single = [s for s, task in enumerate(found.tasks) if task] or [0]
         for group, scopes in enumerate(pages(single, MOST_PANELS)):

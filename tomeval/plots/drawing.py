@@ -130,3 +130,5 @@ INTERVAL_WORDS = {
     "t": "95 % intervals over episodes (Student's t)",
     "bca": "95 % intervals over episodes (BCa bootstrap)",
 }
+SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
+"""Of measures that are shares of what episodes consist of."""

@@ -54,9 +54,9 @@ class Family:
 
 
 def task_of(cell: RunCell) -> Task:
-    """Return a cell's task."""
-    names = [name for name in cell.domain.task if name in cell.columns]
-    columns = tuple((name, cell.columns[name]) for name in names)
+    """Return a cell's task, apart from who is measured."""
+    task = cell.domain.task_of(cell, cell.domain.by[0])
+    columns = tuple((name, value) for name, value in task.items() if name in cell.columns)
     return Task(columns, _words(cell, columns))
 
 
@@ -112,7 +112,7 @@ def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], l
 
 def _panel(cell: RunCell) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the column that names panels, and the columns that do where they must."""
-    names = cell.domain.panel or cell.domain.task[:1]
+    names = cell.domain.panel or tuple(name for name, _ in task_of(cell).columns[:1])
     return names[:1], names[1:]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
+    SHARE_INTERVALS,
     Drawing,
     Options,
     axis_name,
@@ -27,24 +28,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 2
-"""How many headline measures are drawn: the functional and the literal one."""
+"""How many headline measures are drawn: in most runs the functional and the literal one."""
 
 
 def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw headline measures with intervals, a row per subject and a panel per task."""
-    shown = [run.measures[name] for name in run.domain.headline[:SHOWN] if name in run.measures]
+    shown = [run.measures[name] for name in run.headline[:SHOWN]]
     drawings = []
     for family in families(run.cells):
         for page in family_pages(family):
             for measure in shown:
                 axis = axis_name(measure)
+                shares = family.panels[0][1][0].totals(measure.name).share
+                intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
                 drawings.append(
                     Drawing(
                         "forest",
                         f"forest_{measure.short}_{family.stem}{page.suffix}",
                         forest_figure(page, measure, options),
                         f"{axis} by subject: {family.title}{page.words}",
-                        f"{axis} of every subject with {INTERVAL_WORDS[options.interval]}. Dashed: "
+                        f"{axis} of every subject with {intervals}. Dashed: "
                         f"the {run.domain.baseline}, where the run has one, with its interval "
                         "shaded.",
                         _describe(page, measure, options),

@@ -64,7 +64,7 @@ class Measure:
     spoken : str
         Its name inside a sentence; default: the heading.
     label : str
-        A word for it in titles and names of files; default: the name, without ``_percent``.
+        A word for it in titles and names of files.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Measure:
 
     @property
     def short(self) -> str:
-        """A word for it in titles and names of files."""
+        """Its label; without one the name, without ``_percent``."""
         return self.label or self.name.removesuffix("_percent")
 
 
