@@ -296,8 +296,7 @@ class Domain(ABC):
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return a task, or some of its columns, in words; empty without columns."""
-        said = (v if isinstance(v, str) else f"{name} = {v}" for name, v in task.items())
-        return ", ".join(filter(None, said))
+        return ", ".join(f"{name} {value}" for name, value in task.items() if value != "")
 
     def level(self, cell: RunCell, by: str) -> str:
         """Return a cell's level in a comparison."""
