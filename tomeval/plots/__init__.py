@@ -4,7 +4,19 @@ Nothing is read but the run's step records; matplotlib is imported when somethin
 """
 
 from tomeval.plots.drawing import Drawing, Options
+from tomeval.plots.figure_files import plot_run
 from tomeval.plots.output import FILE_FORMATS, save, svg_text
-from tomeval.plots.registry import FIGURES, draw
+from tomeval.plots.registry import FIGURES, draw, draw_one, figures_of
 
-__all__ = ["FIGURES", "FILE_FORMATS", "Drawing", "Options", "draw", "save", "svg_text"]
+__all__ = [
+    "FIGURES",
+    "FILE_FORMATS",
+    "Drawing",
+    "Options",
+    "draw",
+    "draw_one",
+    "figures_of",
+    "plot_run",
+    "save",
+    "svg_text",
+]

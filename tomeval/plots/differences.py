@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.plots.drawing import DEFAULT, Drawing, Options, number, pages
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, number
+from tomeval.plots.families import MOST_PANELS, pages
 from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.style import add_legend, in_style
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -18,44 +20,47 @@ if TYPE_CHECKING:
 
     from tomeval.comparing.comparison import Comparison
 
-METRIC = "delta_functional_per_step"
+SIDES = {-1: " To the left of 0 is better.", 0: "", 1: " To the right of 0 is better."}
 
 
 def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw every subject's paired difference in regret from the first, per task.
+    """Draw every level's paired difference in the first measure from the first, per task.
 
     Empty where there is nothing to compare.
     """
     from tomeval.comparing.comparison import compare
 
     drawings = []
-    for by in comparisons(run):
+    for by in comparisons(run) if run.headline else ():
         if not can_compare(run, by):
             continue
-        found = compare(run, by=by, metrics=[METRIC], reference=options.reference)
-        single = [s for s, task in enumerate(found.tasks) if task]
-        for group, scopes in enumerate(pages(single, 6)):
+        measure = run.measures[run.headline[0]]
+        what = measure.label.capitalize() or measure.heading
+        found = compare(run, by=by, metrics=[measure.name], reference=options.reference)
+        single = [s for s, task in enumerate(found.tasks) if task] or [0]
+        for group, scopes in enumerate(pages(single, MOST_PANELS)):
             for part, levels_shown in enumerate(pages(range(len(found.levels)), MOST_ROWS)):
-                pairs = f"_{group + 1}" if len(single) > 6 else ""
+                pairs = f"_{group + 1}" if len(single) > MOST_PANELS else ""
                 pairs += f"_{part + 1}" if len(found.levels) > MOST_ROWS else ""
                 drawings.append(
                     Drawing(
                         "differences",
                         f"differences_by_{by}{pairs}",
-                        differences_figure(found, scopes, levels_shown, options),
-                        f"Regret compared with {found.baseline}, by {by}",
-                        "Difference in ΔFunctional/T from "
-                        f"{found.baseline}, over pairs of episodes with the same game, partner and "
-                        "seed, with 95 % intervals (paired t). Filled: differs at 5 % by the "
-                        "paired permutation test with Holm's correction. To the left of 0 is "
-                        "better.",
-                        _describe(found, scopes, levels_shown),
+                        differences_figure(found, measure, scopes, levels_shown, options),
+                        f"{what} compared with {found.baseline}, by {by}",
+                        f"Difference in {measure.heading} from {found.baseline}, over pairs of "
+                        f"episodes with the same {run.domain.paired} and seed, with 95 % intervals "
+                        "(paired t). Filled: differs at 5 % by the paired permutation test with "
+                        f"Holm's correction.{SIDES[measure.better]}",
+                        _describe(found, measure, scopes, levels_shown),
                     )
                 )
     return drawings
 
 
-def _describe(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
+def _describe(
+    found: Comparison, measure: Measure, scopes: Sequence[int], levels: Sequence[int]
+) -> str:
     """Say every difference with its interval."""
     parts = []
     for s in scopes:
@@ -66,19 +71,23 @@ def _describe(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -
             mean = number(float(found.difference[s, level, 0]))
             said.append(f"{found.levels[level]} {mean}{between}")
         parts.append(f"{found.scopes[s]}: {', '.join(said)}")
-    return f"Differences in ΔFunctional/T from {found.baseline}. {'; '.join(parts)}."
+    return f"Differences in {measure.heading} from {found.baseline}. {'; '.join(parts)}."
 
 
 @in_style
 def differences_figure(
-    found: Comparison, scopes: Sequence[int], levels: Sequence[int], options: Options
+    found: Comparison,
+    measure: Measure,
+    scopes: Sequence[int],
+    levels: Sequence[int],
+    options: Options,
 ) -> Figure:
     """Draw a panel per task and a row per level."""
     from matplotlib.lines import Line2D
 
     names = [found.levels[level] for level in levels]
     titles = [found.scopes[s] for s in scopes]
-    figure, panels = row_panels(titles, names, "difference in ΔFunctional/T", options)
+    figure, panels = row_panels(titles, names, f"difference in {measure.heading}", options)
     for axes, s in zip(panels, scopes, strict=True):
         for row, level in enumerate(levels):
             mean = found.difference[s, level, 0]

@@ -1,4 +1,4 @@
-"""Forest plots: every subject's regret and ToM % with its interval, and the tabular line."""
+"""Forest plots: every subject's headline measures with their intervals, and the baseline."""
 
 from __future__ import annotations
 
@@ -10,104 +10,114 @@ import numpy as np
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
-    TABULAR,
+    SHARE_INTERVALS,
     Drawing,
     Options,
-    baseline,
-    families,
-    metric_estimates,
+    axis_name,
+    measured,
     with_interval,
 )
+from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import BASELINE, add_legend, in_style
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS_SHOWN = {
-    "delta_functional_per_step": ("regret", "ΔFunctional/T (payoff units)"),
-    "tom_percent": ("tom", "ToM %"),
-}
+SHOWN = 2
+"""How many headline measures are drawn: in most runs the functional and the literal one."""
 
 
 def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw regret and ToM % with intervals, a row per subject and a panel per game."""
+    """Draw headline measures with intervals, a row per subject and a panel per task."""
+    shown = [run.measures[name] for name in run.headline[:SHOWN]]
     drawings = []
     for family in families(run.cells):
         for page in family_pages(family):
-            for metric, (short, axis) in METRICS_SHOWN.items():
-                parts = []
-                for title, cells in family.panels:
-                    said = (
-                        f"{cell.title} {with_interval(metric_estimates(cell, [metric], options))}"
-                        for _, cell in page.rows(cells)
-                    )
-                    parts.append(f"{title}: {', '.join(said)}")
+            for measure in shown:
+                axis = axis_name(measure)
+                shares = family.panels[0][1][0].totals(measure.name).share
+                intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
                 drawings.append(
                     Drawing(
                         "forest",
-                        f"forest_{short}_{family.stem}{page.suffix}",
-                        forest_figure(page, metric, options),
+                        f"forest_{measure.short}_{family.stem}{page.suffix}",
+                        forest_figure(page, measure, options),
                         f"{axis} by subject: {family.title}{page.words}",
-                        f"{axis} of every subject with {INTERVAL_WORDS[options.interval]}. Dashed: "
-                        "the tabular baseline, where the run has one, with its interval shaded.",
-                        f"{axis}. {'; '.join(parts)}.",
+                        f"{axis} of every subject with {intervals}. Dashed: "
+                        f"the {run.domain.baseline}, where the run has one, with its interval "
+                        "shaded.",
+                        _describe(page, measure, options),
                     )
                 )
     return drawings
 
 
+def _describe(page: Page, measure: Measure, options: Options) -> str:
+    """Say every subject's mean and interval."""
+    parts = []
+    for title, cells in page.family.panels:
+        said = (
+            f"{cell.title} {with_interval(measured(cell, [measure.name], options))}"
+            for _, cell in page.rows(cells)
+        )
+        parts.append(f"{title}: {', '.join(said)}")
+    return f"{axis_name(measure)}. {'; '.join(parts)}."
+
+
 @in_style
-def forest_figure(page: Page, metric: str, options: Options) -> Figure:
-    """Draw one metric with intervals: a panel per task, a row per subject."""
+def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
+    """Draw one measure with intervals: a panel per task, a row per subject."""
     from matplotlib.lines import Line2D
 
     titles = [title for title, _ in page.family.panels]
-    figure, panels = row_panels(titles, page.subjects, METRICS_SHOWN[metric][1], options)
-    based = False
+    figure, panels = row_panels(titles, page.subjects, axis_name(measure), options)
+    based: RunCell | None = None
     for axes, (_, cells) in zip(panels, page.family.panels, strict=True):
-        based = _tabular_line(axes, cells, metric, options) or based
+        based = _baseline(axes, cells, measure, options) or based
         for row, cell in page.rows(cells):
-            _point(axes, row, cell, metric, options)
-        if metric == "tom_percent":
+            _point(axes, row, cell, measure, options)
+        if measure.unit == "%":
             axes.set_xlim(-4, 104)
         else:
             axes.margins(x=0.06)
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     if based:
-        words = f"tabular baseline ({TABULAR})"
+        words = f"{based.domain.baseline} ({based.player})"
         line = Line2D([], [], color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), label=words)
         add_legend(figure, [line], top=True, handlelength=3)
     return figure
 
 
-def _tabular_line(axes: Axes, cells: Sequence[RunCell], metric: str, options: Options) -> bool:
-    """Draw the tabular baseline of a task with its interval; tell whether there is one."""
-    base = baseline(cells)
+def _baseline(
+    axes: Axes, cells: Sequence[RunCell], measure: Measure, options: Options
+) -> RunCell | None:
+    """Draw the baseline of a task with its interval, and return it where there is one."""
+    base = next((cell for cell in cells if cell.is_baseline), None)
     if base is None:
-        return False
-    found = metric_estimates(base, [metric], options)
+        return None
+    found = measured(base, [measure.name], options)
     if np.isfinite(found.low[0]):
         axes.axvspan(float(found.low[0]), float(found.high[0]), color="0.86", lw=0, zorder=1)
     axes.axvline(float(found.mean[0]), color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), zorder=2)
-    return True
+    return base
 
 
-def _point(axes: Axes, row: int, cell: RunCell, metric: str, options: Options) -> None:
-    """Draw one subject's mean and interval; nothing where the metric has no value."""
-    found = metric_estimates(cell, [metric], options)
+def _point(axes: Axes, row: int, cell: RunCell, measure: Measure, options: Options) -> None:
+    """Draw one subject's mean and interval; nothing where the measure has no value."""
+    found = measured(cell, [measure.name], options)
     if np.isnan(found.mean[0]):
         return
     if np.isfinite(found.low[0]):
         axes.plot([found.low[0], found.high[0]], [row, row], color="#0072B2", lw=1.4, zorder=3)
-    tabular = cell.definition["kind"] == TABULAR
     axes.plot(
         found.mean[0],
         row,
-        marker="D" if tabular else "o",
-        color=BASELINE if tabular else "#0072B2",
+        marker="D" if cell.is_baseline else "o",
+        color=BASELINE if cell.is_baseline else "#0072B2",
         markeredgecolor="white",
         markeredgewidth=0.4,
         markersize=3.8,

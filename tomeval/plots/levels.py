@@ -1,79 +1,60 @@
-"""What tells the subjects of a run apart, for figures that compare them over tasks."""
+"""What tells the players of a run apart, for figures that compare them over tasks."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Sequence
 
-from tomeval.domains.matrix.optima import best_response, worst_response
 from tomeval.runs.results import Run, RunCell
 
 
 def comparisons(run: Run) -> list[str]:
-    """Return by what a run's subjects are compared: strategy or subject, and model where several.
+    """Return the columns of `Domain.by` by which a run's players are compared.
 
-    `strategy` where that tells all cells of a task apart, else `subject`.
+    Beside the first one these are columns that do not belong to the task. Those for which the same
+    else is held are names of one thing, such as the strategy and the subject that has it: of them
+    the first that tells all cells of a task apart is taken. Columns without several values are left
+    out while another is there.
     """
-    cells = [cell for cell in run.cells if cell.played.episodes]
-    models = {cell.definition["model"] for cell in cells} - {""}
-    strategies = {cell.definition["strategy"] for cell in cells} - {""}
-    by_strategy = strategies and _unique(cells, "strategy")
-    found = ["strategy" if by_strategy else "subject"]
-    if len(models) > 1:
-        found = [*found, "model"] if len(strategies) > 1 else ["model"]
-    return found
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    groups: dict[Hashable, list[str]] = {}
+    for by in run.domain.by:
+        if (by == run.domain.by[0] or by not in run.domain.task) and _values(cells, by):
+            held = tuple((_place(cell, by), run.domain.held(cell, by)) for cell in cells)
+            groups.setdefault(held, []).append(by)
+    several: dict[str, bool] = {}
+    for group in groups.values():
+        usable = [by for by in group if _unique(cells, by)]
+        if usable:
+            several[usable[0]] = len(_values(cells, group[0])) > 1
+    return [by for by in several if several[by]] or list(several)[:1]
 
 
-def level_of(cell: RunCell, by: str) -> str:
-    """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""
-    return str(cell.definition[by] or cell.definition["subject"])
+def _values(cells: Sequence[RunCell], by: str) -> set[str | int]:
+    """Return the values of a column; tabular players have no model, for example."""
+    return {cell.columns.get(by, cell.domain.level(cell, by)) for cell in cells} - {""}
 
 
-def _player(cell: RunCell, by: str) -> str:
-    """Return what else two cells must share to be compared."""
-    if by == "model":
-        return str(cell.definition["subject"]) if cell.definition["model"] else ""
-    return str(cell.definition["model"])
+def _place(cell: RunCell, by: str) -> tuple[Hashable, ...]:
+    """Return what paired cells share whatever is held: the task, and the seed."""
+    return (*cell.domain.task_of(cell, by).values(), cell.seed)
 
 
-def _place(cell: RunCell) -> tuple[Any, ...]:
-    """Return the task and seed of a cell, and how it was played."""
-    data = cell.definition
-    row = cell.labels_of_row()
-    task = tuple(row[key] for key in ("game", "labels", "partners", "horizon"))
-    return (*task, data["seed"], data["reference"], data["on_invalid"])
-
-
-def _unique(cells: list[RunCell], by: str) -> bool:
+def _unique(cells: Sequence[RunCell], by: str) -> bool:
     """Tell whether no two cells have the same level in the same task."""
-    keys = [(level_of(cell, by), _player(cell, by), _place(cell)) for cell in cells]
-    return len(set(keys)) == len(keys)
+    level, held = cells[0].domain.level, cells[0].domain.held
+    keys = {(level(cell, by), held(cell, by), _place(cell, by)) for cell in cells}
+    return len(keys) == len(cells)
 
 
 def can_compare(run: Run, by: str) -> bool:
     """Tell whether any level shares a task with the first one, so that episodes can be paired."""
-    cells = run.cells
-    first = level_of(cells[0], by)
-    base = [cell for cell in cells if level_of(cell, by) == first]
-    others = [cell for cell in cells if level_of(cell, by) != first]
+    level, held = run.domain.level, run.domain.held
+    first = level(run.cells[0], by)
+    base = [cell for cell in run.cells if level(cell, by) == first]
+    others = [cell for cell in run.cells if level(cell, by) != first]
     for one in base:
         for other in others:
-            players = {_player(one, by), _player(other, by)}
-            if _place(one) == _place(other) and ("" in players or len(players) == 1):
+            players = {held(one, by), held(other, by)}
+            if _place(one, by) == _place(other, by) and ("" in players or len(players) == 1):
                 return True
     return False
-
-
-def play_matters(cells: list[RunCell]) -> bool:
-    """Tell whether in every task, against every partner, some policy earns more than another."""
-    seen = set()
-    for cell in cells:
-        for partner in cell.partners:
-            key = (cell.game.payoffs.tobytes(), partner.fingerprint(), cell.definition["horizon"])
-            if key in seen:
-                continue
-            seen.add(key)
-            best = best_response(cell.game, partner, key[2]).value
-            worst = worst_response(cell.game, partner, key[2]).value
-            if best - worst <= 1e-12 * max(1.0, abs(best)) * key[2]:
-                return False
-    return True

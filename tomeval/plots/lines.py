@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.matrix.measures import FloatArray
 from tomeval.plots.drawing import Options
 from tomeval.plots.style import (
     BASELINE,
@@ -20,6 +19,7 @@ from tomeval.plots.style import (
     lines_of,
     new_figure,
 )
+from tomeval.runs.measures import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ class Line:
     low, high : ndarray, shape (K,)
         The band; NaN where there is none.
     baseline : bool
-        Whether it is the tabular baseline, which every panel shows.
+        Whether every panel shows it, for the others to be seen against.
     """
 
     name: str
@@ -53,11 +53,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Frame:
-    """What surrounds the lines: axis names, and what is fixed about the axes."""
+    """What surrounds the lines: axis names, what a baseline is called, what is fixed."""
 
     title: str
     x: str
     y: str
+    baseline: str
     limits: tuple[float, float] | None = None
     zero: bool = False
     steps: bool = False
@@ -133,7 +134,7 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
         axes.remove()
     figure.supylabel(frame.y, fontsize=7.5)
     figure.suptitle(fold(frame.title, _title_width(options)))
-    add_legend(figure, _apart_handles(base), handlelength=3)
+    add_legend(figure, _apart_handles(base, frame), handlelength=3)
     return figure
 
 
@@ -141,7 +142,7 @@ OWN = "#0072B2"
 GREY = "0.88"
 
 
-def _apart_handles(base: Sequence[Line]) -> list[Any]:
+def _apart_handles(base: Sequence[Line], frame: Frame) -> list[Any]:
     """Return the legend of `apart_figure`."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -151,7 +152,7 @@ def _apart_handles(base: Sequence[Line]) -> list[Any]:
         Patch(color=GREY, label="lowest to highest of all"),
     ]
     for line in base:
-        name = f"{line.name} (tabular baseline)"
+        name = f"{line.name} ({frame.baseline})"
         handles.append(Line2D([], [], color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), label=name))
     return handles
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import unknown
+from tomeval.core.files import write_bytes
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.style import in_style
 
@@ -30,10 +30,6 @@ def save(
     for form in formats:
         if form not in FILE_FORMATS:
             raise unknown("format", form, FILE_FORMATS)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
     return [_write(drawing, folder, form) for drawing in drawings for form in formats]
 
 
@@ -41,19 +37,13 @@ def save(
 def _write(drawing: Drawing, folder: Path, form: str) -> Path:
     """Write one file, whole or not at all."""
     path = folder / f"{drawing.stem}.{form}"
-    draft = path.with_name(f".{path.name}")
     _settle(drawing)
     buffer = io.BytesIO()
     drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form])
     data = buffer.getvalue()
     if form == "svg":
         data = _shorter(data.decode("utf-8")).encode("utf-8")
-    try:
-        draft.write_bytes(data)
-        os.replace(draft, path)
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be written ({error.strerror})") from None
-    return path
+    return write_bytes(path, data)
 
 
 def _shorter(drawn: str) -> str:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.plots.drawing import DEFAULT, TABULAR, Drawing, Options, number
-from tomeval.plots.levels import comparisons, play_matters
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, number
+from tomeval.plots.levels import comparisons
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.runs.results import Run
-
-SCORES = {
-    "attained": ("reward attained, from 0, the worst response, to 1, the best", "reward attained"),
-    "tom": ("share of right predictions", "share predicted right"),
-}
 
 
 def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -20,13 +15,15 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     from tomeval.comparing.profiles import collect_scores
     from tomeval.comparing.profiles import performance_profiles as profile
 
-    cells = [cell for cell in run.cells if cell.played.episodes]
-    shown = {score: SCORES[score] for score in SCORES if score == "tom" or play_matters(cells)}
-    tabular = {cell.definition["subject"] for cell in cells if cell.definition["kind"] == TABULAR}
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    shown = {
+        name: score for name, score in run.domain.scores.items() if all(map(score.defined, cells))
+    }
     drawings = []
-    for by in comparisons(run) if cells else ():
-        for score, (what, axis) in shown.items():
-            scores = collect_scores(run, by=by, score=score, reference=options.reference)
+    for by in comparisons(run):
+        based = {run.domain.level(cell, by) for cell in cells if cell.is_baseline}
+        for name, (what, axis, *_) in shown.items():
+            scores = collect_scores(run, by=by, score=name, reference=options.reference)
             lowest = [float(values.min()) for row in scores.values for values in row if len(values)]
             low = min(0.0, *lowest)
             found = profile(scores, np.linspace(low, 1.0, 101))
@@ -37,7 +34,7 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     100 * found.share[index],
                     100 * found.low[index],
                     100 * found.high[index],
-                    level in tabular,
+                    level in based,
                 )
                 for index, level in enumerate(found.levels)
                 if np.isfinite(found.share[index]).all()
@@ -50,12 +47,17 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 for index, level in enumerate(found.levels)
             )
             frame = Frame(
-                f"by {by}; {over}", axis, "% of episodes with more", (-3, 103), steps=True
+                f"by {by}; {over}",
+                axis,
+                "% of episodes with more",
+                run.domain.baseline,
+                limits=(-3, 103),
+                steps=True,
             )
             drawings.append(
                 Drawing(
                     "profiles",
-                    f"profiles_{score}_by_{by}",
+                    f"profiles_{name}_by_{by}",
                     lines_figure(lines, frame, options),
                     f"Performance profiles by {by}: {what}",
                     f"Share of episodes with more than each score ({what}), over {over}; bands are "

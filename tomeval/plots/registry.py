@@ -1,32 +1,32 @@
-"""All figures by name, and how to draw those that a run supports."""
+"""All figures of a run by name, and how to draw those that its data supports."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.matrix.figures.curves import regret_curves, tom_curves
-from tomeval.domains.matrix.figures.decomposition import decomposition
-from tomeval.domains.matrix.figures.label_bias import label_bias
-from tomeval.domains.matrix.figures.scatter import scatter
-from tomeval.plots.differences import differences
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.forest import forest
 from tomeval.plots.output import safe_stems
-from tomeval.plots.profiles import performance_profiles
 from tomeval.runs.results import Run
 
-FIGURES: dict[str, Callable[[Run, Options], list[Drawing]]] = {
-    "regret": regret_curves,
-    "tom": tom_curves,
-    "forest": forest,
-    "differences": differences,
-    "scatter": scatter,
-    "decomposition": decomposition,
-    "profiles": performance_profiles,
-    "label_bias": label_bias,
+FIGURES: dict[str, str] = {
+    "forest": "tomeval.plots.forest:forest",
+    "differences": "tomeval.plots.differences:differences",
+    "profiles": "tomeval.plots.profiles:performance_profiles",
 }
-"""What draws each figure: empty where the run's data does not support it."""
+"""What every run can draw, as ``module:function``, loaded when it is drawn."""
+
+
+def figures_of(run: Run) -> dict[str, str]:
+    """Return what draws each figure of a run: those of every domain, and its domain's own."""
+    return {**FIGURES, **run.domain.figures}
+
+
+def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw the figures of one name; empty where the run's data does not support it."""
+    found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[name])
+    return found(run, options)
 
 
 def draw(
@@ -40,7 +40,7 @@ def draw(
     ----------
     run : Run
     only : sequence of str
-        Names in `FIGURES`; default: all that the run's data supports.
+        Names in `figures_of`; default: all that the run's data supports.
     options : Options
 
     Raises
@@ -49,14 +49,15 @@ def draw(
         An unknown name, a named figure that the data does not support, or a run without any
         complete episode.
     """
+    known = figures_of(run)
     for name in only:
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
-    if not any(cell.played.episodes for cell in run.cells):
+        if name not in known:
+            raise unknown("figure", name, known)
+    if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
     drawings = []
-    for name in FIGURES if not only else dict.fromkeys(only):
-        found = FIGURES[name](run, options)
+    for name in dict.fromkeys(only or known):
+        found = draw_one(run, name, options)
         if only and not found:
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
         drawings += found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.plots.drawing import Family, Options, pages
+from tomeval.plots.drawing import Options
+from tomeval.plots.families import Family, pages
 from tomeval.plots.style import fold, lines_of, new_figure
 from tomeval.runs.results import RunCell
 

@@ -185,11 +185,13 @@ class Score(NamedTuple):
     """A score from 0 to 1 that performance profiles and interquartile means can be of.
 
     `words` says what it is, `axis` names it short, `of` gives it per complete episode, shape (E,).
+    `defined` tells whether a cell has it; without it every cell has.
     """
 
     words: str
     axis: str
     of: Callable[[RunCell], Any]
+    defined: Callable[[RunCell], bool] = lambda cell: True
 
 
 class Parts(NamedTuple):
@@ -219,6 +221,13 @@ class Domain(ABC):
         Columns that the levels of a comparison may differ in; the first one is the default.
     task : tuple of str
         Columns in which compared cells must agree.
+    panel : tuple of str
+        Columns of `task` that tell the panels of a figure apart, the first one by itself where that
+        is enough; default: the first one of `task`.
+    paired : str
+        What paired episodes share beside the seed, inside a sentence.
+    baseline : str
+        What figures call cells with `RunCell.is_baseline`.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
         the same chance: those are one sampling unit.
@@ -245,6 +254,9 @@ class Domain(ABC):
     headline: ClassVar[tuple[str, ...]]
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
+    panel: ClassVar[tuple[str, ...]] = ()
+    paired: ClassVar[str] = "task"
+    baseline: ClassVar[str] = "baseline"
     shares_draws: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ("",)
     tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
@@ -320,6 +332,10 @@ class Domain(ABC):
         raise TomevalError(f"domain {self.name!r} has no example of its own: give --experiment")
 
     # To compare
+
+    def task_words(self, task: Mapping[str, Any]) -> str:
+        """Return a task, or some of its columns, in words; empty without columns."""
+        return ", ".join(f"{name} {value}" for name, value in task.items() if value != "")
 
     def level(self, cell: RunCell, by: str) -> str:
         """Return a cell's level in a comparison."""

@@ -63,6 +63,8 @@ class Measure:
         Given a cell's played episodes and the reference of regret, its `Totals`.
     spoken : str
         Its name inside a sentence; default: the heading.
+    label : str
+        A word for it in titles and names of files.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Measure:
     source: str
     of: Callable[[Any, str], Totals]
     spoken: str = ""
+    label: str = ""
 
     def __post_init__(self) -> None:
         for field in ("name", "heading", "meaning", "unit", "source"):
@@ -95,6 +98,11 @@ class Measure:
     def words(self) -> str:
         """Its name inside a sentence."""
         return self.spoken or self.heading
+
+    @property
+    def short(self) -> str:
+        """Its label; without one the name, without ``_percent``."""
+        return self.label or self.name.removesuffix("_percent")
 
 
 def digits_of(column: str) -> int:

@@ -13,7 +13,7 @@ from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
-from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
@@ -128,6 +128,10 @@ class Decrypto(Domain):
         if by == TEAM:
             return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
         return str(cell.columns[by])
+
+    def task_words(self, task: Mapping[str, Any]) -> str:
+        """Return who else plays, such as "Bob minilm, Eve wordnet"."""
+        return ", ".join(f"{NAMES[seat]} {name}" for seat, name in task.items() if seat in NAMES)
 
     def task_of(self, cell: RunCell, by: str) -> dict[str, Any]:
         """Return the other seats, and what games are played with."""

@@ -28,6 +28,7 @@ from tomeval.domains.decrypto.game import (
 from tomeval.models.base import Model
 
 ROLES = ("encoder", "decoder", "interceptor")
+NAMES = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
 
 ENCODER_QUESTIONS = ("eve", "eve_reminded", "bob")
 """Whose guess Alice predicts; ``eve_reminded`` says that Eve does not know the keywords."""

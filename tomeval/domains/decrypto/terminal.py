@@ -20,11 +20,10 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
     hint_history,
 )
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor
+from tomeval.domains.decrypto.seats import NAMES, Chair, Decoder, Encoder, Interceptor
 
 T = TypeVar("T")
 
-NAMES = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
 _HELP = """  Alice: three hints, parted by commas, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
   history: show the past again; quit: stop (finished turns are recorded)"""

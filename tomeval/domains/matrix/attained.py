@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import best_response, worst_response
+from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray
-from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.results import matrix_cell
 from tomeval.runs.results import RunCell
+
+_KNOWN: dict[tuple[bytes, str, int], tuple[float, float]] = {}
 
 
 def predicted_right(cell: RunCell) -> FloatArray:
@@ -28,19 +32,39 @@ def attained(cell: RunCell) -> FloatArray:
     TomevalError
         Every policy earns the same.
     """
-    assert isinstance(cell, MatrixRunCell)
-    game, horizon = cell.game, cell.definition["horizon"]
-    ends = np.full((len(cell.partners), 2), np.nan)
+    played, horizon = matrix_cell(cell), cell.definition["horizon"]
+    ends = np.full((len(played.partners), 2), np.nan)
     for index in np.unique(cell.which):
-        partner = cell.partners[index]
-        worst = worst_response(game, partner, horizon).value / horizon
-        best = best_response(game, partner, horizon).value / horizon
-        if best - worst <= 1e-12 * max(1.0, abs(best)):
+        partner = played.partners[index]
+        ends[index] = _ends(played.game, partner, horizon)
+        if _all_the_same(*ends[index]):
             raise TomevalError(
-                f"game {game.name}, partner {partner.name}: every policy earns the same, so there "
-                "is no share of what is attainable"
+                f"game {played.game.name}, partner {partner.name}: every policy earns the same, so "
+                "there is no share of what is attainable"
             )
-        ends[index] = worst, best
     low, high = ends[cell.which].T
     found: FloatArray = (cell.totals("reward_per_step").values - low) / (high - low)
     return found
+
+
+def is_attainable(cell: RunCell) -> bool:
+    """Tell whether against every partner of a cell some policy earns more than another."""
+    played, horizon = matrix_cell(cell), cell.definition["horizon"]
+    ends = (_ends(played.game, partner, horizon) for partner in played.partners)
+    return not any(_all_the_same(*found) for found in ends)
+
+
+def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the mean reward per step of the worst and of the best policy.
+
+    Kept for the other cells with the same game and partner, which hold copies of them.
+    """
+    key = (game.payoffs.tobytes(), partner.fingerprint(), horizon)
+    if key not in _KNOWN:
+        worst = worst_response(game, partner, horizon).value / horizon
+        _KNOWN[key] = worst, best_response(game, partner, horizon).value / horizon
+    return _KNOWN[key]
+
+
+def _all_the_same(worst: float, best: float) -> bool:
+    return best - worst <= 1e-12 * max(1.0, abs(best))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tomeval.domains.matrix import listing
-from tomeval.domains.matrix.attained import attained, predicted_right
+from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
@@ -16,7 +16,7 @@ from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
-from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
@@ -40,6 +40,9 @@ class Matrix(Domain):
     headline = ("delta_functional_per_step", "tom_percent", "delta_tom_best_response_per_step")
     by = ("strategy", "subject", "model", "labels")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
+    panel = ("game", "labels")
+    paired = "game, partner"
+    baseline = "tabular baseline"
     shares_draws = ("game", "partners")
     references = REFERENCES
     figures: ClassVar = {
@@ -58,6 +61,7 @@ class Matrix(Domain):
             "reward attained, from 0, the worst response, to 1, the best",
             "reward attained",
             attained,
+            is_attainable,
         ),
         "tom": Score("share of right predictions", "share predicted right", predicted_right),
     }
@@ -109,8 +113,7 @@ class Matrix(Domain):
 
     def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
         """Yield an episode: moves, predictions and rewards."""
-        assert isinstance(cell, MatrixRunCell)
-        return episode_lines(run.store, cell, episode)
+        return episode_lines(run.store, matrix_cell(cell), episode)
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
         """Return the measures, those of the conditional probe only where it was asked."""
@@ -147,6 +150,14 @@ class Matrix(Domain):
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def task_words(self, task: Mapping[str, Any]) -> str:
+        """Return a task in words, such as "IPD (canonical), tit_for_tat, T = 10"."""
+        labels = f" ({task['labels']})" if "labels" in task else ""
+        said = [f"{task['game']}{labels}"] if "game" in task else []
+        said += [str(task["partners"])] if "partners" in task else []
+        said += [f"T = {task['horizon']}"] if "horizon" in task else []
+        return ", ".join(said)
 
     def level(self, cell: RunCell, by: str) -> str:
         """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.domains.matrix.measures import FloatArray
-from tomeval.runs.results import RunCell
+from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.runs.store import Store
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Shares:
     expected_by_position: FloatArray | None = None
 
 
-def label_shares(store: Store, cell: RunCell) -> dict[str, Shares]:
+def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     """Return the shares of a cell's choices and predictions, under ``chosen`` and ``predicted``.
 
     The sampling unit is the episode. Only complete episodes count; a random action that took an

@@ -158,9 +158,10 @@ def _measure(
     source: str,
     meaning: str,
     spoken: str = "",
+    label: str = "",
 ) -> Measure:
     unit = "%" if name.endswith("_percent") else "payoff"
-    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), spoken)
+    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), spoken, label)
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
@@ -184,6 +185,7 @@ MEASURES = registry(
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
         spoken="regret per step",
+        label="regret",
     ),
     _measure(
         "delta_tom_best_response_per_step",

@@ -128,6 +128,12 @@ def matrix_cells(run: Run) -> list[MatrixRunCell]:
     return cells
 
 
+def matrix_cell(cell: RunCell) -> MatrixRunCell:
+    """Return a cell of a run of matrix games as what it is."""
+    assert isinstance(cell, MatrixRunCell)
+    return cell
+
+
 def _contradiction(played: Played) -> str:
     """Return what stored episodes of a run cannot be, or an empty string.
 

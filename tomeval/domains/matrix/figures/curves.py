@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.domains.matrix.measures import FloatArray
+from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
-    TABULAR,
     Drawing,
     Options,
     estimates,
     number,
-    tasks,
 )
+from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.runs.results import Run, RunCell
 
@@ -55,7 +55,7 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         drawings.append(
             Drawing(
                 name,
-                "_".join((name, *map(str, task))),
+                f"{name}_{task.stem}",
                 curve_figure(cells, metric, str(task), options),
                 title,
                 caption,
@@ -78,18 +78,18 @@ def curve_figure(
     """
     lines = []
     for cell in cells:
-        values = smooth(cell.curves(options.reference)[metric])
+        values = smooth(matrix_cell(cell).curves(options.reference)[metric])
         if np.isnan(values).all():
             continue
         found = estimates(values, cell, options)
         steps = np.arange(1.0, values.shape[1] + 1)
-        is_base = cell.definition["kind"] == TABULAR
-        lines.append(Line(cell.title, steps, found.mean, found.low, found.high, is_base))
+        lines.append(Line(cell.title, steps, found.mean, found.low, found.high, cell.is_baseline))
     is_percent = metric == "tom_percent"
     frame = Frame(
         title,
         "step",
-        CURVE_LABELS.get(metric, metric),
+        CURVE_LABELS[metric],
+        "tabular baseline",
         limits=(-3, 103) if is_percent else None,
         zero=not is_percent,
     )
@@ -110,7 +110,7 @@ def _describe(cells: Sequence[RunCell], metric: str, what: str, options: Options
     """Say where every line begins and ends: means of the first and the last tenth of the steps."""
     parts, tenth = [], 1
     for cell in cells:
-        values = cell.curves(options.reference)[metric].mean(axis=0)
+        values = matrix_cell(cell).curves(options.reference)[metric].mean(axis=0)
         tenth = max(1, len(values) // 10)
         first, last = number(values[:tenth].mean()), number(values[-tenth:].mean())
         parts.append(f"{cell.title} {first} and {last}")

@@ -11,11 +11,11 @@ from tomeval.plots.drawing import (
     INTERVAL_WORDS,
     Drawing,
     Options,
-    families,
-    metric_estimates,
+    measured,
     number,
     with_interval,
 )
+from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import add_legend, in_style
 from tomeval.runs.results import Run, RunCell
@@ -67,7 +67,7 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 def _words(cell: RunCell, split: Decomposition, options: Options) -> str:
     """Say a cell's parts and their sum, and the share of belief where there is one."""
-    found = metric_estimates(cell, [*PARTS, TOTAL], options)
+    found = measured(cell, [*PARTS, TOTAL], options)
     parts = ", ".join(number(float(value)) for value in found.mean[:3])
     said = f"{cell.title} {parts}, sum {with_interval(found, 3)}"
     share = 100 * float(split.share[cell.number, 0])  # a row per cell, in the run's order
@@ -104,7 +104,7 @@ def decomposition_figure(page: Page, options: Options) -> Figure:
 
 def _bar(axes: Axes, row: int, cell: RunCell, options: Options) -> None:
     """Draw one subject's bar; nothing where the parts have no value."""
-    found = metric_estimates(cell, [*PARTS, TOTAL], options)
+    found = measured(cell, [*PARTS, TOTAL], options)
     if np.isnan(found.mean).any():
         return
     ends = {True: 0.0, False: 0.0}

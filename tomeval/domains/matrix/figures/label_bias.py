@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.domains.matrix.label_shares import Shares, label_shares
-from tomeval.domains.matrix.measures import FloatArray
+from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
@@ -16,12 +17,11 @@ from tomeval.plots.drawing import (
     Options,
     estimates,
     number,
-    pages,
-    tasks,
 )
+from tomeval.plots.families import pages, tasks
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.style import COLOURS, MARKERS, add_legend, in_style
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,8 @@ class Panel(NamedTuple):
 def label_bias(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw how often each label and position is chosen and predicted, a figure per task."""
     drawings = []
-    for task, cells in tasks(run.cells).items():
+    for task, found in tasks(run.cells).items():
+        cells = [matrix_cell(cell) for cell in found]
         shares = {cell.number: label_shares(run.store, cell) for cell in cells}
         parts = list(pages(cells, MOST_ROWS))
         for index, page in enumerate(parts):
@@ -67,7 +68,7 @@ def label_bias(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             drawings.append(
                 Drawing(
                     "label_bias",
-                    "_".join(("label_bias", *map(str, task), *([str(index + 1)] * more))),
+                    f"label_bias_{task.stem}" + f"_{index + 1}" * more,
                     label_figure(page, shares, str(task), options),
                     f"Label bias: {task}" + f", page {index + 1} of {len(parts)}" * more,
                     caption,
@@ -77,7 +78,9 @@ def label_bias(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return drawings
 
 
-def _describe(cells: Sequence[RunCell], shares: dict[int, dict[str, Shares]], placed: bool) -> str:
+def _describe(
+    cells: Sequence[MatrixRunCell], shares: dict[int, dict[str, Shares]], placed: bool
+) -> str:
     """Say every subject's shares in percent."""
     said = []
     for cell in cells:
@@ -97,7 +100,7 @@ def _describe(cells: Sequence[RunCell], shares: dict[int, dict[str, Shares]], pl
 
 @in_style
 def label_figure(
-    cells: Sequence[RunCell],
+    cells: Sequence[MatrixRunCell],
     shares: dict[int, dict[str, Shares]],
     title: str,
     options: Options = DEFAULT,
@@ -142,7 +145,7 @@ def _marks(
     row: int,
     values: FloatArray,
     expected: FloatArray | None,
-    cell: RunCell,
+    cell: MatrixRunCell,
     options: Options,
 ) -> None:
     """Draw one subject's shares, one below the other within its row."""
@@ -165,7 +168,7 @@ def _marks(
         )  # fmt: skip
 
 
-def _handles(cell: RunCell, placed: bool) -> list[Any]:
+def _handles(cell: MatrixRunCell, placed: bool) -> list[Any]:
     """Return the legend: what every mark stands for."""
     from matplotlib.lines import Line2D
 

@@ -10,16 +10,16 @@ import numpy as np
 from tomeval.domains.matrix.optima import bounds
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.responses import misjudgement_cost
+from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
     Drawing,
-    Family,
     Options,
-    families,
-    metric_estimates,
+    measured,
     number,
 )
+from tomeval.plots.families import Family, families
 from tomeval.plots.style import add_legend, fold, in_style, new_figure, point_style
 from tomeval.runs.results import Run, RunCell
 
@@ -57,13 +57,14 @@ def attainable(cell: RunCell, reference: str | None = None) -> Attainable:
     (0.0, 3.5)
     """
     weights = tuple(cell.definition["partners"]["weights"])
-    partners = PartnerSet(cell.definition["partners"]["name"], tuple(cell.partners), weights)
+    game, members = matrix_cell(cell).game, matrix_cell(cell).partners
+    partners = PartnerSet(cell.definition["partners"]["name"], tuple(members), weights)
     horizon = cell.definition["horizon"]
-    rows = bounds(cell.game, partners, horizon, reference or cell.reference)
-    dearest = misjudgement_cost(cell.game, "best_response").max(axis=0)
+    rows = bounds(game, partners, horizon, reference or cell.reference)
+    dearest = misjudgement_cost(game, "best_response").max(axis=0)
     belief = sum(
         weight * float(dearest[(partner.emissions > 0).any(axis=0)].max())
-        for weight, partner in zip(weights, cell.partners, strict=True)
+        for weight, partner in zip(weights, members, strict=True)
     )
     low, high = (
         sum(row.weight * getattr(row, name) for row in rows)
@@ -86,7 +87,7 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         )
         parts = []
         for title, cells in family.panels:
-            found = [metric_estimates(cell, PAIR, options).mean for cell in cells]
+            found = [measured(cell, PAIR, options).mean for cell in cells]
             said = ", ".join(
                 f"{cell.title} {number(mean[0])} and {number(mean[1])}"
                 for cell, mean in zip(cells, found, strict=True)
@@ -168,7 +169,7 @@ def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: O
     high = np.array([limits.belief, limits.regret_max])
     drawn_low, drawn_high = low.copy(), high.copy()
     for cell in cells:
-        found = metric_estimates(cell, PAIR, options)
+        found = measured(cell, PAIR, options)
         if np.isnan(found.mean).any():
             continue
         ends = np.nan_to_num(np.stack([found.mean - found.low, found.high - found.mean]))

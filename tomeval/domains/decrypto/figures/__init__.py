@@ -1,0 +1,1 @@
+"""Figures of Decrypto: pairings as heat maps, turns as lines, probes as points."""

@@ -1,0 +1,121 @@
+"""Heat maps of pairings: how games are lost, and how long they last."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.domains.decrypto.figures.groups import INTERVALS
+from tomeval.domains.decrypto.measures import MEASURES
+from tomeval.domains.decrypto.results import Pairing, pairings
+from tomeval.domains.decrypto.tables import pooled
+from tomeval.plots.drawing import DEFAULT, Drawing, Options
+from tomeval.plots.style import fold, in_style, new_figure
+from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAPS = {
+    "miscommunication": ("games lost by miscommunication (%)", "miscommunication_percent"),
+    "interception": ("games lost by interception (%)", "interception_percent"),
+    "turns": ("turns per game", "turns_per_game"),
+}
+"""What heat maps show: the scale's name, and the measure."""
+
+Ends = tuple[float, float, float]
+"""Mean and the ends of its interval."""
+
+
+@in_style
+def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw miscommunication, interception and turns for every pairing.
+
+    Where Alice and Bob are always the same player, one panel: teams by Eve. Else a panel per Eve:
+    Alice by Bob. None for runs of a single pairing.
+    """
+    found = [pairing for pairing in pairings(run) if pairing.played.games]
+    if len(found) < 2 or any(pairing.played.replayed for pairing in found):
+        return []
+    matched = all(pairing.names["encoder"] == pairing.names["decoder"] for pairing in found)
+    drawings = []
+    for name, (scale, measure) in MAPS.items():
+        values = {_names(pairing): _ends(pairing, measure) for pairing in found}
+        figure = _heat_map(values, scale, matched, name == "turns", options)
+        told = "; ".join(
+            f"Alice {a}, Bob {b}, Eve {e}: {mean:.1f} ({low:.1f} to {high:.1f})"
+            for (a, b, e), (mean, low, high) in values.items()
+        )
+        title = f"{scale[0].upper()}{scale[1:]}, by pairing"
+        caption = f"{title}; below each value its end points, {INTERVALS}. Empty: not played."
+        drawings.append(Drawing("pairings", f"pairings_{name}", figure, title, caption, told))
+    return drawings
+
+
+def _names(pairing: Pairing) -> tuple[str, str, str]:
+    return pairing.names["encoder"], pairing.names["decoder"], pairing.names["interceptor"]
+
+
+def _ends(pairing: Pairing, measure: str) -> Ends:
+    """Return the mean of a measure over a pairing's games, and its interval."""
+    found = pooled(MEASURES[measure].of(pairing.played, ""), pairing.played.clusters)
+    return float(found.mean[0]), float(found.low[0]), float(found.high[0])
+
+
+def _heat_map(
+    values: dict[tuple[str, str, str], Ends],
+    scale: str,
+    matched: bool,
+    is_turns: bool,
+    options: Options,
+) -> Figure:
+    alices, bobs, eves = (list(dict.fromkeys(names[i] for names in values)) for i in range(3))
+    panels = [""] if matched else eves
+    columns = eves if matched else bobs
+    per_row = max(1, min(len(panels), int((options.width - 0.9) // (1.0 + 0.75 * len(columns)))))
+    rows = -(-len(panels) // per_row)
+    width = min(options.width, 1.6 + per_row * (1.0 + 0.75 * len(columns)))
+    height = rows * (0.9 + 0.42 * len(alices)) + 0.3
+    figure, axes = new_figure(width, height, rows, per_row)
+    top = max([1.0, *(mean for mean, *_ in values.values() if math.isfinite(mean))])
+    limits = (1.0, max(8.0, top)) if is_turns else (0.0, 100.0)
+    image = None
+    for axis, panel in zip(axes, panels, strict=False):
+        grid = np.full((len(alices), len(columns)), np.nan)
+        for (alice, bob, eve), found in values.items():
+            if matched or eve == panel:
+                row, column = alices.index(alice), columns.index(eve if matched else bob)
+                grid[row, column] = found[0]
+                shade = (found[0] - limits[0]) / (limits[1] - limits[0])
+                _number(axis, column, row, found, shade, 1 if is_turns else 0)
+        image = axis.imshow(grid, vmin=limits[0], vmax=limits[1], cmap="cividis", aspect="auto")
+        axis.set_xticks(range(len(columns)), [fold(name, 12) for name in columns])
+        axis.set_yticks(range(len(alices)), [fold(name, 16) for name in alices])
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+        axis.set_xlabel("Eve" if matched else "Bob")
+        axis.set_ylabel("Alice and Bob" if matched else "Alice")
+        if panel:
+            axis.set_title(f"Eve: {fold(panel, 30)}")
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    if image is not None:
+        room = int(9 * height / min(rows, 2))
+        shrink = 0.95 if rows < 3 else 2 / rows
+        figure.colorbar(image, ax=axes, label=fold(scale, room), shrink=shrink, fraction=0.08)
+    return figure
+
+
+def _number(axis: Axes, x: int, y: int, found: Ends, shade: float, digits: int) -> None:
+    """Write a value and its interval into its field, light on dark or dark on light."""
+    mean, low, high = found
+    if not math.isfinite(mean):
+        return
+    text = f"{mean:.1f}"
+    if math.isfinite(low):
+        text += f"\n{low:.{digits}f}–{high:.{digits}f}"
+    colour = "black" if shade > 0.55 else "white"
+    axis.text(x, y, text, ha="center", va="center", color=colour, fontsize=6.5)

@@ -1,0 +1,127 @@
+"""The tasks of a run's cells, in groups that fit a figure each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from tomeval.runs.results import RunCell
+
+MOST_PANELS = 6
+"""Panels on one page; what is more goes on to the next."""
+
+T = TypeVar("T")
+Columns = tuple[tuple[str, str | int], ...]
+
+
+class Task(NamedTuple):
+    """What cells share that are compared: those of their columns that belong to the task."""
+
+    columns: Columns
+    words: str
+
+    def __str__(self) -> str:
+        """Return the task in words."""
+        return self.words
+
+    @property
+    def stem(self) -> str:
+        """The task inside the name of a file."""
+        return "_".join(str(value) for _, value in self.columns)
+
+    def part(self, names: Collection[str]) -> Columns:
+        """Return some of the columns."""
+        return tuple(column for column in self.columns if column[0] in names)
+
+    def without(self, names: Collection[str]) -> Columns:
+        """Return the other columns."""
+        return tuple(column for column in self.columns if column[0] not in names)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tasks that share a figure, one panel each, such as all games with the same partners."""
+
+    title: str
+    stem: str
+    panels: tuple[tuple[str, tuple[RunCell, ...]], ...]
+
+    @property
+    def subjects(self) -> list[str]:
+        """Titles of the subjects, in the run's order."""
+        return list(dict.fromkeys(cell.title for _, cells in self.panels for cell in cells))
+
+
+def task_of(cell: RunCell) -> Task:
+    """Return a cell's task, apart from who is measured."""
+    task = cell.domain.task_of(cell, cell.domain.by[0])
+    columns = tuple((name, value) for name, value in task.items() if name in cell.columns)
+    return Task(columns, _words(cell, columns))
+
+
+def tasks(cells: Iterable[RunCell]) -> dict[Task, list[RunCell]]:
+    """Return the cells with complete episodes by task."""
+    found: dict[Task, list[RunCell]] = {}
+    for cell in cells:
+        if len(cell.episodes):
+            found.setdefault(task_of(cell), []).append(cell)
+    return found
+
+
+def families(cells: Iterable[RunCell]) -> list[Family]:
+    """Return the run's tasks in groups that fit a figure each.
+
+    The first column of `Domain.panel` tells the panels of a figure apart; tasks that differ in
+    other columns are groups of their own. The rest of `Domain.panel`, such as label sets, makes
+    groups only where one panel comes with several values of it.
+    """
+    found = tasks(cells)
+    result = []
+    for (apart, rest), members in _groups(found).items():
+        cell = found[members[0]][0]
+        first, more = _panel(cell)
+        variants = {task.part(more) for task in members}
+        alone = len(variants) == 1
+        stem = "_".join(str(value) for _, value in (*apart, *rest) if value != "")
+        for page, part in enumerate(pages(members, MOST_PANELS)):
+            number = f", part {page + 1}" if len(members) > MOST_PANELS else ""
+            names = dict.fromkeys(str(value) for task in part for _, value in task.part(first))
+            head = [(name, ", ".join(names)) for name in first]
+            title = _words(cell, (*head, *(members[0].part(more) if alone else ()), *rest))
+            shown = first if alone else (*first, *more)
+            panels = ((_words(cell, task.part(shown)), tuple(found[task])) for task in part)
+            result.append(Family(title + number, stem or cell.domain.name, tuple(panels)))
+    return result
+
+
+def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], list[Task]]:
+    """Return tasks by what sets groups apart: parts of `Domain.panel`, and all other columns."""
+    variants: dict[Columns, set[Columns]] = {}
+    for task, cells in found.items():
+        _, more = _panel(cells[0])
+        variants.setdefault(task.without(more), set()).add(task.part(more))
+    split = any(len(values) > 1 for values in variants.values())
+    groups: dict[tuple[Columns, Columns], list[Task]] = {}
+    for task, cells in found.items():
+        first, more = _panel(cells[0])
+        key = (task.part(more) if split else (), task.without((*first, *more)))
+        groups.setdefault(key, []).append(task)
+    return groups
+
+
+def _panel(cell: RunCell) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the column that names panels, and the columns that do where they must."""
+    names = cell.domain.panel or tuple(name for name, _ in task_of(cell).columns[:1])
+    return names[:1], names[1:]
+
+
+def _words(cell: RunCell, columns: Columns) -> str:
+    """Return columns of a task in words; a domain whose cells all share one task is its name."""
+    return cell.domain.task_words(dict(columns)) or cell.domain.name
+
+
+def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Return items in parts of at most `size`."""
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
