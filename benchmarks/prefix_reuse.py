@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from dataclasses import replace
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 

@@ -15,11 +15,11 @@ from typing import Any
 from one_thread import use_one_thread
 
 from tomeval.domains.matrix.batch import simulate
+from tomeval.domains.matrix.domain import STEPS_PER_CHUNK
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.report.tables import render
-from tomeval.domains.matrix.domain import STEPS_PER_CHUNK
 
 HORIZON = 100
 EPISODES = STEPS_PER_CHUNK // HORIZON  # what a run plays at a time

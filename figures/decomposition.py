@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from tomeval import Run
-from tomeval.plots.files import plot_run
+from tomeval.plots import plot_run
 
 with Run(sys.argv[1]) as run:
     for path in plot_run(run, Path(sys.argv[2]), only=["decomposition"]):

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from tomeval.domains.decrypto.figures import plot_run
-from tomeval.domains.decrypto.results import Run
+from tomeval import Run
+from tomeval.plots import plot_run
 
 with Run(sys.argv[1]) as run:
     for path in plot_run(run, Path(sys.argv[2]), only=["pairings"]):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tomeval import Run
-from tomeval.plots.files import Drawing, Options, draw, save
+from tomeval.plots import Drawing, Options, draw, save
 from tomeval.plots.output import safe_stems
 
 GALLERY = Path(__file__).parent / "gallery"

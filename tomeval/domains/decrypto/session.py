@@ -18,11 +18,10 @@ from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, Table, play_ga
 from tomeval.domains.decrypto.players import table_from_spec
 from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.domains.decrypto.seating import table_of
-from tomeval.domains.decrypto.seats import ROLES, Chair
+from tomeval.domains.decrypto.seats import NAMES, ROLES, Chair
 from tomeval.domains.decrypto.terminal import (
     ENDINGS,
     HUMAN_SEATS,
-    NAMES,
     QuitGame,
     Terminal,
     result_text,

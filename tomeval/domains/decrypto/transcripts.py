@@ -10,9 +10,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, Turn
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.results import DecryptoRunCell
-from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import number_code
-from tomeval.domains.decrypto.terminal import ENDINGS, NAMES, board, result_text, shown
+from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 

@@ -38,7 +38,7 @@ def perspective_by_turn(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     rows = -(-len(groups) // columns)
     width = min(options.width, 0.8 + 2.4 * columns)
     figure, axes = new_figure(width, 2.1 * rows, rows, columns)
-    told = []
+    told: list[str] = []
     handles: dict[str, Any] = {}
     for axis, (name, played) in zip(axes, groups.items(), strict=False):
         told.append(_turn_lines(axis, name, played))
@@ -55,7 +55,7 @@ def perspective_by_turn(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 def _turn_lines(axis: Axes, name: str, played: Played) -> str:
     """Draw one panel's lines and return them in words."""
     turns = sorted(set(played.turn.tolist()))
-    told = []
+    told: list[str] = []
     for label, measure in SERIES.items():
         shares = [turn_share(played, measure, played.turn == turn) for turn in turns]
         if not any(share.items for share in shares):
