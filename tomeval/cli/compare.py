@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,6 @@ from tomeval.core.errors import TomevalError
 if TYPE_CHECKING:
     from tomeval.cli.compare_tables import Table
     from tomeval.runs.measures import Measure
-    from tomeval.runs.results import Run
 
 
 class Kind(StrEnum):
@@ -120,12 +118,13 @@ def compare(
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES
+    from tomeval.comparing.sides import check_by, opened
 
-    with _opened(folders, reference) as runs:
+    with opened(folders) as runs:
         table = TABLES[what](
             runs,
             {
-                "by": by or runs[0].domain.by[0],
+                "by": check_by(runs, by),
                 "baseline": baseline,
                 "metrics": metrics,
                 "by_task": by_task,
@@ -156,31 +155,21 @@ def power(
 ) -> None:
     """Say how many paired episodes it takes to tell a difference, with a run as the pilot."""
     from tomeval.comparing.power import episodes_needed
+    from tomeval.comparing.sides import opened
     from tomeval.report.tables import render
 
-    with _opened(folders, reference) as runs:
+    with opened(folders) as runs:
         rows = episodes_needed(
             runs,
             metric,
             difference,
-            by or runs[0].domain.by[0],
+            by,
             baseline,
             power=chance,
             alpha=alpha,
             reference=reference,
         )
         print(render(rows, form, runs[0].measures))
-
-
-@contextmanager
-def _opened(folders: Sequence[Path], reference: str | None) -> Iterator[list[Run]]:
-    """Open runs; refuse a reference of regret that their domain does not have."""
-    from tomeval.comparing.sides import opened
-
-    with opened(folders) as runs:
-        for run in runs:
-            run.check_reference(reference)
-        yield runs
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

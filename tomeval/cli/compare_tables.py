@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
+    from tomeval.comparing.profiles import Scores
     from tomeval.runs.results import Run
 
 Table = tuple[list[dict[str, Any]], list[str], list[str]]
@@ -62,24 +63,19 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return rows, above, notes
 
 
-def _score(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Any, str]:
+def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Scores, str]:
     """Return the scores of all episodes, and what they are in words."""
     from tomeval.comparing.profiles import collect_scores
 
-    known = runs[0].domain.scores
-    if not known:
-        raise TomevalError(f"the domain {runs[0].domain.name!r} has no score from 0 to 1")
-    name = options["score"] or next(iter(known))
-    if name not in known:
-        raise unknown("score", name, known)
-    return collect_scores(runs, options["by"], name, options["reference"]), known[name].words
+    found = collect_scores(runs, options["by"], options["score"], options["reference"])
+    return found, runs[0].domain.scores[found.score].words
 
 
 def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     from tomeval.comparing.profiles import RESAMPLES, interquartile_means
     from tomeval.report.comparisons import aggregate_rows
 
-    scores, words = _score(runs, options)
+    scores, words = _scored(runs, options)
     found = interquartile_means(
         scores, resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
     )
@@ -92,7 +88,7 @@ def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     from tomeval.report.comparisons import profile_rows
 
     thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
-    scores, words = _score(runs, options)
+    scores, words = _scored(runs, options)
     found = performance_profiles(
         scores,
         thresholds,

@@ -84,7 +84,8 @@ def table(
         else:
             rows = tables[what](opened, by or [])
             rows = rows if form in (Format.csv, Format.json) else _with_numbers(rows)
-        print(render(rows, form, opened.measures))
+        task = (*opened.domain.task, "seed") if what == CELLS and not against else None
+        print(render(rows, form, opened.measures, task))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
 

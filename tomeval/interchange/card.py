@@ -88,4 +88,5 @@ def _table(run: Run, rows: list[dict[str, Any]]) -> str:
         if not is_interval(column):  # which follows its measure
             gone = column in hidden
         kept += [] if gone else [column]
-    return render([{key: row[key] for key in kept} for row in rows], "markdown", run.measures)
+    shown = [{key: row[key] for key in kept} for row in rows]
+    return render(shown, "markdown", run.measures, (*run.domain.task, "seed"))
