@@ -163,6 +163,25 @@ def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
     assert "loss/step" in (tmp_path / "three" / "model-index.yaml").read_text()
 
 
+def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
+    code, out, _ = tomeval("plot", folder, "--out", tmp_path, "--only", "forest")
+    assert code == 0
+    assert "forest_loss_per_step" in out
+    rows = json.loads(tomeval("compare", folder, "--baseline", "one", "--format", "json")[1])
+    assert {(row["guesser"], row["metric"]) for row in rows} == {
+        (guesser, name) for guesser in ("next", "llm") for name in ("loss_per_step", "hit_percent")
+    }
+    power = ("power", folder, "--metric", "hit_percent", "--difference", 20, "--format", "json")
+    assert {row["metric"] for row in json.loads(tomeval(*power)[1])} == {"hit_percent"}
+    for command in (("compare", folder), power[:6], ("report", folder, "-o", tmp_path / "r.html")):
+        code, out, errors = tomeval(*command, "--reference", "horizon")
+        assert (code, out) == (2, "")
+        assert "has no references" in errors
+    assert "known: guesser, size, run" in tomeval("compare", folder, "--by", "sise")[2]
+    assert tomeval("report", folder, "-o", tmp_path / "r.html")[0] == 0
+    assert "guess a hidden number" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_push_shows_the_card(tomeval, folder) -> None:
     code, out, _ = tomeval("push", folder, "a/b")
     assert code == 0
