@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tomeval.report.tables import HEADINGS
+from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.tallies import usage
@@ -41,11 +41,6 @@ def task_text(cell: RunCell) -> str:
     player, *_ = cell.domain.by
     names = [name for name in cell.domain.task if name in cell.columns and name != player]
     return ", ".join(f"{heading(n)} {cell.columns[n]}" for n in names if cell.columns[n] != "")
-
-
-def heading(column: str) -> str:
-    """Return what people read in place of the name of a column that is no measure."""
-    return HEADINGS.get(column, column.replace("_", " "))
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
