@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
 from tomeval.report.blocks import Block, as_json, pack, pack_text, shortened
 from tomeval.report.calls import Bases, packed_calls
-from tomeval.report.facts import heading, task_text
+from tomeval.report.facts import task_text
 from tomeval.report.lines import LineBrowser
+from tomeval.runs.columns import heading
 from tomeval.runs.results import Run, RunCell
 
 CALLS_BY_DEFAULT = 100_000

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tomeval.report.tables import HEADINGS
+from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.tallies import usage
@@ -25,7 +25,7 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
     players = len({cell.title for cell in run.cells})  # one asked of two models is two
     rows = [
         (players, "player"),
-        (len({task_text(cell) for cell in run.cells}), "task"),
+        (len({str(run.domain.task_of(cell, run.domain.by[0])) for cell in run.cells}), "task"),
         (len(run.cells), "cell"),
         (total, "episode"),
         (steps, "step"),
@@ -38,14 +38,8 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
 
 def task_text(cell: RunCell) -> str:
     """Return a cell's task in a few words."""
-    player, *_ = cell.domain.by
-    names = [name for name in cell.domain.task if name in cell.columns and name != player]
-    return ", ".join(f"{heading(n)} {cell.columns[n]}" for n in names if cell.columns[n] != "")
-
-
-def heading(column: str) -> str:
-    """Return what people read in place of the name of a column that is no measure."""
-    return HEADINGS.get(column, column.replace("_", " "))
+    task = cell.domain.task_of(cell, cell.domain.by[0])
+    return cell.domain.task_words({name: v for name, v in task.items() if name in cell.columns})
 
 
 def settings(run: Run) -> list[tuple[str, str]]:

@@ -133,6 +133,7 @@ def _context(
         "numbers": [cell.number for cell in run.cells],
         "interval": _interval(run, options.interval),
         "comparison": comparison,
+        "paired": run.domain.paired,
         "drawings": drawings,
         "glyphs": glyphs,
         "settings": facts.settings(run),

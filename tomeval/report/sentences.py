@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tomeval.core.numbers import between, p_words, signed
 from tomeval.report.notices import counted
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -18,7 +19,6 @@ SPOKEN = 2
 """How many of the compared measures are told in words too."""
 
 _PLURALS = {"strategy": "strategies", "labels": "label sets"}
-_SMALLEST_P = 0.001
 
 
 class Statement(NamedTuple):
@@ -112,15 +112,15 @@ def sentence(row: dict[str, Any], measure: Measure) -> str:
         return f"{name} cannot be compared with {baseline} ({pairs})."
     if verdict in ("higher", "lower"):
         sign = 1 if difference > 0 else -1
-        ends = sorted((sign * low, sign * high))
+        near, far = sorted((sign * low, sign * high))
         return (
             f"{name} is {verdict} by {abs(difference):.{digits}f} than with {baseline}"
-            f"{_side(measure, sign)} (95 % interval {_ends(ends, digits)}; "
-            f"{p_value(row['p_holm'])}; {pairs})."
+            f"{_side(measure, sign)} (95 % interval {between(near, far, digits)}; "
+            f"{p_words(row['p_holm'])}; {pairs})."
         )
     numbers = (
-        f"difference {signed(difference, digits)}, 95 % interval {_ends([low, high], digits)}; "
-        f"{p_value(row['p_holm'])}; {pairs}"
+        f"difference {signed(difference, digits)}, 95 % interval {between(low, high, digits)}; "
+        f"{p_words(row['p_holm'])}; {pairs}"
     )
     if verdict == "equivalent":
         return f"{name} is that of {baseline} to within {row['margin']:g} ({numbers})."
@@ -132,32 +132,3 @@ def _side(measure: Measure, sign: int) -> str:
     if measure.better == 0:
         return ""
     return ", which is better" if measure.better == sign else ", which is worse"
-
-
-def signed(value: float, digits: int) -> str:
-    """Return a difference with its sign; what rounds to zero has none."""
-    if math.isnan(value):
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
-
-
-def p_value(p: float) -> str:
-    """Return a p value for reading.
-
-    Examples
-    --------
-    >>> p_value(0.00002), p_value(0.0312)
-    ('p < 0.001', 'p = 0.031')
-    """
-    if math.isnan(p):
-        return "no test"
-    return f"p < {_SMALLEST_P:g}" if p < _SMALLEST_P else f"p = {p:.3f}"
-
-
-def _ends(ends: list[float], digits: int) -> str:
-    """Return an interval in words."""
-    if any(map(math.isnan, ends)):
-        return "undefined"
-    low, high = (f"{value:.{digits}f}".replace("-", "−") for value in ends)
-    return f"{low} to {high}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tomeval.report.sentences import Measures, p_value, signed
-from tomeval.report.table import Column, Table, Value, minus
+from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
+from tomeval.report.sentences import Measures
+from tomeval.report.table import Column, Table, Value
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def _row(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
     def number(name: str, places: int) -> Value:
         value = row[name]
         if math.isnan(value):
-            return Value("–", "", "")
-        return Value(minus(f"{value:.{places}f}"), "", repr(value))
+            return Value(MISSING, "", "")
+        return Value(typeset(fixed(value, places)), "", repr(value))
 
     def text(value: str) -> Value:
         return Value(value, "", value)
@@ -57,7 +58,7 @@ def _row(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
     ends = "" if math.isnan(low) else f"[{signed(low, digits)}, {signed(high, digits)}]"
     difference = Value(signed(row["difference"], digits), ends, number("difference", digits).sort)
     p = row["p_holm"]
-    said = "–" if math.isnan(p) else p_value(p).removeprefix("p ").removeprefix("= ")
+    said = MISSING if math.isnan(p) else p_words(p).removeprefix("p ").removeprefix("= ")
     return [
         text(row[by]),
         text(row["scope"]),

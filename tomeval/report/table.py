@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.report.facts import heading
-from tomeval.runs.columns import interval_of, is_interval
+from tomeval.core.numbers import MISSING, fixed, typeset
+from tomeval.runs.columns import heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 
 _MOST_CHOICES = 40
@@ -69,7 +69,7 @@ def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure
             continue
         if valued and key in measures and key not in valued:
             continue
-        named = measures[key].heading if key in measures else heading(key)
+        named = heading(key, measures)
         values = list(dict.fromkeys(row[key] for row in rows))
         if key not in measures and all(value in ("", None) for value in values):
             continue
@@ -90,11 +90,11 @@ def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) 
     if not isinstance(value, float):
         return Value("" if value is None else str(value), "", "" if value is None else str(value))
     if math.isnan(value):
-        return Value("–", "", "")
+        return Value(MISSING, "", "")
     if key == "invalid_rate":
         return Value(f"{100 * value:.1f}", "", repr(value))
     digits = measures[key].digits if key in measures else 3
-    return Value(minus(f"{value:.{digits}f}"), _interval(row, key, digits), repr(value))
+    return Value(typeset(fixed(value, digits)), _interval(row, key, digits), repr(value))
 
 
 def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
@@ -103,11 +103,6 @@ def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
     if found is None:
         return ""
     if found.ends is None:
-        return f"± {found.half:.{digits}f}"
+        return f"± {fixed(found.half, digits)}"
     low, high = found.ends
-    return minus(f"[{low:.{digits}f}, {high:.{digits}f}]")
-
-
-def minus(text: str) -> str:
-    """Return a number's text with a true minus sign."""
-    return text.replace("-", "−")
+    return typeset(f"[{fixed(low, digits)}, {fixed(high, digits)}]")
