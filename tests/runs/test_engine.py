@@ -211,7 +211,7 @@ def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
             if "reply" in call:
                 assert call["reply"]["text"] == call_2["reply"]["text"]
     with Run(tmp_path / "3") as run:
-        assert {cell.labels_of_row()["model"] for cell in run.cells} == {f"hf:{tiny}"}
+        assert {cell.columns["model"] for cell in run.cells} == {f"hf:{tiny}"}
         revisions = run.store.query("SELECT DISTINCT revision FROM cells")
         assert len(revisions) == 1
         assert revisions[0][0]

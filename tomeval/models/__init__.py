@@ -1,21 +1,49 @@
-"""Language-model backends, opened by name when they are first needed."""
+"""Language models, which know no game: local ones, served ones, scripted ones. May import core.
+
+A backend is a module and its line in `BACKENDS`; it is loaded when one of its models is opened.
+"""
 
 from __future__ import annotations
 
-import inspect
+import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.models.base import LocalModel, Model
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.served.limits import Budget
 
-KINDS = ("hf", "openai", "scripted")
-POCKET = {"pocket": "main", "pocket-rational": "rational"}
-"""The models inside the package, and the folders of `tomeval/models/pocket` that hold them."""
+
+class Backend(NamedTuple):
+    """One kind of model.
+
+    Attributes
+    ----------
+    opener : str
+        ``module:function``; called with a model's name, its options and an `Opening`.
+    form : str
+        How experiments write its models.
+    served : bool
+        Whether its calls cost money or wait for others, so that caps count them.
+    """
+
+    opener: str
+    form: str
+    served: bool = False
+
+
+BACKENDS = {
+    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket"),
+    "pocket-rational": Backend("tomeval.models.local.opening:open_pocket", "pocket-rational"),
+    "hf": Backend("tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]"),
+    "openai": Backend(
+        "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
+    ),
+    "scripted": Backend("tomeval.models.scripted:open_named", "scripted:NAME"),
+}
+"""Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
+
 DEFAULT_MODEL = "pocket"
-SERVED = ("openai",)
-"""The kinds whose calls cost money or wait for others: caps count them."""
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
@@ -31,20 +59,19 @@ def model_name(spec: str | dict[str, Any]) -> str:
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
-    if name in POCKET:
-        return name
-    kind, colon, rest = name.partition(":")
-    if not colon or not rest or kind not in KINDS:
+    kind, _, rest = name.partition(":")
+    if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
+        *forms, last = (backend.form for backend in BACKENDS.values())
         raise TomevalError(
-            f"model {name!r} cannot be read{did_you_mean(kind, (*POCKET, *KINDS))}; write pocket, "
-            "pocket-rational, hf:REPO_OR_PATH[@revision], openai:MODEL@BASE_URL or scripted:NAME"
+            f"model {name!r} cannot be read{did_you_mean(kind, BACKENDS)}; write "
+            f"{', '.join(forms)} or {last}"
         )
     return name
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
     """Tell whether a model is behind a server."""
-    return model_name(spec).partition(":")[0] in SERVED
+    return BACKENDS[model_name(spec).partition(":")[0]].served
 
 
 def open_model(
@@ -63,66 +90,19 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_options.OpenAIOptions`.
-    base : Path, optional
-        Folder that relative paths start from.
-    budget : Budget, optional
-        Caps on calls and tokens, for served models.
-    scores : bool
-        Whether labels will be scored: a server that cannot is then refused at the start, and asked
-        nothing about it otherwise.
-    prefix_reuse : bool
-        False makes a local model encode every prompt whole.
+    base, budget, scores, prefix_reuse
+        See `tomeval.models.base.Opening`.
 
     Raises
     ------
     TomevalError
-        Unknown kind, option or model; a missing extra.
+        Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
     name = model_name(spec)
     options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
-    kind, _, rest = name.partition(":")
-    if kind == "scripted":
-        from tomeval.models.scripted import open_script
-
-        if options:
-            raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
-        return open_script(rest, base)
-    if kind == "openai":
-        from tomeval.models.served.openai_api import OpenAIModel
-
-        options.setdefault("scoring", "required" if scores else "off")
-        for key in ("prices", "tokenizer"):
-            path = (base or Path()) / str(options.get(key, ""))
-            if key in options and path.exists():
-                options[key] = str(path)
-        return OpenAIModel.from_name(name, options, budget)
-    if budget is not None:
+    if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
-    if not prefix_reuse:
-        options["prefix_reuse"] = False
-    return _open_local(name, rest, options, base)
-
-
-def _open_local(name: str, rest: str, options: dict[str, Any], base: Path | None) -> LocalModel:
-    """Open a transformers model: a shipped one, a folder relative to `base`, or one of the Hub."""
-    from tomeval.models.local.load import no_loading_bar
-    from tomeval.models.local.transformers import TransformersModel
-
-    known = list(inspect.signature(TransformersModel.__init__).parameters)[3:]
-    for key in options:
-        if key not in known:
-            raise unknown("option", key, known, f"model {name!r}")
-    if name in POCKET:
-        folder = Path(__file__).parent / "pocket" / POCKET[name]
-        # Stored in half precision to be small; on a CPU that would be slow, and inexact.
-        with no_loading_bar():
-            model = TransformersModel(str(folder), **{"dtype": "float32", **options})
-        model.name = name
-        return model
-    folder = (base or Path()) / rest
-    if folder.is_dir():
-        return TransformersModel(str(folder), **options)
-    path, _, revision = rest.partition("@")
-    folder = (base or Path()) / path
-    source = str(folder) if folder.is_dir() else path
-    return TransformersModel(source, revision or None, **options)
+    module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")
+    opener = getattr(importlib.import_module(module), function)
+    opened: Model | LocalModel = opener(name, options, Opening(base, budget, scores, prefix_reuse))
+    return opened

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from tomeval.models.served.limits import Budget
 
 FINISHES = ("stop", "length", "refusal")
 
@@ -203,6 +207,29 @@ class Capabilities:
     local: bool = False
     seeded: bool = True
     concurrent: bool = True
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a backend is told when it opens a model.
+
+    Attributes
+    ----------
+    base : Path or None
+        Folder that relative paths start from.
+    budget : Budget or None
+        Caps on calls and tokens, for served models.
+    scores : bool
+        Whether labels will be scored: a server that cannot is then refused at the start, and asked
+        nothing about it otherwise.
+    prefix_reuse : bool
+        False makes a local model encode every prompt whole.
+    """
+
+    base: Path | None = None
+    budget: Budget | None = None
+    scores: bool = True
+    prefix_reuse: bool = True
 
 
 class Model(ABC):

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_text
@@ -14,6 +15,7 @@ from tomeval.models.base import (
     Capabilities,
     GenerateRequest,
     Model,
+    Opening,
     Prompt,
     Reply,
     ScoreRequest,
@@ -84,6 +86,13 @@ class ScriptedModel(Model):
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return None: scripts have no tokens."""
         return None
+
+
+def open_named(name: str, options: dict[str, Any], opening: Opening) -> ScriptedModel:
+    """Open ``scripted:NAME``."""
+    if options:
+        raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
+    return open_script(name.partition(":")[2], opening.base)
 
 
 def open_script(name: str, base: Path | None = None) -> ScriptedModel:

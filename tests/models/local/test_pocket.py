@@ -13,8 +13,9 @@ from support import ROOT  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
-from tomeval.models import DEFAULT_MODEL, POCKET, model_name, open_model  # noqa: E402
+from tomeval.models import DEFAULT_MODEL, model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt  # noqa: E402
+from tomeval.models.local.opening import POCKET  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
 from tomeval.runs.runner import run_experiment  # noqa: E402

@@ -17,6 +17,7 @@ from tomeval.models.base import (
     GenerateRequest,
     Message,
     Model,
+    Opening,
     Prompt,
     Reply,
     Sampling,
@@ -346,3 +347,13 @@ class OpenAIModel(Model):
             f"{self.name}: labels cannot be scored, because this server's log-probabilities are "
             f"missing or wrong. Seen: {seen}"
         )
+
+
+def open_server(name: str, options: dict[str, Any], opening: Opening) -> OpenAIModel:
+    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment."""
+    options = {"scoring": "required" if opening.scores else "off", **options}
+    for key in ("prices", "tokenizer"):
+        path = (opening.base or Path()) / str(options.get(key, ""))
+        if key in options and path.exists():
+            options[key] = str(path)
+    return OpenAIModel.from_name(name, options, opening.budget)
