@@ -148,11 +148,11 @@ def mixed_model(
         )
     groups = [name for name in factors if name not in (SEED, held)]
     combined = list(zip(levels, *(factors[n] for n in (*groups, held)), strict=True))
-    freedom = _freedom(fixed, chosen, combined)
+    freedom = level_freedom(fixed, chosen, combined)
     if len(set(combined)) < len(values):
         finest = groups[-1] if groups else held
         chosen = {**chosen, f"{by} x {finest}": [str(one) for one in combined]}
-    return _fit(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
+    return fit_levels(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
 
 
 def _compared(
@@ -168,7 +168,7 @@ def _compared(
     return baseline, others
 
 
-def _freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:
+def level_freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:
     """Return the degrees of freedom of the level-by-group variation."""
     first = [combined.index(one) for one in dict.fromkeys(combined)]
     parts = [_columns(chosen[name]) for name in chosen if name != SEED]
@@ -235,7 +235,7 @@ def _chosen(factors: dict[str, list[str]], held: str) -> tuple[dict[str, list[st
     return chosen, notes
 
 
-def _fit(
+def fit_levels(
     by: str,
     baseline: str,
     metric: str,
