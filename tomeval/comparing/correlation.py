@@ -8,7 +8,6 @@ import numpy as np
 
 from tomeval.comparing.sides import Runs, cell_names, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
-from tomeval.runs.measures import Measure
 from tomeval.statistics.correlation import correlation
 from tomeval.statistics.paired import FloatArray
 
@@ -19,7 +18,7 @@ class Correlation:
 
     Attributes
     ----------
-    literal, functional : Measure
+    literal, functional : str
     names : tuple of str
         The cells.
     x, y : ndarray, shape (C,)
@@ -30,8 +29,8 @@ class Correlation:
     reason : str
     """
 
-    literal: Measure
-    functional: Measure
+    literal: str
+    functional: str
     names: tuple[str, ...]
     x: FloatArray
     y: FloatArray
@@ -64,14 +63,15 @@ def correlate(
     a game are not quite; and cells of games with different payoffs mix units.
     """
     with opened(runs) as listed:
-        domain = listed[0].domain
-        if literal is None and len(domain.headline) < 2:
+        headline = listed[0].domain.headline
+        if literal is None and len(headline) < 2:
             raise TomevalError(
-                f"domain {domain.name!r} has no literal measure in front: name a metric"
+                f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"
             )
-        chosen = (literal or domain.headline[1], functional or domain.headline[0])
-        metric_names(listed, chosen)
-        sides = read_sides(listed, None, chosen, reference)
+        functional = functional or headline[0]
+        literal = literal or headline[1]
+        metric_names(listed, [literal, functional])
+        sides = read_sides(listed, None, [literal, functional], reference)
         labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
     names = np.array(cell_names(labels), dtype=object)
     means = np.array(
@@ -79,5 +79,4 @@ def correlate(
     )
     kept = np.isfinite(means).all(axis=1)
     x, y = means[kept].T
-    one, other = (domain.measures[name] for name in chosen)
-    return Correlation(one, other, tuple(names[kept].tolist()), x, y, *correlation(x, y))
+    return Correlation(literal, functional, tuple(names[kept].tolist()), x, y, *correlation(x, y))

@@ -133,7 +133,7 @@ def mixed_model(
         if scale == "range":
             sides = [in_ranges(side, [metric]) for side in sides]
         held = listed[0].domain.held_name(by)
-        levels, values, factors = _observations(sides, by, held)
+        levels, values, factors = _observations(sides, held)
     baseline, others = _compared(level_names(sides), set(levels), by, baseline)
     if not np.isfinite(values).all():
         raise TomevalError(f"not every episode has a value of {metric}: no mixed model")
@@ -189,7 +189,7 @@ def _columns(values: Sequence[str]) -> FloatArray:
 
 
 def _observations(
-    sides: Sequence[Side], by: str, held: str
+    sides: Sequence[Side], held: str
 ) -> tuple[list[str], FloatArray, dict[str, list[str]]]:
     """Return the level, the mean and the factors of every (level, task, draw, seed)."""
     levels: list[str] = []
@@ -200,9 +200,10 @@ def _observations(
             levels.append(side.level)
             values.append(float(side.values[side.which == drawn, 0].mean()))
             found = {**side.cell.groups(int(drawn)), SEED: str(side.seed), held: side.held}
-            for name in found:
-                if name != by:
-                    factors.setdefault(name, []).append(found[name])
+            for name, value in found.items():
+                # What levels differ in is no group.
+                if name in side.task or name not in side.cell.domain.task:
+                    factors.setdefault(name, []).append(value)
     return levels, np.array(values), factors
 
 

@@ -185,7 +185,7 @@ def _side(
     name: str,
 ) -> Side:
     """Read one cell of a run that goes by `name`."""
-    task = {key: value for key, value in cell.task.items() if key != by}
+    task = dict(cell.task) if by is None else cell.domain.task_of(cell, by)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:

@@ -7,7 +7,6 @@ the true one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 MISSING = "–"
 _SMALLEST_P = 0.001
@@ -24,15 +23,14 @@ def plus_minus(value: float, half: float, digits: int) -> str:
     return text if text == MISSING or math.isnan(half) else f"{text} ± {fixed(half, digits)}"
 
 
-def interval(ends: Iterable[float], digits: int, symmetric: bool = False) -> str:
-    """Return a value with its interval for a table, given as (value, low, high).
+def interval(value: float, low: float, high: float, digits: int, symmetric: bool = False) -> str:
+    """Return a value with its interval for a table; alone where there is none.
 
     Examples
     --------
-    >>> interval((1.5, 1.25, 1.75), 2, symmetric=True), interval((1.5, 1.25, 1.875), 1)
+    >>> interval(1.5, 1.25, 1.75, 2, symmetric=True), interval(1.5, 1.25, 1.875, 1)
     ('1.50 ± 0.25', '1.5 [1.2, 1.9]')
     """
-    value, low, high = map(float, ends)
     if symmetric:
         return plus_minus(value, (high - low) / 2, digits)
     text = fixed(value, digits)

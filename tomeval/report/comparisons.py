@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tomeval.comparing.correlation import Correlation
 from tomeval.comparing.decomposition import Decomposition
 from tomeval.comparing.profiles import Aggregates, Profiles
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
+from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 
 READ = ("text", "markdown", "latex")
@@ -50,11 +51,11 @@ def _read(
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval((row["difference"], low, high), digits, symmetric=ends == "t"),
+        "difference": interval(row["difference"], low, high, digits, symmetric=ends == "t"),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": fixed(row["effect_size"], 2),
-        "P(better)": interval(better, 2),
+        "P(better)": interval(*better, 2),
     }
     if margins:
         shown["margin"] = MISSING if np.isnan(row["margin"]) else f"{row['margin']:g}"
@@ -69,7 +70,7 @@ def aggregate_rows(found: Aggregates, by: str, form: str) -> list[dict[str, Any]
         value, low, high = (float(x[i]) for x in (found.value, found.low, found.high))
         row: dict[str, Any] = {by: level}
         if form in READ:
-            row["interquartile mean"] = interval((value, low, high), 3)
+            row["interquartile mean"] = interval(value, low, high, 3)
         else:
             row |= {"interquartile_mean": value, "low": low, "high": high}
         rows.append(row | {"episodes": int(found.episodes[i]), "tasks": int(found.tasks[i])})
@@ -84,7 +85,7 @@ def profile_rows(found: Profiles, by: str, form: str) -> list[dict[str, Any]]:
             value, low, high = (float(x[i, j]) for x in (found.share, found.low, found.high))
             row: dict[str, Any] = {by: level, "score above": f"{threshold:g}"}
             if form in READ:
-                row["share of episodes"] = interval((value, low, high), 3)
+                row["share of episodes"] = interval(value, low, high, 3)
             else:
                 row = {by: level, "threshold": threshold, "share": value, "low": low, "high": high}
             rows.append(row)
@@ -100,31 +101,34 @@ def share_rows(found: Decomposition, form: str) -> list[dict[str, Any]]:
         row = {k: v for k, v in label.items() if v not in ("", None)}
         digits = found.whole.digits
         ends = (found.functional[c], found.functional_low[c], found.functional_high[c])
-        row[found.whole.heading] = interval(ends, digits, symmetric=True)
+        row[found.whole.heading] = interval(*ends, digits, symmetric=True)
         for k, part in enumerate(found.parts):
             ends = (found.part[c, k], found.part_low[c, k], found.part_high[c, k])
-            row[part] = interval(ends, digits, symmetric=True)
+            row[part] = interval(*ends, digits, symmetric=True)
         for k, part in enumerate(found.parts):
-            ends = (found.share[c, k], found.share_low[c, k], found.share_high[c, k])
-            row[f"{part} %"] = interval((100 * float(end) for end in ends), 1)
+            shares = (found.share, found.share_low, found.share_high)
+            value, low, high = (100 * share[c, k] for share in shares)
+            row[f"{part} %"] = interval(value, low, high, 1)
         rows.append(row)
     keys = list(dict.fromkeys(key for row in rows for key in row))
     return [{key: row.get(key, "") for key in keys} for row in rows]
 
 
-def correlation_rows(found: Sequence[Correlation], form: str) -> list[dict[str, Any]]:
+def correlation_rows(
+    found: Sequence[Correlation], form: str, measures: Mapping[str, Measure]
+) -> list[dict[str, Any]]:
     """Return one row per pair of metrics."""
     rows = []
     for one in found:
-        pair = {"literal": one.literal, "functional": one.functional}
-        said = "heading" if form in READ else "name"
-        row: dict[str, Any] = {key: getattr(measure, said) for key, measure in pair.items()}
+        row: dict[str, Any] = {"literal": one.literal, "functional": one.functional}
+        if form in READ:
+            row = {key: heading(name, measures) for key, name in row.items()}
         row["cells"] = one.cells
         for name in ("pearson", "spearman"):
-            ends = [getattr(one, name + end) for end in ("", "_low", "_high")]
+            value, low, high = (getattr(one, name + end) for end in ("", "_low", "_high"))
             if form in READ:
-                row[name] = interval(ends, 3)
+                row[name] = interval(value, low, high, 3)
             else:
-                row |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+                row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         rows.append(row | {"reason": one.reason})
     return rows

@@ -148,7 +148,7 @@ def _cell(row: Mapping[str, Any], column: str, measures: Mapping[str, Measure] |
             return fixed(value, digits)
         if found.ends is None:
             return plus_minus(value, found.half, digits)
-        return interval((value, *found.ends), digits)
+        return interval(value, *found.ends, digits)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
