@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from one_thread import use_one_thread
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
-from tomeval.comparing.decomposition import _covariance, correlation, fieller
-from tomeval.comparing.mixed import _fit, _freedom
+from tomeval.comparing.mixed import fit_levels, level_freedom
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.power import pairs_needed
 from tomeval.comparing.profiles import (
@@ -32,11 +31,13 @@ from tomeval.comparing.profiles import (
 )
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.measures import METRICS
+from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
 from tomeval.report.tables import render
+from tomeval.statistics.correlation import correlation
 from tomeval.statistics.paired import holm, standard_error, t_test
+from tomeval.statistics.ratios import fieller, ratio_moments
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -85,13 +86,13 @@ def compared(
     for number, (level, baseline) in enumerate(tasks):
         units = [(1, i) for i in range(len(level))]
         paired = np.ones((*level.shape[:2],), dtype=bool)[:, None]
-        name = (str(number), "")
-        meetings.append(Meeting(name, units, [number], level[:, None], baseline[:, None], paired))
+        meetings.append(Meeting(units, [number], level[:, None], baseline[:, None], paired))
     names = tuple(f"level {i}" for i in range(tasks[0][0].shape[1]))
     alone = np.zeros((len(tasks), len(names)), dtype=np.int64)
-    words = tuple({"game": str(i), "partners": ""} for i in range(len(tasks)))
+    words = tuple({"game": str(i)} for i in range(len(tasks)))
+    measures = tuple(MEASURES[name] for name in METRICS)
     scopes = tuple(str(i) for i in range(len(tasks)))
-    pairing = Pairing("level", "base", names, METRICS, scopes, words, meetings, alone)
+    pairing = Pairing("level", "base", names, measures, scopes, words, meetings, alone)
     none = np.full(len(METRICS), np.nan)
     return compare_pairs(
         pairing, margin=none if margin is None else margin, resamples=RESAMPLES, seed=seed
@@ -216,7 +217,7 @@ def shares(repetitions: int) -> None:
                     part = data[number * count : (number + 1) * count]
                     moves = [(part - part.mean(axis=0)) / count]
                     mean = part.mean(axis=0)
-                    value, low, high = fieller(mean[k], mean[0], _covariance(moves, k))
+                    value, low, high = fieller(mean[k], mean[0], ratio_moments(moves, k))
                     inside.append(
                         np.nan
                         if np.isnan(value)
@@ -272,7 +273,7 @@ def mixed(repetitions: int) -> None:
         if seeds == 1:
             del factors["seed"]
         combined = list(zip(level.tolist(), partner.tolist(), strict=True))
-        freedom = _freedom(fixed, factors, combined)
+        freedom = level_freedom(fixed, factors, combined)
         if seeds > 1:
             factors["level x partner"] = [str(x) for x in combined]
         inside = []
@@ -280,7 +281,7 @@ def mixed(repetitions: int) -> None:
             values_ = rng.normal(size=partners)[partner] + 0.2 * rng.normal(size=seeds)[seed]
             values_ = values_ + 0.5 * rng.normal(size=shape[:2])[level, partner] + 0.5 * level
             values_ = values_ + 0.3 * rng.normal(size=level.size)
-            fit = _fit("x", "0", "y", ("1", "2", "3"), fixed, values_, factors, freedom, [])
+            fit = fit_levels("x", "0", "y", ("1", "2", "3"), fixed, values_, factors, freedom, [])
             known = 0.5 * np.arange(1, 4)
             inside.append((fit.low <= known) & (known <= fit.high))
         rows.append({"partners": partners, "seeds": seeds, "coverage %": percent(inside)})

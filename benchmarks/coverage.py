@@ -22,11 +22,12 @@ from one_thread import use_one_thread
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.measures import METRICS, Played, episode_metrics
+from tomeval.domains.matrix.measures import METRICS, episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.played import Played
 from tomeval.report.tables import render
-from tomeval.statistics.estimates import estimate
+from tomeval.statistics import estimate
 
 HORIZON = 100
 GAMES = ("RPS", "IBS", "IPD")

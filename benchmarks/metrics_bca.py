@@ -20,7 +20,7 @@ import numpy as np
 import tomeval
 from tomeval.domains.matrix.measures import METRICS, episode_metrics
 from tomeval.report.tables import render
-from tomeval.statistics.estimates import estimate
+from tomeval.statistics import estimate
 
 TIMES = 3
 SUBJECTS = [{"kind": "simulated", "p": 0.9, "q": 0.5}]

@@ -16,7 +16,7 @@ from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.power import episodes_needed, pairs_needed
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.measures import METRICS
+from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.models.scripted import SCRIPTS
 from tomeval.report.tables import render
 from tomeval.runs.results import iterate_export
@@ -335,7 +335,8 @@ def test_refusals(sweep, tmp_path) -> None:
     refused("resamples must be at least 99", sweep, resamples=10)
     refused("unknown scale", sweep, scale="log")
     refused("unknown family", sweep, family="none")
-    refused("no language model was played", sweep, "model")
+    refused("no player has a model in these runs: compare by strategy, subject", sweep, "model")
+    refused("did you mean 'subject'", sweep, "subjects")
     refused("no run was given", [])
     refused("not a run folder", tmp_path)
     refused("same run folder was given twice", [sweep, sweep])
@@ -378,7 +379,7 @@ def test_one_name_for_two_games_is_refused(tmp_path) -> None:
 def test_other_draws_of_partners_are_refused(tmp_path) -> None:
     folder = small(tmp_path / "run", partners="single_action")
     edit(folder, "UPDATE episodes SET partner = 1 - partner WHERE cell = 1 AND episode = 4")
-    with pytest.raises(TomevalError, match="met different partners"):
+    with pytest.raises(TomevalError, match="drew differently in episodes of the same number"):
         compare(folder, "subject")
 
 
@@ -428,13 +429,12 @@ def synthetic(*tasks):
     for number, (x, y) in enumerate(tasks):
         units = [(0, i) for i in range(len(x))]
         paired = np.ones((len(x), 1, 1), dtype=bool)
-        meetings.append(
-            Meeting((str(number), ""), units, [number], x[:, None, None], y[:, None, None], paired)
-        )
+        meetings.append(Meeting(units, [number], x[:, None, None], y[:, None, None], paired))
     none = np.zeros((len(tasks), 1), dtype=np.int64)
     names = tuple(str(i) for i in range(len(tasks)))
     words = tuple({"game": name} for name in names)
-    return Pairing("subject", "base", ("one",), METRICS[:2], names, words, meetings, none)
+    measures = tuple(MEASURES[name] for name in METRICS[:2])
+    return Pairing("subject", "base", ("one",), measures, names, words, meetings, none)
 
 
 def test_a_metric_without_a_value_in_some_episode() -> None:
@@ -457,7 +457,7 @@ def test_one_pair_in_one_of_several_tasks() -> None:
     assert np.isnan(found.t_low[0]).all()
     assert np.isnan(found.bca_low[0]).all()
     assert np.isfinite(found.t_low[1]).all()
-    assert any("a single pair with one of the partner sets" in note for note in found.notes)
+    assert any("a single pair in one of the tasks" in note for note in found.notes)
 
 
 def test_a_subject_without_a_model_is_paired_with_every_model(tmp_path, monkeypatch) -> None:

@@ -16,7 +16,6 @@ from tomeval.comparing.profiles import (
     interquartile_mean,
     interquartile_means,
     performance_profiles,
-    probability_of_improvement,
 )
 from tomeval.core.errors import TomevalError
 
@@ -86,22 +85,6 @@ def test_thresholds_must_rise() -> None:
         performance_profiles(scores(one=[A]), [0.5, 0.5])
 
 
-def test_improvement_is_mann_whitneys_u_by_task() -> None:
-    found = probability_of_improvement(scores(base=[A, B], other=[B, A]), "base", resamples=4_000)
-    u = [scipy.stats.mannwhitneyu(x, y).statistic / x.size / y.size for x, y in ((B, A), (A, B))]
-    assert found.value[0] == pytest.approx(np.mean(u)) == pytest.approx(0.5)
-    alone = probability_of_improvement(scores(base=[A], other=[B]), "base", resamples=4_000)
-
-    def statistic(x, y, axis):
-        return (x[..., :, None] > y[..., None, :]).mean(axis=(-2, -1))
-
-    theirs = scipy.stats.bootstrap(
-        (B, A), statistic, method="percentile", rng=np.random.default_rng(2), n_resamples=4_000
-    ).confidence_interval
-    assert alone.low[0] == pytest.approx(theirs.low, abs=0.01)
-    assert alone.high[0] == pytest.approx(theirs.high, abs=0.01)
-
-
 def test_missing_tasks_and_single_episodes() -> None:
     mixed = scores(base=[A, []], other=[A[:1], B], none=[[], []])
     aggregate = interquartile_means(mixed)
@@ -112,12 +95,6 @@ def test_missing_tasks_and_single_episodes() -> None:
     assert aggregate.tasks.tolist() == [1, 2, 0]
     profile = performance_profiles(mixed, [0.5])
     assert np.isnan(profile.share[2]).all()
-    better = probability_of_improvement(mixed, "base")
-    assert better.tasks.tolist() == [1, 0]
-    assert np.isnan(better.low[0])
-    assert np.isnan(better.value[1])
-    with pytest.raises(TomevalError, match="did you mean 'base'"):
-        probability_of_improvement(mixed, "bse")
 
 
 def test_attained_is_one_for_the_best_response_in_every_game(tmp_path) -> None:
@@ -140,6 +117,8 @@ def test_attained_is_one_for_the_best_response_in_every_game(tmp_path) -> None:
         assert part == pytest.approx(1.0)
     for part in found.played("random"):
         assert ((part >= 0) & (part < 1)).all()
+        with pytest.raises(TomevalError, match="did you mean 'attained'"):
+            collect_scores(run, score="attaind")
     assert all((part <= 1).all() for part in tom.played("random"))
 
 

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.tables import FORMATS, render
+from tomeval.domains.matrix.domain import MATRIX
+from tomeval.report import tables
+from tomeval.report.tables import FORMATS
 
 NAN = float("nan")
 ROWS = [
@@ -15,6 +17,19 @@ ROWS = [
     {"subject": "x_1 & 50 %", "game": "RPS", "tom_percent": 100 / 3, "tom_percent_ci95": NAN},
     {"subject": "none", "game": "RPS", "tom_percent": NAN, "tom_percent_ci95": NAN},
 ]
+
+
+def render(rows, form="text"):
+    """Render as the table of a matrix run."""
+    return tables.render(rows, form, MATRIX.measures, (*MATRIX.task, "seed"))
+
+
+def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:
+    text = tables.render(ROWS, "markdown")
+    assert "| subject | tom percent |" in text
+    assert "97.46 ± 0.40" in text
+    assert "**" not in text
+    assert "**" not in tables.render(ROWS, "markdown", MATRIX.measures)
 
 
 def test_text() -> None:

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.comparing.power import pairs_needed, power_of, smallest_effect
-from tomeval.statistics.improvement import beats, improvement, improvement_interval
+from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts, draw_bins, draw_counts
+from tomeval.statistics.improvement import improvement, improvement_interval
 from tomeval.statistics.paired import (
     Standard,
-    bca_ends,
-    bootstrap_shifts,
     equivalence_test,
     hedges,
     holm,
@@ -168,6 +167,18 @@ def test_bootstrap_of_strata_adds_their_variances() -> None:
     assert total.var() == pytest.approx((one**2).sum() + (two**2).sum(), rel=0.03)
 
 
+def test_counts_and_bins_are_those_of_drawing_one_by_one() -> None:
+    counts = draw_counts(50, 7, np.random.default_rng(2))
+    drawn = np.random.default_rng(2).integers(0, 7, size=(50, 7))
+    assert counts.tolist() == [np.bincount(row, minlength=7).tolist() for row in drawn]
+    tally = [3, 0, 4]
+    bins = draw_bins(tally, 30_000, np.random.default_rng(2))
+    assert (bins.sum(axis=1) == 7).all()
+    assert (bins[:, 1] == 0).all()
+    assert bins.mean(axis=0) == pytest.approx(tally, abs=0.03)
+    assert bins[:, 0].var() == pytest.approx(7 * (3 / 7) * (4 / 7), rel=0.03)
+
+
 def test_hedges_factor() -> None:
     # Hedges' approximation 1 - 3 / (4 m - 1), good to a third digit
     for freedom in (5, 20, 100):
@@ -190,16 +201,6 @@ def test_improvement_is_mann_whitneys_u() -> None:
         [np.cov(v10[:, j], v01[:, j])[0, 1] for j in range(3)]
     ) / n
     assert standard_error([influences]).error ** 2 == pytest.approx(variance)
-
-
-def test_improvement_under_weights_is_that_of_repeated_values() -> None:
-    x, y = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
-    times_x, times_y = np.array([[1, 2, 0], [3, 0, 0]]), np.array([[2, 1], [1, 1]])
-    ours = beats(x, y, times_x, times_y)
-    for row in range(2):
-        a, b = np.repeat(x, times_x[row]), np.repeat(y, times_y[row])
-        brute = np.mean([(p > q) + 0.5 * (p == q) for p in a for q in b])
-        assert ours[row] == pytest.approx(brute)
 
 
 def test_improvement_interval_at_the_ends() -> None:

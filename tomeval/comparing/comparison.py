@@ -17,7 +17,7 @@ from tomeval.comparing.resamples import bootstrap_interval, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.statistics.bootstrap import RESAMPLES
+from tomeval.statistics import RESAMPLES
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"

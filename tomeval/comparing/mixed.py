@@ -133,7 +133,7 @@ def mixed_model(
         if scale == "range":
             sides = [in_ranges(side, [metric]) for side in sides]
         held = listed[0].domain.held_name(by)
-        levels, values, factors = _observations(sides, by, held)
+        levels, values, factors = _observations(sides, held)
     baseline, others = _compared(level_names(sides), set(levels), by, baseline)
     if not np.isfinite(values).all():
         raise TomevalError(f"not every episode has a value of {metric}: no mixed model")
@@ -148,11 +148,11 @@ def mixed_model(
         )
     groups = [name for name in factors if name not in (SEED, held)]
     combined = list(zip(levels, *(factors[n] for n in (*groups, held)), strict=True))
-    freedom = _freedom(fixed, chosen, combined)
+    freedom = level_freedom(fixed, chosen, combined)
     if len(set(combined)) < len(values):
         finest = groups[-1] if groups else held
         chosen = {**chosen, f"{by} x {finest}": [str(one) for one in combined]}
-    return _fit(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
+    return fit_levels(by, baseline, metric, others, fixed, values, chosen, freedom, notes)
 
 
 def _compared(
@@ -168,7 +168,7 @@ def _compared(
     return baseline, others
 
 
-def _freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:
+def level_freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Sequence[Any]) -> int:
     """Return the degrees of freedom of the level-by-group variation."""
     first = [combined.index(one) for one in dict.fromkeys(combined)]
     parts = [_columns(chosen[name]) for name in chosen if name != SEED]
@@ -189,7 +189,7 @@ def _columns(values: Sequence[str]) -> FloatArray:
 
 
 def _observations(
-    sides: Sequence[Side], by: str, held: str
+    sides: Sequence[Side], held: str
 ) -> tuple[list[str], FloatArray, dict[str, list[str]]]:
     """Return the level, the mean and the factors of every (level, task, draw, seed)."""
     levels: list[str] = []
@@ -200,9 +200,10 @@ def _observations(
             levels.append(side.level)
             values.append(float(side.values[side.which == drawn, 0].mean()))
             found = {**side.cell.groups(int(drawn)), SEED: str(side.seed), held: side.held}
-            for name in found:
-                if name != by:
-                    factors.setdefault(name, []).append(found[name])
+            for name, value in found.items():
+                # What levels differ in is no group.
+                if name in side.task or name not in side.cell.domain.task:
+                    factors.setdefault(name, []).append(value)
     return levels, np.array(values), factors
 
 
@@ -235,7 +236,7 @@ def _chosen(factors: dict[str, list[str]], held: str) -> tuple[dict[str, list[st
     return chosen, notes
 
 
-def _fit(
+def fit_levels(
     by: str,
     baseline: str,
     metric: str,

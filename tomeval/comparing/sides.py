@@ -167,10 +167,11 @@ def read_sides(
         other = seen.setdefault((side.level, *side.key, side.seed), side)
         if other is not side:
             what = f"have {by} {side.level!r} in the same task" if by else "are the same"
+            other_by = f"compare by another column ({', '.join(known_by(side.cell.domain))}) or "
             raise TomevalError(
                 f"two cells {what} with seed {side.seed}: {other.cell.name} in {other.run} and "
-                f"{side.cell.name} in {side.run}; compare by another column "
-                f"({', '.join(known_by(side.cell.domain))}) or give runs that do not overlap"
+                f"{side.cell.name} in {side.run}; {other_by if by else ''}give runs that do not "
+                "overlap"
             )
     return sides
 
@@ -184,7 +185,7 @@ def _side(
     name: str,
 ) -> Side:
     """Read one cell of a run that goes by `name`."""
-    task = {key: value for key, value in cell.task.items() if key != by}
+    task = dict(cell.task) if by is None else cell.domain.task_of(cell, by)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:

@@ -101,13 +101,14 @@ def share_rows(found: Decomposition, form: str) -> list[dict[str, Any]]:
         row = {k: v for k, v in label.items() if v not in ("", None)}
         digits = found.whole.digits
         ends = (found.functional[c], found.functional_low[c], found.functional_high[c])
-        row[found.whole.heading] = interval(*map(float, ends), digits, symmetric=True)
+        row[found.whole.heading] = interval(*ends, digits, symmetric=True)
         for k, part in enumerate(found.parts):
             ends = (found.part[c, k], found.part_low[c, k], found.part_high[c, k])
-            row[part] = interval(*map(float, ends), digits, symmetric=True)
+            row[part] = interval(*ends, digits, symmetric=True)
         for k, part in enumerate(found.parts):
-            ends = (found.share[c, k], found.share_low[c, k], found.share_high[c, k])
-            row[f"{part} %"] = interval(*(100 * float(end) for end in ends), 1)
+            shares = (found.share, found.share_low, found.share_high)
+            value, low, high = (100 * share[c, k] for share in shares)
+            row[f"{part} %"] = interval(value, low, high, 1)
         rows.append(row)
     keys = list(dict.fromkeys(key for row in rows for key in row))
     return [{key: row.get(key, "") for key in keys} for row in rows]
@@ -124,10 +125,10 @@ def correlation_rows(
             row = {key: heading(name, measures) for key, name in row.items()}
         row["cells"] = one.cells
         for name in ("pearson", "spearman"):
-            ends = [getattr(one, name + end) for end in ("", "_low", "_high")]
+            value, low, high = (getattr(one, name + end) for end in ("", "_low", "_high"))
             if form in READ:
-                row[name] = interval(*ends, 3)
+                row[name] = interval(value, low, high, 3)
             else:
-                row |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+                row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         rows.append(row | {"reason": one.reason})
     return rows

@@ -119,9 +119,8 @@ def _plain(value: Any) -> Any:
 def _columns(rows: Rows, measures: Mapping[str, Measure] | None) -> tuple[list[str], list[str]]:
     """Return what all rows share, as words, and the columns that are left."""
     drop = {name for name in rows[0] if is_interval(name)}
-    named = next(iter(rows[0]))
-    if named != "strategy" and all(row[named] == row.get("strategy") for row in rows):
-        drop.add("strategy")  # a language model's player is named by its strategy
+    if all(row.get("subject") == row.get("strategy") for row in rows):
+        drop.add("strategy")  # a language model's subject is named by its strategy
     drop |= {name for name in rows[0] if all(row[name] in ("", None) for row in rows)}
     shared = []
     if len(rows) > 1 and drop:

@@ -346,8 +346,12 @@ class Domain(ABC):
         return {name: value for name, value in cell.task.items() if name != by}
 
     def held(self, cell: RunCell, by: str) -> str:
-        """Return what two cells must share to be paired beside the task; empty: pairs with any."""
-        return ""
+        """Return what two cells must share to be paired beside the task; empty: pairs with any.
+
+        Default: the other columns that comparisons may differ in.
+        """
+        others = [n for n in self.by if n != by and n in cell.columns and n not in self.task]
+        return ", ".join(str(cell.columns[name]) for name in others if cell.columns[name] != "")
 
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""

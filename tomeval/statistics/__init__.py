@@ -3,7 +3,6 @@
 May import core only.
 """
 
-from tomeval.statistics.bootstrap import RESAMPLES
-from tomeval.statistics.estimates import Estimate, estimate
+from tomeval.statistics.estimates import RESAMPLES, Estimate, estimate
 
 __all__ = ["RESAMPLES", "Estimate", "estimate"]

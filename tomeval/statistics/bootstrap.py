@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-RESAMPLES = 9_999
 CHUNK = 4_000_000
 """Drawn units held at a time."""
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.errors import unknown
-from tomeval.statistics.bootstrap import RESAMPLES, bca_ends, bootstrap_shifts
+from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts
 
 FloatArray = NDArray[np.float64]
 
 INTERVALS = ("normal", "t", "bca")
+RESAMPLES = 9_999
 
 
 class Estimate(NamedTuple):

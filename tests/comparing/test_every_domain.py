@@ -1,0 +1,139 @@
+"""Comparisons of a domain from outside the package, held against its exported episodes."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import scipy.stats
+from toy_domain import TOY
+
+import tomeval
+from tomeval.comparing.comparison import compare
+from tomeval.comparing.correlation import correlate
+from tomeval.comparing.decomposition import decompose
+from tomeval.comparing.mixed import mixed_model
+from tomeval.comparing.power import episodes_needed
+from tomeval.comparing.profiles import collect_scores, interquartile_means
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import Parts, Score
+
+EXPERIMENT = {
+    "domain": "toy",
+    "guessers": ["one", "next"],
+    "size": [3, 4, 5],
+    "steps": 3,
+    "episodes": 25,
+    "seed": [1, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toy") / "run"
+    tomeval.run(EXPERIMENT, folder).close()
+    return folder
+
+
+def losses(run):
+    """Return the loss by (guesser, size), seeds joined."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for cell in run.cells:
+        place = (cell.definition["guesser"], cell.definition["size"])
+        found.setdefault(place, []).extend(abs(cell.played[1] - cell.played[0]).mean(axis=1))
+    return {place: np.array(values) for place, values in found.items()}
+
+
+def test_pairs_share_the_hiders_numbers(folder) -> None:
+    with tomeval.Run(folder) as run:
+        data = losses(run)
+        found = compare(run, resamples=199)
+    assert (found.by, found.baseline, found.levels) == ("guesser", "one", ("next",))
+    assert found.scopes[1:] == ("size = 3", "size = 4", "size = 5")
+    for scope, size in enumerate((3, 4, 5), 1):
+        theirs = scipy.stats.ttest_rel(data["next", size], data["one", size])
+        assert found.pairs[scope, 0] == 50
+        assert found.p_t[scope, 0, 0] == pytest.approx(theirs.pvalue)
+    # No column decides the draws: episodes of one seed and number are one unit over all tasks.
+    assert found.pairs[0, 0] == 50
+    unit = np.mean([data["next", size] - data["one", size] for size in (3, 4, 5)], axis=0)
+    assert found.p_t[0, 0, 0] == pytest.approx(scipy.stats.ttest_1samp(unit, 0).pvalue)
+    better = found.at("next", "hit_percent")["improvement"]
+    assert better > 0.5 > 1 - better  # more hits are better
+    assert found.at("next", "loss_per_step")["improvement"] > 0.5  # and so is a smaller loss
+
+
+def test_a_column_of_the_task_can_be_compared(folder) -> None:
+    found = compare(folder, "size", metrics=["loss_per_step"], resamples=99)
+    assert (found.baseline, found.levels) == ("3", ("4", "5"))
+    assert [task["player"] for task in found.tasks[1:]] == ["one", "next"]
+    assert all("size" not in task for task in found.tasks)
+
+
+def test_copies_of_a_run_are_paired_player_by_player(folder, tmp_path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    found = compare([folder, copy], "run", resamples=99)
+    assert (found.difference == 0).all()
+    assert len(found.scopes) == 1 + 2 * 3
+
+
+def test_the_mixed_model_takes_the_tasks_as_a_sample(folder) -> None:
+    pytest.importorskip("statsmodels", reason="needs statsmodels")
+    fit = mixed_model(folder, "loss_per_step")
+    assert {factor.name: factor.count for factor in fit.random} == {
+        "size": 3,
+        "seed": 2,
+        "guesser x size": 6,
+    }
+    with tomeval.Run(folder) as run:
+        data = losses(run)
+    means = [data["next", size].mean() - data["one", size].mean() for size in (3, 4, 5)]
+    assert fit.difference[0] == pytest.approx(np.mean(means), abs=1e-6)
+
+
+def test_power_and_correlation(folder) -> None:
+    rows = episodes_needed(folder, "hit_percent", 10.0)
+    assert [row["scope"] for row in rows] == ["size = 3", "size = 4", "size = 5"]
+    found = correlate(folder)
+    assert (found.functional, found.literal, found.cells) == ("loss_per_step", "hit_percent", 12)
+    assert found.pearson < 0
+
+
+def test_parts_and_scores_are_the_domains(folder, monkeypatch) -> None:
+    with pytest.raises(TomevalError, match="'toy': its functional measure has no parts"):
+        decompose(folder)
+    with pytest.raises(TomevalError, match="'toy' has no scores"):
+        collect_scores(folder)
+    monkeypatch.setattr(TOY, "parts", Parts("loss_per_step", {"all": "loss_per_step"}), False)
+    split = decompose(folder, "guesser")
+    assert (split.parts, split.whole.heading) == (("all",), "loss/step")
+    assert split.share[:, 0] == pytest.approx([1, 1])
+    hits = Score("hits", "hits", lambda cell: cell.totals("hit_percent").values / 100)
+    monkeypatch.setattr(TOY, "scores", {"hits": hits}, False)
+    scores = collect_scores(folder)
+    assert scores.score == "hits"
+    one, better = interquartile_means(scores, resamples=200).value
+    assert one < better
+
+
+def test_names_are_checked_against_the_domain(folder) -> None:
+    with pytest.raises(TomevalError, match="did you mean 'guesser'"):
+        compare(folder, "guessr")
+    with pytest.raises(TomevalError, match="guesser, size, run"):
+        compare(folder, "strategy")
+
+
+def test_without_payoffs_ranges_change_nothing(folder) -> None:
+    plain, scaled = (compare(folder, scale=scale, resamples=99) for scale in ("payoff", "range"))
+    assert (plain.difference == scaled.difference).all()
+
+
+def test_runs_of_two_domains_are_refused(folder, tmp_path) -> None:
+    other = tmp_path / "matrix"
+    matrix = {"games": "RPS", "subjects": ["random", "rmax"], "horizon": 3, "episodes": 2}
+    tomeval.run(matrix, other).close()
+    for verb in (compare, decompose, correlate, collect_scores):
+        with pytest.raises(TomevalError, match=r"different domains.*'toy'.*'matrix'"):
+            verb([folder, other])
