@@ -765,9 +765,9 @@ def test_model_override(tmp_path):
         ' {kind = "llm", name = "mine", model = {name = "hf:e", dtype = "float32"}}]'
     )
     cells = load_experiment(path).cells
-    assert [c.spec.model for c in cells] == ["", "hf:a", "hf:a2", "hf:b", "hf:e"]
+    assert [c.spec.model_name for c in cells] == ["", "hf:a", "hf:a2", "hf:b", "hf:e"]
     cells = load_experiment(path, model="hf:x").cells
-    assert [c.spec.model for c in cells] == ["", *["hf:x"] * 3]
+    assert [c.spec.model_name for c in cells] == ["", *["hf:x"] * 3]
     assert [c.subject for c in cells] == ["random", "QA", "QA(decide=sample)", "mine"]
     assert cells[3].setup.options["model"] == "hf:x"
 
