@@ -122,6 +122,9 @@ def _columns(rows: Rows, measures: Mapping[str, Measure] | None) -> tuple[list[s
     if all(row.get("subject") == row.get("strategy") for row in rows):
         drop.add("strategy")  # a language model's subject is named by its strategy
     drop |= {name for name in rows[0] if all(row[name] in ("", None) for row in rows)}
+    measured = [name for name in rows[0] if has_interval(rows[0], name)]
+    empty = {name for name in measured if not any(_is_number(row[name]) for row in rows)}
+    drop |= empty if len(empty) < len(measured) else set()
     shared = []
     if len(rows) > 1 and drop:
         for name in rows[0]:

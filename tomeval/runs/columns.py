@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
     return measure.heading if measure else HEADINGS.get(column, column.replace("_", " "))
 
 
-def flat(names: Sequence[str], found: Estimate, interval: str) -> dict[str, float]:
-    """Return estimates as columns: each value, its half-width and, for BCa, both ends."""
+def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> dict[str, float]:
+    """Return estimates as columns: value, half-width and, where it is uneven, both ends."""
     row: dict[str, float] = {}
     for index, name in enumerate(names):
         row[name] = float(found.mean[index])
         row[f"{name}{_HALF}"] = float(found.half[index])
-        if interval == "bca":
+        if name in uneven:
             row[f"{name}{_LOW}"] = float(found.low[index])
             row[f"{name}{_HIGH}"] = float(found.high[index])
     return row

@@ -106,9 +106,9 @@ class Run:
         interval : {"normal", "t", "bca"}
             Of measures that are means over episodes; see `tomeval.statistics.estimate`. BCa is
             stratified by what an episode drew (in matrix games its partner) and weighted by the
-            weights of that, its mean too; it adds the columns ``_ci95_low`` and ``_ci95_high``
-            because it need not be symmetric. Shares always have Wilson's interval, see
-            `tomeval.statistics.shares.share_of_sums`.
+            weights of that, its mean too. Shares always have Wilson's interval, see
+            `tomeval.statistics.shares.share_of_sums`. Intervals that need not be symmetric, BCa's
+            and Wilson's, add the columns ``_ci95_low`` and ``_ci95_high``.
         reference : str, optional
             What regret is measured from, where the domain knows several; overrides the cells' own.
         resamples : int
@@ -131,7 +131,9 @@ class Run:
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             row["invalid_rate"] = invalid.get(cell.number, float("nan"))
-            row |= flat(names, cell.estimate(names, interval, reference, resamples), interval)
+            shares = [name for name in names if cell.totals(name, reference).share]
+            found = cell.estimate(names, interval, reference, resamples)
+            row |= flat(names, found, names if interval == "bca" else shares)
             if len(self.domain.references) > 1:
                 row["reference"] = reference or cell.reference
             row.update({key: cell.definition[key] for key in ("seed", "on_invalid")})

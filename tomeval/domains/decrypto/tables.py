@@ -81,7 +81,7 @@ def _columns(played: Played, *names: str) -> Row:
     row: Row = {}
     for name in names:
         found = pooled(MEASURES[name].of(played, ""), played.clusters)
-        row |= flat([name], found, "bca" if MEASURES[name].unit == "%" else "normal")
+        row |= flat([name], found, [name] if MEASURES[name].unit == "%" else ())
     return row
 
 
@@ -132,7 +132,8 @@ def _turn_rows(played: Played, counts: Row) -> list[Row]:
             ("interception", "interception_per_turn"),
             ("miscommunication", "miscommunication_per_turn"),
         ):
-            row |= flat([f"{name}_percent"], _percent(turn_share(played, of, at)), "bca")
+            column = f"{name}_percent"
+            row |= flat([column], _percent(turn_share(played, of, at)), [column])
         rows.append(row)
     return rows
 

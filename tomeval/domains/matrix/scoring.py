@@ -87,7 +87,9 @@ def score(
         "episodes": len(order),
         "invalid_rate": 0.0,
     }
-    return row | flat(METRICS, found, interval) | {"reference": reference}
+    return (
+        row | flat(METRICS, found, METRICS if interval == "bca" else ()) | {"reference": reference}
+    )
 
 
 def _as_played(
