@@ -7,7 +7,7 @@ import math
 
 import pytest
 from hostile import NASTY, PLANTED
-from support import scripts
+from support import ROOT, scripts
 from toy_domain import TOY
 
 from tomeval.report import ReportOptions, facts, write_report
@@ -17,7 +17,7 @@ from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.table import main_table
 from tomeval.runs.domain import Facts
-from tomeval.runs.experiment import make_experiment
+from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
@@ -149,3 +149,21 @@ def test_calls_come_whole(run, blocks) -> None:
             assert [call["t"] for call in shown.get("calls", [])] == replies
             checked += len(replies)
     assert checked > 12
+
+
+def test_a_page_of_decrypto_has_boards_and_figures(tmp_path) -> None:
+    quickstart = ROOT / "experiments/decrypto_quickstart.toml"
+    run_experiment(load_experiment(quickstart, ["episodes=2"]), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        text = write_report(run, tmp_path / "r.html").read_text(encoding="utf-8")
+        [index] = [unpack(b) for b in Episodes(run).blocks() if b.name == "index"]
+        [chunk] = [unpack(b) for b in Episodes(run).blocks() if b.name == "chunk-0"]
+        outcomes = [row[0] for row in run.store.query("SELECT outcome FROM episodes")]
+    assert [drawn for cell in index for drawn in cell["drawn"]] == outcomes
+    for episode in chunk:
+        assert all("hints" in texts[0] for texts in episode["steps"].values())
+        assert any(line.startswith("  turn  hints") for line in episode["tail"])
+    # Three heat maps among them, drawn as shapes: the policy lets no bitmap in.
+    assert text.count("<figure") > 3
+    assert "data:image" not in text
+    assert text.count('fill="#fffffe"') + text.count('fill="#000001"') > 8

@@ -26,6 +26,9 @@ MAPS = {
 }
 """What heat maps show: the scale's name, and the measure."""
 
+DARK_INK, LIGHT_INK = "#000001", "#fffffe"
+"""Of the numbers in the fields: no greys, which the report's page takes for its own colours."""
+
 Ends = tuple[float, float, float]
 """Mean and the ends of its interval."""
 
@@ -72,6 +75,8 @@ def _heat_map(
     is_turns: bool,
     options: Options,
 ) -> Figure:
+    from matplotlib import colormaps
+
     alices, bobs, eves = (list(dict.fromkeys(names[i] for names in values)) for i in range(3))
     panels = [""] if matched else eves
     columns = eves if matched else bobs
@@ -82,6 +87,9 @@ def _heat_map(
     figure, axes = new_figure(width, height, rows, per_row)
     top = max([1.0, *(mean for mean, *_ in values.values() if math.isfinite(mean))])
     limits = (1.0, max(8.0, top)) if is_turns else (0.0, 100.0)
+    # Shapes only, so few colours that the bar is drawn of them too: the report's page takes no
+    # bitmaps. With 40 none is a true grey.
+    colours = colormaps["cividis"].resampled(40)
     image = None
     for axis, panel in zip(axes, panels, strict=False):
         grid = np.full((len(alices), len(columns)), np.nan)
@@ -91,7 +99,9 @@ def _heat_map(
                 grid[row, column] = found[0]
                 shade = (found[0] - limits[0]) / (limits[1] - limits[0])
                 _number(axis, column, row, found, shade, 1 if is_turns else 0)
-        image = axis.imshow(grid, vmin=limits[0], vmax=limits[1], cmap="cividis", aspect="auto")
+        edges = (np.arange(count + 1) - 0.5 for count in (len(columns), len(alices)))
+        image = axis.pcolormesh(*edges, grid, vmin=limits[0], vmax=limits[1], cmap=colours)
+        axis.invert_yaxis()
         axis.set_xticks(range(len(columns)), [fold(name, 12) for name in columns])
         axis.set_yticks(range(len(alices)), [fold(name, 16) for name in alices])
         axis.tick_params(length=0)
@@ -117,5 +127,5 @@ def _number(axis: Axes, x: int, y: int, found: Ends, shade: float, digits: int) 
     text = f"{mean:.1f}"
     if math.isfinite(low):
         text += f"\n{low:.{digits}f}–{high:.{digits}f}"
-    colour = "black" if shade > 0.55 else "white"
+    colour = DARK_INK if shade > 0.55 else LIGHT_INK
     axis.text(x, y, text, ha="center", va="center", color=colour, fontsize=6.5)
