@@ -139,7 +139,7 @@ def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
     assert tomeval("export", folder, "--format", "inspect", "--out", tmp_path / "i")[0] == 0
     with Run(folder) as run:
         cell = run.cells[2]
-        assert task_text(cell) == "size = 3"
+        assert task_text(cell) == "size 3"
         lines = [line.text for line in run.domain.lines(run, cell, 0)]
         rows = run.rows()
     headers, texts = [], []

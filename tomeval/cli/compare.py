@@ -68,50 +68,57 @@ Metrics = Annotated[
 ]
 
 
+ByTask = Annotated[
+    bool,
+    typer.Option(
+        "--by-task",
+        help="Also each task, such as game and partner set, apart (differences, shares).",
+    ),
+]
+EndsOption = Annotated[
+    Ends, typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap.")
+]
+Margins = Annotated[
+    list[str] | None,
+    typer.Option("--margin", help="METRIC=VALUE: test equivalence within it. Repeatable."),
+]
+ScaleOption = Annotated[
+    Scale, typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs.")
+]
+FamilyOption = Annotated[
+    Family,
+    typer.Option(
+        "--family",
+        help="Holm's correction covers the comparisons of one metric, of "
+        "all metrics in one scope, or all.",
+    ),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(
+        "--score",
+        help="For iqm and profiles: in matrix games attained, the share of the attainable "
+        "reward, or tom, ToM %. Default: the first that the runs' domain has.",
+    ),
+]
+Resamples = Annotated[
+    int | None, typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles.")
+]
+
+
 def compare(
     folders: Folders,
     by: ByOption = None,
     baseline: Baseline = None,
     what: Annotated[Kind, typer.Option("--what", help="What to show.")] = Kind.differences,
     metrics: Metrics = None,
-    by_task: Annotated[
-        bool,
-        typer.Option(
-            "--by-task",
-            help="Also each task, such as game and partner set, apart (differences, shares).",
-        ),
-    ] = False,
-    interval: Annotated[
-        Ends, typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap.")
-    ] = Ends.t,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option("--margin", help="METRIC=VALUE: test equivalence within it. Repeatable."),
-    ] = None,
-    scale: Annotated[
-        Scale,
-        typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs."),
-    ] = Scale.payoff,
-    family: Annotated[
-        Family,
-        typer.Option(
-            "--family",
-            help="Holm's correction covers the comparisons of one metric, of "
-            "all metrics in one scope, or all.",
-        ),
-    ] = Family.metric,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            help="For iqm and profiles: in matrix games attained, the share of the attainable "
-            "reward, or tom, ToM %. Default: the first that the runs' domain has.",
-        ),
-    ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles."),
-    ] = None,
+    by_task: ByTask = False,
+    interval: EndsOption = Ends.t,
+    margin: Margins = None,
+    scale: ScaleOption = Scale.payoff,
+    family: FamilyOption = Family.metric,
+    score: Score = None,
+    resamples: Resamples = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the resamples.")] = 0,
     reference: ReferenceOption = None,
     form: TableFormat = Format.text,

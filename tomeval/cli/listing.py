@@ -8,8 +8,6 @@ from typing import Any
 from tomeval.core.errors import unknown
 from tomeval.core.resources import read_text, shipped
 from tomeval.runs.domain import domain_names, get_domain
-from tomeval.strategies import NAMED
-from tomeval.strategies.templates import Prompts
 
 Rows = list[dict[str, Any]]
 
@@ -68,6 +66,8 @@ def measures() -> Rows:
 
 def strategies() -> Rows:
     """Return the sixteen named strategies; every other combination is legal too."""
+    from tomeval.strategies import NAMED
+
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history", "s2a": "its own summary of rules and history"}
     return [
@@ -102,6 +102,8 @@ _ANSWERS = {
 
 def prompts() -> Rows:
     """Return the shipped prompt templates of every domain that has some."""
+    from tomeval.strategies.templates import Prompts
+
     rows = []
     for name in domain_names():
         if not (shipped("prompts") / name).is_dir():

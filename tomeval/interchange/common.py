@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from tomeval.report.tables import HEADINGS
 from tomeval.runs import tallies
-from tomeval.runs.domain import Line
 from tomeval.runs.results import Run, RunCell
 
 _UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,7 +29,6 @@ class Episode(NamedTuple):
     number: int
     status: str
     drawn: dict[str, Any]
-    lines: list[Line]
     calls: list[tuple[int, str, str, dict[str, Any]]]
 
 
@@ -73,8 +71,7 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
         f"SELECT {columns} FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
     ):
         drawn = dict(zip(typed, cell.shown_episode(values), strict=True))
-        lines = list(run.domain.lines(run, cell, number))
-        yield Episode(number, status, drawn, lines, list(run.store.calls(cell.number, number)))
+        yield Episode(number, status, drawn, list(run.store.calls(cell.number, number)))
 
 
 def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
@@ -144,11 +141,7 @@ def revision_text(cell: RunCell, facts: Facts) -> str:
 
 def task_text(cell: RunCell) -> str:
     """Name what is played in a few words."""
-    words = [
-        value if isinstance(value, str) else f"{HEADINGS.get(name, name)} = {value}"
-        for name, value in task(cell).items()
-    ]
-    return ", ".join(filter(None, words)) or cell.domain.title
+    return cell.domain.task_words(task(cell)) or cell.domain.title
 
 
 def task_names(cells: Sequence[RunCell]) -> dict[int, str]:

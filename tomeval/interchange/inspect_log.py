@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
 from tomeval.interchange import common
 from tomeval.interchange.common import Episode, Facts
+from tomeval.runs.domain import Line
 from tomeval.runs.results import Run, RunCell
 
 _SCHEMA = 2  # of inspect_ai's logs
@@ -170,7 +172,8 @@ def _add_samples(
     summaries: list[dict[str, Any]] = []
     for episode in common.episodes(run, cell):
         complete = episode.status == COMPLETE
-        sample = _sample(cell, episode, next(values) if complete else {})
+        lines = list(run.domain.lines(run, cell, episode.number))
+        sample = _sample(cell, episode, lines, next(values) if complete else {})
         sample["uuid"] = common.digest(facts.sha256, cell.number, episode.number)[:22]
         if not complete:
             why = _why(run, cell, episode)
@@ -186,16 +189,18 @@ def _add_samples(
     return summaries
 
 
-def _sample(cell: RunCell, episode: Episode, values: dict[str, float]) -> dict[str, Any]:
+def _sample(
+    cell: RunCell, episode: Episode, lines: Sequence[Line], values: dict[str, float]
+) -> dict[str, Any]:
     """Return an episode as a sample."""
     prompts = (record["prompt_rest"] for *_, record in episode.calls if "prompt_rest" in record)
-    head = "\n".join(line.text for line in episode.lines if line.step == 0)
+    head = "\n".join(line.text for line in lines if line.step == 0)
     return {
         "id": episode.number,
         "epoch": 1,
         "input": next(prompts, "") or head,
         "target": "",
-        "messages": _messages(cell, episode),
+        "messages": _messages(cell, episode, lines),
         "output": {"model": _model(cell), "choices": []},
         "scores": {name: {"value": value, "history": []} for name, value in values.items()},
         "metadata": {
@@ -223,7 +228,7 @@ def _why(run: Run, cell: RunCell, episode: Episode) -> str:
     return f"{episode.status} in step {last}: {'; '.join(told)}"
 
 
-def _messages(cell: RunCell, episode: Episode) -> list[dict[str, Any]]:
+def _messages(cell: RunCell, episode: Episode, told: Sequence[Line]) -> list[dict[str, Any]]:
     """Return an episode as a conversation: questions, replies, and what happened in every step."""
     several = len({seat for _, seat, _, _ in episode.calls}) > 1
     asked: list[tuple[int, dict[str, Any]]] = []
@@ -232,7 +237,7 @@ def _messages(cell: RunCell, episode: Episode) -> list[dict[str, Any]]:
         model = cell.models.get(seat, common.model_text(cell))
         asked += [(step, m) for m in _call_messages(f"[step {step}, {purpose}", model, record)]
     messages: list[dict[str, Any]] = []
-    for step, lines in itertools.groupby(episode.lines, key=lambda line: line.step):
+    for step, lines in itertools.groupby(told, key=lambda line: line.step):
         text = "\n".join(line.text for line in lines)
         messages += [message for at, message in asked if step < 0 or at <= step]
         asked = [(at, message) for at, message in asked if 0 <= step < at]

@@ -5,20 +5,22 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
 from tomeval import cli
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.figures import FIGURES, plot_run
 from tomeval.domains.decrypto.replays import read_games
-from tomeval.domains.decrypto.results import Run
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.tables import TABLES
+from tomeval.plots import draw, plot_run
+from tomeval.runs.results import Run
 
 TOML = """
+domain = "decrypto"
 name = "small"
-games = 3
+episodes = 3
 seed = [1, 2]
 model = "scripted:decrypto"
 [rules]
@@ -50,27 +52,26 @@ def call(monkeypatch, capsys, *args, stdin=""):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A run with language-model seats and probes."""
-    from tomeval.domains.decrypto.runner import run_experiment
-
-    from tomeval.runs.experiment import load_experiment
+    import tomeval
 
     folder = tmp_path_factory.mktemp("small")
     (folder / "small.toml").write_text(TOML)
-    run_experiment(load_experiment(folder / "small.toml"), folder / "run")
+    tomeval.run(folder / "small.toml", folder / "run").close()
     return folder / "run"
 
 
 def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "e.toml").write_text(TOML)
-    run = ("decrypto", "run", tmp_path / "e.toml", "--out", tmp_path / "run")
-    code, out, err = call(monkeypatch, capsys, *run, "--set", "games=1", "--concurrency", "2")
+    run = ("run", tmp_path / "e.toml", "--out", tmp_path / "run")
+    code, out, err = call(monkeypatch, capsys, *run, "--set", "episodes=1", "--concurrency", "2")
     assert (code, out) == (0, "")
-    assert "16 games played" in err
+    assert "16 episodes played" in err
+    assert "episodes: 12 complete, 4 void, 0 failed" in err
     assert "model calls" in err
-    assert f"next: tomeval decrypto table {tmp_path / 'run'}" in err
-    assert "0 games played" in call(monkeypatch, capsys, *run, "--set", "games=1")[2]
-    assert "32 games played" in call(monkeypatch, capsys, *run)[2]
-    code, out, _ = call(monkeypatch, capsys, "decrypto", "table", tmp_path / "run")
+    assert f"next: tomeval table {tmp_path / 'run'}" in err
+    assert "0 episodes played" in call(monkeypatch, capsys, *run, "--set", "episodes=1")[2]
+    assert "32 episodes played" in call(monkeypatch, capsys, *run)[2]
+    code, out, _ = call(monkeypatch, capsys, "table", tmp_path / "run")
     assert code == 0
     assert "miscomm. %" in out
     assert len(out.splitlines()) == 2 + 8
@@ -79,7 +80,7 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
 @pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, monkeypatch, capsys, what, by) -> None:
-    args = ["decrypto", "table", small, "--what", what, "--format", "csv"]
+    args = ["table", small, "--what", what, "--format", "csv"]
     for role in by:
         args += ["--by", role]
     code, out, _ = call(monkeypatch, capsys, *args)
@@ -95,28 +96,30 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
 
 
 def test_a_table_for_replays_alone(small, monkeypatch, capsys) -> None:
-    code, _, err = call(monkeypatch, capsys, "decrypto", "table", small, "--what", "replay")
+    code, _, err = call(monkeypatch, capsys, "table", small, "--what", "replay")
     assert code == 2
     assert "replays no record" in err
 
 
-def test_show(small, monkeypatch, capsys) -> None:
-    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small)
-    assert "cell 0: Alice script, Bob script, Eve script; seed 1: 3 games" in out
-    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "0", "--game", "1")
-    assert "== turn 2: code" in out
-    assert "probe keywords: one-two-three-four" in out
+def test_transcript(small, monkeypatch, capsys) -> None:
+    _, out, _ = call(monkeypatch, capsys, "transcript", small, "--cells")
+    first = "cell 0: encoder script, decoder script, interceptor script; seed 1: 3 episodes"
+    assert out.startswith(first)
+    command = ("transcript", small, "--cell", "0")
+    _, out, _ = call(monkeypatch, capsys, *command, "--episode", "1", "--no-calls")
+    assert "== step 2: code" in out
+    assert "probe of Eve, keywords: one-two-three-four" in out
     assert "You play a word game" not in out
-    _, out, _ = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "0", "--calls")
+    _, out, _ = call(monkeypatch, capsys, *command)
     assert out.count("> You play a word game") == 3 + 6  # each seat's first, and each probe's
-    assert "-- Alice: encode" in out
-    code, _, err = call(monkeypatch, capsys, "decrypto", "show", small, "--cell", "99")
+    assert "-- encoder: encode" in out
+    code, _, err = call(monkeypatch, capsys, "transcript", small, "--cell", "99")
     assert (code, "no cell 99" in err) == (2, True)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_export(small, tmp_path, monkeypatch, capsys, form) -> None:
-    args = ("decrypto", "export", small, "--format", form)
+    args = ("export", small, "--format", form)
     _, out, _ = call(monkeypatch, capsys, *args)
     call(monkeypatch, capsys, *args, "--out", tmp_path / "turns")
     assert (tmp_path / "turns").read_text() == out
@@ -129,17 +132,46 @@ def test_export(small, tmp_path, monkeypatch, capsys, form) -> None:
     assert int(first["interception"]) == (first["eve"] == first["code"])
     assert json.loads(first["predicted_eve"]) == [int(digit) for digit in str(first["code"])]
     with Run(small) as run:
-        assert len(rows) == run.store.query("SELECT COUNT(*) FROM turns")[0][0]
+        assert len(rows) == run.store.query("SELECT COUNT(*) FROM steps")[0][0]
+
+
+def test_exports_name_the_models_of_all_seats(small, tmp_path, monkeypatch, capsys) -> None:
+    for form in ("inspect", "lm-eval"):
+        code, out, _ = call(
+            monkeypatch, capsys, "export", small, "--format", form, "--out", tmp_path / form
+        )
+        assert code == 0
+        assert len(out.splitlines()) >= 16
+    found = {}
+    for path in (tmp_path / "inspect").iterdir():
+        with zipfile.ZipFile(path) as file:
+            header = json.loads(file.read("header.json"))["eval"]
+            found[header["metadata"]["cell"]] = header
+            if header["metadata"]["cell"] == 0:
+                sample = json.loads(file.read("samples/0_epoch_1.json"))
+    assert found[0]["task_args"] == {"decoder": "script", "interceptor": "script"}
+    assert found[0]["solver_args"] == {"encoder": "script"}
+    assert found[0]["model"] == "scripted:decrypto"
+    assert found[15]["model"] == "none/minilm"
+    assert all(len(hints.split(", ")) == 3 for hints in sample["store"]["hints"])
+    assert "turn  hints" in sample["messages"][-1]["content"]  # the board
+    assert any("encoder: encode]" in str(m["content"]) for m in sample["messages"])
+    folders = {path.name for path in (tmp_path / "lm-eval").iterdir()}
+    assert folders == {"scripted-decrypto_script", "scripted-decrypto_minilm", "minilm"}
 
 
 def test_caps_are_for_served_models(tmp_path, monkeypatch, capsys) -> None:
-    args = ("decrypto", "run", "decrypto_quickstart", "--out", tmp_path / "r", "--max-calls", "1")
+    args = ("run", "decrypto_quickstart", "--out", tmp_path / "r", "--max-calls", "1")
     code, _, err = call(monkeypatch, capsys, *args)
     assert (code, "are for served models" in err) == (2, True)
 
 
+FIGURES = ("pairings", "perspective", "probes")
+
+
 def test_plots(small, tmp_path, monkeypatch, capsys) -> None:
-    code, out, _ = call(monkeypatch, capsys, "decrypto", "plot", small, "--out", tmp_path / "p")
+    only = [part for name in FIGURES for part in ("--only", name)]
+    code, out, _ = call(monkeypatch, capsys, "plot", small, "--out", tmp_path / "p", *only)
     assert code == 0
     names = {line.rsplit("/", 1)[1] for line in out.split()}
     stems = ("pairings_miscommunication", "pairings_interception", "pairings_turns")
@@ -152,7 +184,7 @@ def test_plots(small, tmp_path, monkeypatch, capsys) -> None:
 
 def test_figures_say_what_they_show(small) -> None:
     with Run(small) as run:
-        drawings = {d.stem: d for draw in FIGURES.values() for d in draw(run)}
+        drawings = {d.stem: d for d in draw(run, FIGURES)}
     told = drawings["pairings_turns"].description
     assert "Alice script, Bob script, Eve minilm: 3.0 (3.0 to 3.0)" in told
     assert "predicted 100, 100, 100" in drawings["perspective_by_turn"].description
@@ -176,10 +208,9 @@ def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
         monkeypatch, capsys, *replay, "--interceptor", "scripted:decrypto", "--probes"
     )
     assert code == 0
-    assert "1 games played" in err
+    assert "1 episodes played" in err
     _, out, _ = call(
-        monkeypatch, capsys, "decrypto", "table", tmp_path / "r", "--what", "replay",
-        "--format", "json",
+        monkeypatch, capsys, "table", tmp_path / "r", "--what", "replay", "--format", "json",
     )  # fmt: skip
     (row,) = json.loads(out)
     assert (row["turns"], row["bob_agrees_percent"]) == (2, 100.0)
@@ -199,11 +230,9 @@ def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "decrypto_quickstart"), "is an experiment of Decrypto: use tomeval decrypto run"),
-        (("decrypto", "run", "quickstart"), "is an experiment of matrix games: use tomeval run"),
-        (("decrypto", "run", "nothing.toml"), "nothing.toml: no such file"),
-        (("decrypto", "run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
-        (("decrypto", "table", "."), "not a run folder (no decrypto.sqlite in it)"),
+        (("run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
+        (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
+        (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
         (("decrypto", "play", "--encoder", "minlm"), "did you mean 'minilm'"),
         (("decrypto", "play", "--interceptor", "minilm"), "one of them has to go"),
     ],

@@ -4,11 +4,14 @@ import json
 
 import pytest
 from known import Known, make_setup, play
+from support import ROOT
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.domain import MATRIX
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.preview import preview, prompts_of_round
+from tomeval.domains.matrix.preview import prompts_of_round
+from tomeval.runs.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 
@@ -21,9 +24,12 @@ partner = ["left", "right", "middle"]
 """
 
 
-def show(strategy, form="act", number=3, game="IPD", **options):
-    labels = None if game.endswith(".toml") else "neutral"
-    return preview(strategy, game, labels, form, number, 5, "always(0)", options)
+def show(strategy, form="act", number=3, game="IPD", tokenizer=None, **options):
+    settings = {"game": game, "horizon": 5, "partners": "always(0)", "form": form, **options}
+    if not game.endswith(".toml"):
+        settings.setdefault("labels", "neutral")
+    cell = MATRIX.example(strategy, "", settings)
+    return preview(MATRIX, cell, "", form, number, tokenizer)
 
 
 @pytest.mark.parametrize("form", ["act", "predict", "react"])
@@ -35,7 +41,7 @@ def test_is_what_a_run_asks(form):
         script = Known(game, game.label_set("neutral"), predict=lambda step, text: 0)
         setup = make_setup(game, partners, strategy, 5, "neutral", conditional=True)
         play(setup, script)
-        shown = [flatten(p) for _, p in prompts_of_round(setup, strategy.name, form, 3, {})]
+        shown = [flatten(p) for _, p in prompts_of_round(setup, form, 3)]
         wanted = [text for purpose, step, text in script.log if (purpose, step) == (form, 3)]
         assert len(shown) >= len(wanted)
         if strategy.context != "s2a" and not strategy.memory:
@@ -62,11 +68,11 @@ def test_head_and_tokens(tmp_path):
     plain = show("LM")
     assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
     assert plain.endswith("[assistant begins]\nRound 3: you chose")
-    counted = preview("LM", "IPD", "neutral", "act", 3, 5, "always(0)", {}, str(tmp_path))
+    counted = show("LM", tokenizer=str(tmp_path))
     tokens = int(counted.partition(" characters, ")[2].partition(" tokens")[0])
     assert 100 < tokens < len(plain)
     with pytest.raises(TomevalError, match="--tokenizer"):
-        preview("LM", "IPD", None, "act", 3, 5, "always(0)", {}, str(tmp_path / "none"))
+        show("LM", tokenizer=str(tmp_path / "none"))
 
 
 @pytest.mark.parametrize(
@@ -109,4 +115,10 @@ def test_command_line(capsys, monkeypatch):
         "sees": "",
         "answer": "scored labels",
     }
-    assert len(json.loads(tomeval("list", "prompts", "--format", "json"))) == 24
+    rows = json.loads(tomeval("list", "prompts", "--format", "json"))
+    shipped = {
+        (folder.name, str(path.relative_to(folder).with_suffix("")))
+        for folder in (ROOT / "prompts").iterdir()
+        for path in folder.rglob("*.j2")
+    }
+    assert {(row["domain"], row["prompt"]) for row in rows} == shipped
