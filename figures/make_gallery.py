@@ -38,7 +38,8 @@ SHOWN = [
     ("planted_bias", "label_bias", "double", ""),
 ]
 _PAIRINGS = (
-    "tomeval plot runs/decrypto_quickstart --out plots, after tomeval run decrypto_quickstart"
+    "tomeval plot runs/decrypto_quickstart --out plots --only pairings, "
+    "after tomeval run decrypto_quickstart"
 )
 # Made by commands of their own, which do not run here: file, title, command.
 DECRYPTO = [

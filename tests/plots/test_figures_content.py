@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.core.numbers import number
+from tomeval.domains.matrix.attained import is_attainable
 from tomeval.domains.matrix.figures.scatter import attainable
 from tomeval.models.scripted import SCRIPTS
-from tomeval.plots import FIGURES, Options, draw, svg_text
-from tomeval.plots.drawing import families, number
-from tomeval.plots.levels import can_compare, comparisons, play_matters
+from tomeval.plots import Options, draw, figures_of, plot_run, svg_text
+from tomeval.plots.families import families
+from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.style import fold
 
 pytestmark = pytest.mark.usefixtures("own_scripts")
@@ -268,7 +270,7 @@ def test_a_fixed_order_has_no_panels_by_position(tmp_path) -> None:
 
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
     drawings = draw(opened)
-    assert {d.name for d in drawings} == set(FIGURES)
+    assert {d.name for d in drawings} == set(figures_of(opened))
     assert len({d.stem for d in drawings}) == len(drawings)
     for drawing in drawings:
         assert drawing.title
@@ -308,8 +310,6 @@ def test_inline_svg_is_well_formed_safe_and_the_same_again(opened) -> None:
 
 
 def test_users_settings_do_not_change_pictures(opened, tmp_path) -> None:
-    from tomeval.plots.files import plot_run
-
     plain = plot_run(opened, tmp_path / "a", only=["forest"], formats=["svg"])
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "text.color": "green"}):
         other = plot_run(opened, tmp_path / "b", only=["forest"], formats=["svg"])
@@ -325,18 +325,12 @@ def test_what_cannot_be_drawn_is_said(opened, tmp_path) -> None:
     with pytest.raises(TomevalError, match="unknown interval"):
         Options(interval="median")
     with pytest.raises(TomevalError, match="unknown format 'gif'"):
-        tomeval_plot(opened, tmp_path, formats=["gif"])
+        plot_run(opened, tmp_path / "plots", only=["forest"], formats=["gif"])
     experiment = {"games": "RPS", "subjects": "random", "episodes": 2, "horizon": 2}
     with tomeval.run(experiment, tmp_path / "one") as run:
         with pytest.raises(TomevalError, match="does not support the figure 'differences'"):
             draw(run, ["differences"])
-        assert {d.name for d in draw(run)} == set(FIGURES) - {"differences"}
-
-
-def tomeval_plot(run, folder, **options):
-    from tomeval.plots.files import plot_run
-
-    return plot_run(run, folder / "plots", only=["forest"], **options)
+        assert {d.name for d in draw(run)} == set(figures_of(run)) - {"differences"}
 
 
 def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
@@ -355,7 +349,7 @@ def test_subjects_without_a_common_task_are_not_compared(tmp_path) -> None:
     with tomeval.run(experiment | {"horizon": 2}, tmp_path / "run") as run:
         assert comparisons(run) == ["subject"]
         assert can_compare(run, "subject")
-        assert not play_matters(run.cells)
+        assert not any(map(is_attainable, run.cells))
         stems = [d.stem for d in draw(run)]
     assert "profiles_tom_by_subject" in stems
     assert "profiles_attained_by_subject" not in stems
@@ -401,7 +395,7 @@ def test_cells_without_episodes_are_left_out(tmp_path) -> None:
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert not run.cells[1].played.episodes
         drawings = draw(run)
-    assert {d.name for d in drawings} == set(FIGURES)
+        assert {d.name for d in drawings} == set(figures_of(run))
     for drawing in drawings:
         assert "mute" not in drawing.description or drawing.name in ("differences", "profiles")
         assert "nan" not in drawing.description

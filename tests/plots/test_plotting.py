@@ -6,7 +6,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.plots.files import curve_figure, plot_run, scatter_figure, smooth
+from tomeval.domains.matrix.figures.curves import curve_figure, smooth
+from tomeval.domains.matrix.figures.scatter import scatter_figure
+from tomeval.plots import plot_run
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +127,7 @@ def test_sets_whose_file_names_would_be_equal_do_not_overwrite_each_other(tmp_pa
 
 def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TomevalError, match="cannot be made"):
+    with pytest.raises(TomevalError, match=r"file.+cannot be written"):
         plot_run(opened, tmp_path / "file")
 
 

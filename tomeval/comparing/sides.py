@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.runs.columns import HEADINGS
 from tomeval.runs.domain import Domain
 from tomeval.runs.results import Run, RunCell
 
@@ -227,15 +226,15 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance, and by whatever else differs between them."""
-    always = domain.shares_draws or domain.task[:1]
+    typed = [name for name in domain.shares_draws if name in domain.schema.cells]
+    always = typed or domain.task[:2]
     result = []
     for task in tasks:
         words = []
         for key, value in task.items():
             varies = len({str(other[key]) for other in tasks}) > 1
             if value not in ("", None) and (varies or key in always):
-                number = isinstance(value, int | float)
-                words.append(f"{HEADINGS.get(key, key)} = {value}" if number else str(value))
+                words.append(domain.task_words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)
 

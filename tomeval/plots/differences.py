@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.plots.drawing import DEFAULT, Drawing, Options, number
+from tomeval.core.numbers import number
+from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.families import MOST_PANELS, pages
 from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.rows import MOST_ROWS, row_panels

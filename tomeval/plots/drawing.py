@@ -1,4 +1,4 @@
-"""What every figure starts from: options, estimates, words for numbers."""
+"""What every figure starts from: options, estimates of a cell, words for numbers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from tomeval.core.errors import unknown
+from tomeval.core.numbers import between, number
 from tomeval.plots.style import WIDTHS
-from tomeval.runs.measures import FloatArray, Measure
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import RunCell
-from tomeval.statistics.estimates import INTERVALS, Estimate, estimate
+from tomeval.statistics.estimates import INTERVALS, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,22 +79,6 @@ class Drawing(NamedTuple):
     description: str
 
 
-def estimates(values: FloatArray, cell: RunCell, options: Options) -> Estimate:
-    """Return means of other values over a cell's episodes, with intervals like its measures'.
-
-    Parameters
-    ----------
-    values : ndarray, shape (E,) or (E, M)
-    """
-    return estimate(
-        values,
-        options.interval,
-        strata=cell.which,
-        shares=cell.weights,
-        rng=np.random.default_rng(cell.bootstrap_seed()),
-    )
-
-
 def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
     """Return a cell's measures as its row of the table has them, in the order of `names`."""
     return cell.estimate(names, options.interval, options.reference)
@@ -108,21 +91,11 @@ def axis_name(measure: Measure) -> str:
     return f"{measure.heading} ({'payoff units' if measure.in_payoffs else measure.unit})"
 
 
-def number(value: float, digits: int = 2) -> str:
-    """Return a number for reading, without a minus before zero."""
-    if math.isnan(value):
-        return "no value"
-    text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("-")
-
-
 def with_interval(found: Estimate, index: int = 0, digits: int = 2) -> str:
     """Return a mean and its interval for reading."""
     mean = number(float(found.mean[index]), digits)
     low, high = float(found.low[index]), float(found.high[index])
-    if math.isnan(low):
-        return mean
-    return f"{mean} ({number(low, digits)} to {number(high, digits)})"
+    return mean if math.isnan(low) else f"{mean} ({between(low, high, digits)})"
 
 
 INTERVAL_WORDS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.plots.drawing import DEFAULT, Drawing, Options, number
+from tomeval.core.numbers import number
+from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.levels import comparisons
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.runs.results import Run

@@ -179,10 +179,18 @@ class Run:
         ]
 
 
+_FACTS = ("model", "seed", "reference", "on_invalid")
+
+
 def _title(cell: RunCell, cells: Sequence[RunCell]) -> str:
     """Name a cell's player, with what else tells it from cells of the same task."""
     names = [cell.player]
-    for key in ("model", "seed", "reference", "on_invalid"):
+    same = [other for other in cells if other.player == cell.player]
+    said = {*cell.domain.task, *_FACTS}
+    for key in cell.domain.by:
+        if key not in said and len({other.columns.get(key) for other in same}) > 1:
+            names.append(str(cell.columns[key]))
+    for key in _FACTS:
         value = cell.facts.get(key, "")
         if value != "" and len({str(other.facts.get(key, "")) for other in cells} - {""}) > 1:
             names.append(str(value) if key == "model" else f"{key} {value}")
@@ -354,24 +362,36 @@ class RunCell(ABC):
         whole = [i for i, totals in enumerate(found) if totals.bottom is None]
         if whole:
             table = np.stack([found[i].top for i in whole], axis=1)
-            _fill(result, whole, self._mean(table, interval, resamples, self.which))
+            _fill(result, whole, self.mean(table, interval, resamples))
         for i, totals in enumerate(found):
             if totals.share and totals.bottom is not None:
                 _fill(result, [i], share_estimate(totals.top, totals.bottom))
             elif totals.bottom is not None:
                 some = totals.bottom > 0
-                found_here = self._mean(totals.values[some], interval, resamples, self.which[some])
-                _fill(result, [i], found_here)
+                _fill(result, [i], self.mean(totals.values, interval, resamples, some))
         return result
 
-    def _mean(
-        self, values: FloatArray, interval: str, resamples: int, strata: IntArray
+    def mean(
+        self,
+        values: FloatArray,
+        interval: str = "normal",
+        resamples: int = RESAMPLES,
+        among: NDArray[np.bool_] | None = None,
     ) -> Estimate:
-        """Estimate means over episodes, shape (E,) or (E, M)."""
+        """Estimate means over the complete episodes, or over those `among` them.
+
+        Parameters
+        ----------
+        values : ndarray, shape (E,) or (E, M)
+        interval, resamples
+            As for `Run.rows`.
+        among : ndarray of bool, shape (E,), optional
+        """
+        among = np.ones(len(values), dtype=bool) if among is None else among
         return estimate(
-            values,
+            values[among],
             interval,
-            strata=strata,
+            strata=self.which[among],
             shares=self.weights,
             rng=np.random.default_rng(self.bootstrap_seed()),
             resamples=resamples,

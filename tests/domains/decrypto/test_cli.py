@@ -10,11 +10,9 @@ import zipfile
 import pytest
 
 from tomeval import cli
-from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.tables import TABLES
-from tomeval.plots import draw, plot_run
 from tomeval.runs.results import Run
 
 TOML = """
@@ -164,33 +162,6 @@ def test_caps_are_for_served_models(tmp_path, monkeypatch, capsys) -> None:
     args = ("run", "decrypto_quickstart", "--out", tmp_path / "r", "--max-calls", "1")
     code, _, err = call(monkeypatch, capsys, *args)
     assert (code, "are for served models" in err) == (2, True)
-
-
-FIGURES = ("pairings", "perspective", "probes")
-
-
-def test_plots(small, tmp_path, monkeypatch, capsys) -> None:
-    only = [part for name in FIGURES for part in ("--only", name)]
-    code, out, _ = call(monkeypatch, capsys, "plot", small, "--out", tmp_path / "p", *only)
-    assert code == 0
-    names = {line.rsplit("/", 1)[1] for line in out.split()}
-    stems = ("pairings_miscommunication", "pairings_interception", "pairings_turns")
-    stems += ("perspective_by_turn", "probes_beliefs", "probes_predictions")
-    assert names == {f"{stem}.{form}" for stem in stems for form in ("png", "svg")}
-    assert all((tmp_path / "p" / name).stat().st_size > 3000 for name in names)
-    with Run(small) as run, pytest.raises(TomevalError, match="did you mean 'pairings'"):
-        plot_run(run, tmp_path, only=["pairing"])
-
-
-def test_figures_say_what_they_show(small) -> None:
-    with Run(small) as run:
-        drawings = {d.stem: d for d in draw(run, FIGURES)}
-    told = drawings["pairings_turns"].description
-    assert "Alice script, Bob script, Eve minilm: 3.0 (3.0 to 3.0)" in told
-    assert "predicted 100, 100, 100" in drawings["perspective_by_turn"].description
-    assert "script, B = C: 100 % of " in drawings["probes_beliefs"].description
-    axis = drawings["probes_beliefs"].figure.axes[0]
-    assert axis.get_ylabel() == "share of turns (%)"
 
 
 def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:

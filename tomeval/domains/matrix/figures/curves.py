@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tomeval.core.numbers import number
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.results import matrix_cell
-from tomeval.plots.drawing import (
-    DEFAULT,
-    INTERVAL_WORDS,
-    Drawing,
-    Options,
-    estimates,
-    number,
-)
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.runs.results import Run, RunCell
@@ -81,7 +75,7 @@ def curve_figure(
         values = smooth(matrix_cell(cell).curves(options.reference)[metric])
         if np.isnan(values).all():
             continue
-        found = estimates(values, cell, options)
+        found = cell.mean(values, options.interval)
         steps = np.arange(1.0, values.shape[1] + 1)
         lines.append(Line(cell.title, steps, found.mean, found.low, found.high, cell.is_baseline))
     is_percent = metric == "tom_percent"

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.plots.drawing import (
-    DEFAULT,
-    INTERVAL_WORDS,
-    Drawing,
-    Options,
-    measured,
-    number,
-    with_interval,
-)
+from tomeval.core.numbers import number
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, measured, with_interval
 from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import add_legend, in_style

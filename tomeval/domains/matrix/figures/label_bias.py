@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tomeval.core.numbers import number
 from tomeval.domains.matrix.label_shares import Shares, label_shares
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.plots.drawing import (
-    DEFAULT,
-    INTERVAL_WORDS,
-    Drawing,
-    Options,
-    estimates,
-    number,
-)
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import pages, tasks
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.style import COLOURS, MARKERS, add_legend, in_style
@@ -149,7 +143,7 @@ def _marks(
     options: Options,
 ) -> None:
     """Draw one subject's shares, one below the other within its row."""
-    found = estimates(100 * values, cell, options)
+    found = cell.mean(100 * values, options.interval)
     count = values.shape[1]
     for index in range(count):
         place = row + 0.6 * ((index + 0.5) / count - 0.5)

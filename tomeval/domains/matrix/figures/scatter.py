@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tomeval.core.numbers import number
 from tomeval.domains.matrix.optima import bounds
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.responses import misjudgement_cost
 from tomeval.domains.matrix.results import matrix_cell
-from tomeval.plots.drawing import (
-    DEFAULT,
-    INTERVAL_WORDS,
-    Drawing,
-    Options,
-    measured,
-    number,
-)
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, measured
 from tomeval.plots.families import Family, families
 from tomeval.plots.style import add_legend, fold, in_style, new_figure, point_style
 from tomeval.runs.results import Run, RunCell

@@ -1,0 +1,116 @@
+"""Figures of a kind of game that the package does not know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from toy_domain import TOY, Toy
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.plots import Drawing, draw, figures_of
+from tomeval.plots.families import families
+from tomeval.plots.levels import comparisons
+from tomeval.runs.domain import Score, register_domain
+
+EXPERIMENT = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    with tomeval.run(EXPERIMENT, tmp_path_factory.mktemp("toy") / "run") as run:
+        yield run
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Return a run of the same domain with other attributes."""
+    runs = []
+
+    def change(**attributes):
+        register_domain(type("Changed", (Toy,), attributes)())
+        runs.append(tomeval.run(EXPERIMENT, tmp_path / str(len(runs))))
+        return runs[-1]
+
+    yield change
+    for run in runs:
+        run.close()
+    register_domain(TOY)
+
+
+def test_a_task_is_a_panel_and_a_player_a_row(opened) -> None:
+    drawing = draw(opened, ["forest"])[0]
+    assert drawing.stem == "forest_loss_per_step_toy"
+    assert drawing.title == "loss/step (numbers) by subject: size 3, 5"
+    assert [axes.get_title() for axes in drawing.figure.axes] == ["size 3", "size 5"]
+    means = [
+        [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
+        for axes in drawing.figure.axes
+    ]
+    rows = [row["loss_per_step"] for row in opened.rows()]
+    assert np.allclose(means, [rows[:2], rows[2:]])
+
+
+def test_shares_say_which_interval_they_have(opened) -> None:
+    loss, hits = draw(opened, ["forest"])
+    assert "1.96 standard errors" in loss.caption
+    assert "Wilson" in hits.caption
+    assert "1.96" not in hits.caption
+
+
+def test_differences_are_of_the_first_measure(opened) -> None:
+    (drawing,) = draw(opened, ["differences"])
+    assert drawing.title == "loss/step compared with one, by guesser"
+    assert "left of 0 is better" in drawing.caption
+    rows = [row["loss_per_step"] for row in opened.rows()]
+    for place, axes in enumerate(drawing.figure.axes):
+        (dot,) = [line for line in axes.lines if line.get_marker() == "o"]
+        assert dot.get_xdata()[0] == pytest.approx(rows[2 * place + 1] - rows[2 * place])
+
+
+def test_without_scores_there_are_no_profiles(opened) -> None:
+    assert list(figures_of(opened)) == ["forest", "differences", "profiles"]
+    with pytest.raises(TomevalError, match="does not support the figure 'profiles'"):
+        draw(opened, ["profiles"])
+
+
+def test_scores_have_profiles_where_every_cell_has_them(changed) -> None:
+    of = lambda cell: cell.totals("hit_percent").values / 100  # noqa: E731
+    small = lambda cell: cell.columns["size"] < 4  # noqa: E731
+    scores = {"hits": Score("hits", "hits", of), "small": Score("small", "small", of, small)}
+    stems = [d.stem for d in draw(changed(scores=scores), ["profiles"])]
+    assert stems == ["profiles_hits_by_guesser"]
+
+
+def own_figure(run, options):
+    return [Drawing("own", "own", Figure(), "Own", "A caption.", run.name)]
+
+
+def test_a_domain_draws_figures_of_its_own(changed) -> None:
+    run = changed(figures={"own": f"{__name__}:own_figure"})
+    assert list(figures_of(run)) == ["forest", "differences", "profiles", "own"]
+    assert [d.name for d in draw(run)] == ["forest", "forest", "differences", "own"]
+    with pytest.raises(TomevalError, match="did you mean 'own'"):
+        draw(run, ["oown"])
+
+
+def test_a_task_without_columns_is_one_panel(changed) -> None:
+    run = changed(task=("on_invalid",))
+    (family,) = families(run.cells)
+    assert (family.title, family.stem) == ("toy", "toy")
+    assert [title for title, _ in family.panels] == ["toy"]
+    assert family.subjects == ["one, 3", "next, 3", "one, 5", "next, 5"]  # no two are alike
+
+
+def test_seats_are_compared_one_at_a_time(changed) -> None:
+    """Columns that hold different things are different comparisons; of a task's, the first."""
+    assert comparisons(changed(by=("guesser", "size"), task=("size",))) == ["guesser"]
+    held = {
+        "by": ("guesser", "size"),
+        "task": (),
+        "held": lambda self, cell, by: str(cell.columns["size" if by == "guesser" else "guesser"]),
+    }
+    assert comparisons(changed(**held)) == ["guesser", "size"]
+    same = {"by": ("guesser", "size"), "task": ()}
+    assert comparisons(changed(**same)) == []  # nothing tells what may be paired
