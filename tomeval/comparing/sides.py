@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -226,16 +227,23 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name tasks by what decides their chance, and by whatever else differs between them."""
+    """Name tasks by what decides their chance, and by whatever else differs between them.
+
+    Columns that share a value, such as two seats that the same players sit in, are told by name.
+    """
     always = domain.shares_draws or domain.task[:1]
+    values = {key: {str(task[key]) for task in tasks} - {""} for key in (tasks[0] if tasks else ())}
+    shown = [key for key in values if key in always or len({str(t[key]) for t in tasks}) > 1]
+    shared = {a for a, b in permutations(shown, 2) if values[a] & values[b]}
     result = []
     for task in tasks:
         words = []
-        for key, value in task.items():
-            varies = len({str(other[key]) for other in tasks}) > 1
-            if value not in ("", None) and (varies or key in always):
-                number = isinstance(value, int | float)
-                words.append(f"{HEADINGS.get(key, key)} = {value}" if number else str(value))
+        for key in shown:
+            value, name = task[key], HEADINGS.get(key, key)
+            if isinstance(value, int | float):
+                words.append(f"{name} = {value}")
+            elif value not in ("", None):
+                words.append(f"{name} {value}" if key in shared else str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)
 
