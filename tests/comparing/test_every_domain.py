@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tomeval.comparing.power import episodes_needed
 from tomeval.comparing.profiles import collect_scores, interquartile_means
 from tomeval.core.errors import TomevalError
 from tomeval.runs.domain import Parts, Score
+from tomeval.runs.measures import Totals
 
 EXPERIMENT = {
     "domain": "toy",
@@ -137,3 +139,17 @@ def test_runs_of_two_domains_are_refused(folder, tmp_path) -> None:
     for verb in (compare, decompose, correlate, collect_scores):
         with pytest.raises(TomevalError, match=r"different domains.*'toy'.*'matrix'"):
             verb([folder, other])
+
+
+def test_metrics_without_any_value_are_left_out(folder, monkeypatch) -> None:
+    nothing = replace(
+        TOY.measures["loss_per_step"],
+        name="nothing",
+        of=lambda played, reference: Totals(np.full(played.shape[1], np.nan)),
+    )
+    monkeypatch.setattr(TOY, "measures", {**TOY.measures, "nothing": nothing}, False)
+    found = compare(folder, margins={"nothing": 1.0, "hit_percent": 5.0}, resamples=99)
+    assert found.metrics == ("loss_per_step", "hit_percent")
+    assert found.margin.tolist() == pytest.approx([np.nan, 5.0], nan_ok=True)
+    asked = compare(folder, metrics=["nothing"], resamples=99)
+    assert np.isnan(asked.difference).all()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
@@ -55,7 +56,7 @@ def compare(
     baseline : str, optional
         Default: the level that comes first in the runs.
     metrics : sequence of str, optional
-        Default: all.
+        Default: all that any episode has a value of.
     reference : str, optional
         What regret is measured from, where the domain knows several; overrides the cells' own.
     scale : {"payoff", "range"}
@@ -96,18 +97,29 @@ def compare(
         names = metric_names(listed, metrics)
         by = check_by(listed, by)
         sides = read_sides(listed, by, names, reference)
+        margin = _margins(margins or {}, names)
+        if metrics is None and not (kept := _valued(sides)).all():
+            names, margin = tuple(np.array(names)[kept].tolist()), margin[kept]
+            sides = [replace(side, values=side.values[:, kept]) for side in sides]
         if scale == "range":
             sides = [in_ranges(side, names) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
     return compare_pairs(
         pairing,
-        margin=_margins(margins or {}, names),
+        margin=margin,
         family=family,
         resamples=resamples,
         seed=seed,
         ranges=ranges,
     )
+
+
+def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
+    """Tell which metrics some episode has a value of, shape (M,); all, where none has one."""
+    values = np.concatenate([side.values for side in sides])
+    some: NDArray[np.bool_] = np.isfinite(values).any(axis=0)
+    return some if some.any() else ~some
 
 
 def in_ranges(side: Side, names: Sequence[str]) -> Side:

@@ -100,7 +100,9 @@ def crossed_fit(
         try:
             fit = model.fit(reml=True, start_params=start, method="lbfgs")
         except np.linalg.LinAlgError as error:
-            raise TomevalError(f"the mixed model could not be fitted: {error}") from None
+            raise TomevalError(
+                f"the mixed model could not be fitted ({error}): use the paired comparison"
+            ) from None
     if not fit.llf > best - 0.01:
         raise TomevalError("the mixed model did not converge: use the paired comparison")
     flat = [name for name, part in zip(names, fit.vcomp, strict=True) if part < 1e-5 * fit.scale]
