@@ -91,11 +91,12 @@ class Store:
         self.query, self.iterate = self._db.query, self._db.iterate
         self.damaged, self.close = self._db.damaged, self._db.close
         self.domain = domain or self._own_domain()
-        if self.meta().get("domain", self.domain.name) != self.domain.name:
+        held = self.meta().get("domain", self.domain.name)
+        if held != self.domain.name:
             self.close()
             raise TomevalError(
-                f"{folder}: holds a run of the domain {self.meta()['domain']!r}, the experiment is "
-                f"of {self.domain.name!r}; nothing was changed. Choose another folder with --out"
+                f"{folder}: holds a run of the domain {held!r}, the experiment is of "
+                f"{self.domain.name!r}; nothing was changed. Choose another folder with --out"
             )
 
     def _own_domain(self) -> Domain:

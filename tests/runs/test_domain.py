@@ -1,0 +1,98 @@
+"""The contract of a domain: what is refused in one clear line, and runs of one from outside."""
+
+import pytest
+from support import dump
+from toy_domain import TOY, Toy
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import check_domain, domain_names, get_domain, register_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import Store
+
+TOYS = {"domain": "toy", "episodes": 5, "seed": [1, 2]}
+DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "episodes": 1}
+MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"domain": "decripto"}, "x.toml: domain: unknown domain 'decripto' (did you mean 'decry"),
+        ({"domain": 3}, "x.toml: domain: unknown domain 3"),
+        (
+            {"players": {}},
+            "'players' is a key of the domain 'decrypto', this experiment is of 'matr",
+        ),
+        ({**TOYS, "partners": "x"}, "'partners' is a key of the domain 'matrix', this experiment"),
+        ({**DECRYPTO, "horizon": 3}, 'write domain = "matrix" or drop the key'),
+        ({**TOYS, "guesers": ["one"]}, "unknown key 'guesers' (did you mean 'guessers'?)"),
+        (
+            {**TOYS, "on_invalid": "viod"},
+            "on_invalid: unknown policy 'viod' (did you mean 'void'?)",
+        ),
+        ({**TOYS, "seed": [1, 1]}, "seed: holds a value twice"),
+    ],
+)
+def test_keys_and_domains_that_do_not_fit(data, message):
+    with pytest.raises(TomevalError) as caught:
+        make_experiment(data, where="x.toml")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
+    folder = tmp_path / "run"
+    run_experiment(make_experiment(TOYS), folder)
+    before = dump(folder)
+    for data in (DECRYPTO, MATRIX):
+        with pytest.raises(TomevalError, match="holds a run of the domain 'toy', the experi"):
+            run_experiment(make_experiment(data), folder)
+    assert dump(folder) == before
+
+
+def test_a_contract_that_is_not_complete():
+    class Odd(Toy):
+        headline = ("losses",)
+
+    assert check_domain("toy", TOY) is TOY
+    with pytest.raises(TomevalError, match="domain 'half': lacks columns, forms, lines, play"):
+        check_domain("half", type("Bare", (Toy.__mro__[1],), {}))
+    with pytest.raises(TomevalError, match="domain 'half': is a class, not an object"):
+        check_domain("half", Odd)
+    with pytest.raises(TomevalError, match="domain 'half': int is no Domain"):
+        check_domain("half", 3)
+    with pytest.raises(TomevalError, match="headline names no measure: losses"):
+        check_domain("toy", Odd())
+
+
+def test_names_of_domains():
+    assert {"matrix", "decrypto", "toy"} <= set(domain_names())
+    for name in domain_names():
+        assert get_domain(name).name == name
+    register_domain(TOY)
+    assert get_domain("toy") is TOY
+
+
+def test_rows_do_not_depend_on_workers_or_interruption(tmp_path, monkeypatch):
+    run_experiment(make_experiment(TOYS), tmp_path / "whole")
+    run_experiment(make_experiment(TOYS), tmp_path / "workers", workers=3)
+    add, count = Store.add, 0
+
+    def sometimes(self, cell, block):
+        nonlocal count
+        count += 1
+        if count % 3 == 0:
+            raise KeyboardInterrupt
+        add(self, cell, block)
+
+    monkeypatch.setattr(Store, "add", sometimes)
+    for episodes in (2, 5):
+        for _ in range(30):
+            try:
+                run_experiment(make_experiment({**TOYS, "episodes": episodes}), tmp_path / "parts")
+            except KeyboardInterrupt:
+                continue
+            break
+    assert dump(tmp_path / "whole") == dump(tmp_path / "workers") == dump(tmp_path / "parts")
+    assert len(dump(tmp_path / "whole")["episodes"]) == 20
