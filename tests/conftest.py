@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 from support import scripts
 
+# Loaded as a module of its own for doctests, it would register a second domain of the same name.
+collect_ignore = ["toy_domain.py"]
+
 
 @pytest.fixture
 def own_scripts() -> Iterator[None]:

@@ -52,7 +52,7 @@ def test_pairs_share_the_hiders_numbers(folder) -> None:
         data = losses(run)
         found = compare(run, resamples=199)
     assert (found.by, found.baseline, found.levels) == ("guesser", "one", ("next",))
-    assert found.scopes[1:] == ("size = 3", "size = 4", "size = 5")
+    assert found.scopes[1:] == ("size 3", "size 4", "size 5")
     for scope, size in enumerate((3, 4, 5), 1):
         theirs = scipy.stats.ttest_rel(data["next", size], data["one", size])
         assert found.pairs[scope, 0] == 50
@@ -97,7 +97,7 @@ def test_the_mixed_model_takes_the_tasks_as_a_sample(folder) -> None:
 
 def test_power_and_correlation(folder) -> None:
     rows = episodes_needed(folder, "hit_percent", 10.0)
-    assert [row["scope"] for row in rows] == ["size = 3", "size = 4", "size = 5"]
+    assert [row["scope"] for row in rows] == ["size 3", "size 4", "size 5"]
     found = correlate(folder)
     assert (found.functional, found.literal, found.cells) == ("loss_per_step", "hit_percent", 12)
     assert found.pearson < 0

@@ -212,9 +212,8 @@ def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
                 assert call["reply"]["text"] == call_2["reply"]["text"]
     with Run(tmp_path / "3") as run:
         assert {cell.columns["model"] for cell in run.cells} == {f"hf:{tiny}"}
-        revisions = run.store.query("SELECT DISTINCT revision FROM cells")
-        assert len(revisions) == 1
-        assert revisions[0][0]
+        assert list(run.store.revisions()) == [f"hf:{tiny}"]
+        assert run.store.revisions()[f"hf:{tiny}"]
 
 
 def test_smoke_experiment_end_to_end(tmp_path, tiny):

@@ -227,7 +227,7 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance, and by whatever else differs between them."""
     typed = [name for name in domain.shares_draws if name in domain.schema.cells]
-    always = typed or domain.task[:2]
+    always = typed or domain.panel or domain.task[:1]
     result = []
     for task in tasks:
         words = []

@@ -8,6 +8,12 @@ from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.store import Store
 
+# Python writes numbers that JSON does not have, such as the log-probability of a label that cannot
+# be said; SQLite reads none of them.
+_RECORD = (
+    "REPLACE(REPLACE(REPLACE(record, '-Infinity', 'null'), 'Infinity', 'null'), 'NaN', 'null')"
+)
+
 
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
@@ -78,10 +84,11 @@ def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the model calls, their tokens, and their cost where prices were given."""
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
     sums = ", ".join(
-        f"SUM(COALESCE(json_extract(record, '$.reply.{f}'), json_extract(record, '$.scores.{f}')))"
+        f"SUM(COALESCE(json_extract(r, '$.reply.{f}'), json_extract(r, '$.scores.{f}')))"
         for f in fields
     )
-    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM calls GROUP BY cell")
+    calls = f"(SELECT cell, {_RECORD} AS r FROM calls)"
+    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM {calls} GROUP BY cell")
     names = ["calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost"]
     if all(row[-1] is None for row in rows):
         names.pop()
@@ -90,6 +97,6 @@ def usage(store: Store) -> dict[int, dict[str, float]]:
 
 def low_mass(store: Store) -> tuple[int, int]:
     """Return how many scored answers gave the labels little probability, and how many were."""
-    mass = "json_extract(record, '$.scores.mass')"
+    mass = f"json_extract({_RECORD}, '$.scores.mass')"
     row = store.query(f"SELECT SUM({mass} < ?), COUNT({mass}) FROM calls", (LOW_MASS,))[0]
     return row[0] or 0, row[1]
