@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from functools import partial
 from typing import Any
 
+from tomeval.models import model_name
 from tomeval.models.base import LocalModel, Model
 from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.remembering import RememberingModel
@@ -103,8 +104,8 @@ async def _play(
 ) -> None:
     try:
         async with started(opened) as lines:
-            for model in opened.values():
-                store.check_revision(model.name, model.revision)
+            for key, model in opened.items():  # by the name that cells have
+                store.check_revision(model_name(json.loads(key)), model.revision)
             waiting = iter(jobs)
             async with asyncio.TaskGroup() as group:
                 workers = [
