@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,40 +15,7 @@ if TYPE_CHECKING:
     from tomeval.cli.compare_tables import Table
     from tomeval.runs.measures import Measure
 
-
-class Kind(StrEnum):
-    """What to show."""
-
-    differences = "differences"
-    mixed = "mixed"
-    iqm = "iqm"
-    profiles = "profiles"
-    shares = "shares"
-    correlation = "correlation"
-
-
-class Ends(StrEnum):
-    """How the interval of a difference is made."""
-
-    t = "t"
-    bca = "bca"
-
-
-class Scale(StrEnum):
-    """Unit of metrics in payoffs."""
-
-    payoff = "payoff"
-    range = "range"
-
-
-class Family(StrEnum):
-    """What Holm's correction covers."""
-
-    metric = "metric"
-    scope = "scope"
-    all = "all"
-
-
+Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
 ByOption = Annotated[
     str | None,
@@ -66,8 +32,6 @@ Baseline = Annotated[
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", help="A metric. Repeatable. Default: all.")
 ]
-
-
 ByTask = Annotated[
     bool,
     typer.Option(
@@ -76,17 +40,19 @@ ByTask = Annotated[
     ),
 ]
 EndsOption = Annotated[
-    Ends, typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap.")
+    Literal["t", "bca"],
+    typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap."),
 ]
 Margins = Annotated[
     list[str] | None,
     typer.Option("--margin", help="METRIC=VALUE: test equivalence within it. Repeatable."),
 ]
 ScaleOption = Annotated[
-    Scale, typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs.")
+    Literal["payoff", "range"],
+    typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs."),
 ]
 FamilyOption = Annotated[
-    Family,
+    Literal["metric", "scope", "all"],
     typer.Option(
         "--family",
         help="Holm's correction covers the comparisons of one metric, of "
@@ -110,18 +76,18 @@ def compare(
     folders: Folders,
     by: ByOption = None,
     baseline: Baseline = None,
-    what: Annotated[Kind, typer.Option("--what", help="What to show.")] = Kind.differences,
+    what: Annotated[Kind, typer.Option("--what", help="What to show.")] = "differences",
     metrics: Metrics = None,
     by_task: ByTask = False,
-    interval: EndsOption = Ends.t,
+    interval: EndsOption = "t",
     margin: Margins = None,
-    scale: ScaleOption = Scale.payoff,
-    family: FamilyOption = Family.metric,
+    scale: ScaleOption = "payoff",
+    family: FamilyOption = "metric",
     score: Score = None,
     resamples: Resamples = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the resamples.")] = 0,
     reference: ReferenceOption = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES
@@ -135,15 +101,15 @@ def compare(
                 "baseline": baseline,
                 "metrics": metrics,
                 "by_task": by_task,
-                "interval": interval.value,
+                "interval": interval,
                 "margins": _margins(margin or []),
-                "scale": scale.value,
-                "family": family.value,
+                "scale": scale,
+                "family": family,
                 "score": score,
                 "resamples": resamples,
                 "seed": seed,
                 "reference": reference,
-                "form": form.value,
+                "form": form,
             },
         )
         _show(table, form, runs[0].measures)
@@ -158,7 +124,7 @@ def power(
     chance: Annotated[float, typer.Option("--power", help="Probability of telling it.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided level of the test.")] = 0.05,
     reference: ReferenceOption = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Say how many paired episodes it takes to tell a difference, with a run as the pilot."""
     from tomeval.comparing.power import episodes_needed
@@ -167,14 +133,7 @@ def power(
 
     with opened(folders) as runs:
         rows = episodes_needed(
-            runs,
-            metric,
-            difference,
-            by,
-            baseline,
-            power=chance,
-            alpha=alpha,
-            reference=reference,
+            runs, metric, difference, by, baseline, power=chance, alpha=alpha, reference=reference
         )
         print(render(rows, form, runs[0].measures))
 
@@ -198,11 +157,11 @@ def _show(table: Table, form: Format, measures: Mapping[str, Measure]) -> None:
     from tomeval.report.tables import render
 
     rows, above, below = table
-    if form is Format.text:
+    if form == "text":
         for line in above:
             print(line)
     print(render(rows, form, measures))
-    if form is Format.text:
+    if form == "text":
         for line in below:
             print(f"note: {line}")
 

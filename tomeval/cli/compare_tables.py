@@ -90,10 +90,7 @@ def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
     scores, words = _scored(runs, options)
     found = performance_profiles(
-        scores,
-        thresholds,
-        resamples=options["resamples"] or RESAMPLES,
-        seed=options["seed"],
+        scores, thresholds, resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
     )
     above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
     least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)

@@ -12,10 +12,7 @@ from tomeval.cli import compare, decrypto, matrix, playing, reading, share
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
-    name="tomeval",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
 
 
@@ -31,8 +28,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class Format(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-
-
-class Interval(StrEnum):
-    """How a 95 % interval is made."""
-
-    normal = "normal"
-    t = "t"
-    bca = "bca"
-
+Format = Literal["text", "csv", "json", "markdown", "latex"]
+Interval = Literal["normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[

@@ -11,7 +11,6 @@ import typer
 from tomeval.cli.options import (
     Concurrency,
     ExperimentFile,
-    Format,
     MaxCalls,
     MaxTokens,
     ModelOption,
@@ -37,8 +36,7 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     prefix_reuse: Annotated[
-        bool,
-        typer.Option(help="Encode every token of an episode once (local models)."),
+        bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
     overrides: Overrides = None,
 ) -> None:
@@ -139,7 +137,7 @@ def plan(
     experiment: ExperimentFile,
     model: ModelOption = None,
     overrides: Overrides = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Show what an experiment would play and ask, without playing or asking it."""
     from tomeval.report.tables import render
@@ -148,7 +146,7 @@ def plan(
 
     rows = plan_rows(load_experiment(experiment, overrides or [], model))
     print(render(rows, form))
-    if form is Format.text:
+    if form == "text":
         print(f"\n{plan_totals(rows)}")
 
 

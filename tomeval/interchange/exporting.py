@@ -44,7 +44,6 @@ def export(
     TomevalError
         Options that do not fit together; see also the functions named above.
     """
-    form = str(form)
     if repo is not None and form != "hub":
         raise TomevalError("--repo goes with --format hub only")
     if form not in _WHOLE:
@@ -129,10 +128,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
     schema, count = pyarrow.schema(fields), 0
-    with (
-        replacing(out) as draft,
-        pyarrow.parquet.ParquetWriter(draft, schema) as writer,
-    ):
+    with replacing(out) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as writer:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             typed = (
                 _texts(values) if kind == "TEXT" else list(values)

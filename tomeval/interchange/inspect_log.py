@@ -203,11 +203,7 @@ def _sample(
         "messages": _messages(cell, episode, lines),
         "output": {"model": _model(cell), "choices": []},
         "scores": {name: {"value": value, "history": []} for name, value in values.items()},
-        "metadata": {
-            **episode.drawn,
-            "status": episode.status,
-            "task": common.task_text(cell),
-        },
+        "metadata": {**episode.drawn, "status": episode.status, "task": common.task_text(cell)},
         "store": cell.moves(episode.number),
         "events": [],
         "model_usage": {},

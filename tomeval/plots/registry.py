@@ -29,11 +29,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     return found(run, options)
 
 
-def draw(
-    run: Run,
-    only: Sequence[str] = (),
-    options: Options = DEFAULT,
-) -> list[Drawing]:
+def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
     Parameters

@@ -51,10 +51,7 @@ class Episodes:
     """
 
     def __init__(
-        self,
-        run: Run,
-        transcripts: int | None = None,
-        reference: str | None = None,
+        self, run: Run, transcripts: int | None = None, reference: str | None = None
     ) -> None:
         self._run, self._reference = run, reference
         self.browser = run.domain.browser(run, reference) or LineBrowser(run)
