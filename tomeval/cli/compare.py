@@ -142,13 +142,11 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
     """Read METRIC=VALUE."""
     found = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, _, value = text.partition("=")
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            equals = ""
-        if not equals:
-            raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE")
+            raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
     return found
 
 

@@ -129,4 +129,4 @@ TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
     "shares": _shares,
     "correlation": _correlation,
 }
-"""What makes each table, by the name of `--what`."""
+"""The function that makes each table, by the name that `--what` takes."""

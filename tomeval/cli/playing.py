@@ -21,7 +21,6 @@ from tomeval.cli.progress import progress_bar
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.runs.domain import Cell, Domain
     from tomeval.runs.experiment import Experiment
 
 
@@ -65,12 +64,12 @@ def play_into(
     max_tokens: int | None = None,
     prefix_reuse: bool = True,
 ) -> None:
-    """Play an experiment with a progress bar and say what came of it.
+    """Play an experiment with a progress bar and print the outcome.
 
     Raises
     ------
     typer.Exit
-        With code 1 where an episode failed, or no episode is complete.
+        With code 1 if an episode failed or no episode is complete.
     """
     from tomeval.models.served.limits import Budget
     from tomeval.runs.runner import run_experiment
@@ -92,7 +91,7 @@ def play_into(
 
 
 def _worked(folder: Path) -> bool:
-    """Say what a run holds and what it took, of all sessions; return whether all of it worked."""
+    """Print what a run holds and used, over all sessions; return whether every episode worked."""
     from tomeval.core.outcomes import COMPLETE, FAILED, VOID
     from tomeval.runs import tallies
     from tomeval.runs.results import Run
@@ -126,11 +125,8 @@ def _worked(folder: Path) -> bool:
 
 def _sum(by_cell: dict[int, dict[str, Any]]) -> dict[str, Any]:
     """Add up counts over all cells."""
-    total: dict[str, Any] = {}
-    for counts in by_cell.values():
-        for name, count in counts.items():
-            total[name] = total.get(name, 0) + count
-    return total
+    names = dict.fromkeys(name for counts in by_cell.values() for name in counts)
+    return {name: sum(counts.get(name, 0) for counts in by_cell.values()) for name in names}
 
 
 def plan(
@@ -181,6 +177,8 @@ def prompt(
     overrides: Overrides = None,
 ) -> None:
     """Print exactly what a model would read in one round of a made-up play."""
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
     from tomeval.runs.preview import preview
 
     own = {
@@ -196,38 +194,19 @@ def prompt(
     if experiment is None:
         if model or overrides or cell:
             raise TomevalError("--model, --set and --cell go with --experiment")
-        kind, shown = _example(strategy, domain, seat, settings | ({"form": form} if form else {}))
+        if not strategy:
+            raise TomevalError("name a strategy, or an experiment with --experiment")
+        kind = get_domain(domain, "--domain")
+        shown = kind.example(strategy, seat, settings | ({"form": form} if form else {}))
     else:
         if strategy or settings:
             more = ["the strategy"] * bool(strategy) + list(settings)
             raise TomevalError(f"--experiment says what is played: leave out {', '.join(more)}")
-        kind, shown = _cell_of(experiment, cell, overrides, model)
+        loaded = load_experiment(experiment, overrides or [], model)
+        if not 0 <= cell < len(loaded.cells):
+            raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
+        kind, shown = get_domain(loaded.domain), loaded.cells[cell]
     print(preview(kind, shown, seat, form, number, tokenizer))
-
-
-def _example(
-    strategy: str, domain: str, seat: str, settings: dict[str, Any]
-) -> tuple[Domain, Cell]:
-    """Return a domain and its example of a strategy."""
-    from tomeval.runs.domain import get_domain
-
-    if not strategy:
-        raise TomevalError("name a strategy, or an experiment with --experiment")
-    kind = get_domain(domain, "--domain")
-    return kind, kind.example(strategy, seat, settings)
-
-
-def _cell_of(
-    experiment: str, number: int, overrides: list[str] | None, model: str | None
-) -> tuple[Domain, Cell]:
-    """Return the domain and one cell of an experiment."""
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
-
-    loaded = load_experiment(experiment, overrides or [], model)
-    if not 0 <= number < len(loaded.cells):
-        raise TomevalError(f"{experiment}: no cell {number}, there are {len(loaded.cells)}")
-    return get_domain(loaded.domain), loaded.cells[number]
 
 
 def convert(

@@ -96,7 +96,7 @@ def _beside(
 
 
 def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows without the columns that have no number in any row, for people to read."""
+    """Return rows without the columns that have no number in any row."""
     from tomeval.runs.columns import is_interval
 
     gone: set[str] = set()

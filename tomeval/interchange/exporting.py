@@ -30,8 +30,8 @@ def export(
     ----------
     run : Run
     form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
-        The first three are of one table, see `export_run`; the others of the whole run, in files
-        in the folder `out`: see `tomeval.interchange`.
+        The first three are of one table, see `export_run`; the others are of the whole run, in
+        files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells"}, optional
         Which table; default: steps.
     out : Path, optional
@@ -154,8 +154,8 @@ _SHARED = {
 def column_types(run: Run) -> dict[str, str]:
     """Return INTEGER, REAL or TEXT by column, of all tables; columns not named are TEXT.
 
-    They follow from the schema and the measures alone, so they hold for all rows, whatever is
-    missing in the first ones.
+    They follow from the schema and the measures alone, so missing values in the first rows do not
+    change them.
     """
     schema = run.domain.schema
     declared = {**schema.cells, **schema.episodes, **schema.steps, **schema.shown}

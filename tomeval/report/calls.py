@@ -28,9 +28,9 @@ def packed_calls(
         with the last prompt of the same seat and purpose in this episode.
     cell : int
     bases : dict
-        Is added to: the prompts of new purposes.
+        The prompts of new purposes are added to it.
     seats : bool
-        Whether purposes are named with their seat, because several are asked.
+        Whether purposes carry the name of their seat, because several seats are asked.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def _answer(record: dict[str, Any]) -> dict[str, Any]:
         if reply.get("reasoning"):
             found["g"] = reply["reasoning"]
     if scores is not None:
-        # Minus infinity, a label that cannot be said, is no JSON: null.
+        # Minus infinity, of a label that cannot be said, is not JSON: null.
         logprobs = [shortened(value, 5) for value in scores["logprobs"]]
         found |= {"l": record["labels"], "q": logprobs, "k": shortened(scores["mass"], 5)}
         found["w"] = scores["method"]
