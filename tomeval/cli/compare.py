@@ -164,7 +164,4 @@ def _show(table: Table, form: Format, measures: Mapping[str, Measure]) -> None:
             print(f"note: {line}")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command()(compare)
-    app.command()(power)
+COMMANDS = (compare, power)

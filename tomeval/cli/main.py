@@ -34,8 +34,9 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _commands in (playing, reading, compare, share, matrix):
-    _commands.register(app)
+for _module in (playing, reading, compare, share, matrix):
+    for _command in _module.COMMANDS:
+        app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(decrypto.app)
 
 _INTERRUPTED = 130  # what typer exits with after Ctrl-C
@@ -55,7 +56,3 @@ def main() -> None:
         if stop.code == _INTERRUPTED:
             print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
         raise
-
-
-if __name__ == "__main__":
-    main()

@@ -86,7 +86,4 @@ def audit(
         raise typer.Exit(1)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (bounds, score, audit):
-        app.command()(command)
+COMMANDS = (bounds, score, audit)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +19,6 @@ from tomeval.cli.options import (
     Overrides,
     TableFormat,
 )
-from tomeval.cli.progress import progress_bar
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def play_into(
     from tomeval.runs.runner import run_experiment
 
     capped = max_calls is not None or max_tokens is not None
-    with progress_bar() as progress:
+    with _progress_bar() as progress:
         played = run_experiment(
             experiment,
             folder,
@@ -88,6 +89,38 @@ def play_into(
     print(f"{folder}: {played} episodes played", file=sys.stderr)
     if not _worked(folder):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar with rate and time left on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: Task) -> Text:
+            """Return the rate, rounded."""
+            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
+
+    columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+        started = False
+
+        def update(done: int, total: int) -> None:
+            nonlocal started
+            if not started:  # what an earlier session played says nothing about the rate
+                bar.reset(task, total=total, completed=done)
+                started = True
+            bar.update(task, completed=done, total=total)
+
+        yield update
 
 
 def _worked(folder: Path) -> bool:
@@ -181,15 +214,8 @@ def prompt(
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.preview import preview
 
-    own = {
-        "game": game,
-        "labels": labels,
-        "partners": partner,
-        "horizon": horizon,
-        "option_order": option_order,
-        "literal_order": literal_order,
-        "prompts": prompts,
-    }
+    own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
+    own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
     settings = {key: value for key, value in own.items() if value}
     if experiment is None:
         if model or overrides or cell:
@@ -219,7 +245,4 @@ def convert(
     print(f"next: tomeval table {copy_run(old, new)}", file=sys.stderr)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (run, plan, prompt, convert):
-        app.command()(command)
+COMMANDS = (run, plan, prompt, convert)

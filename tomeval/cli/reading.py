@@ -175,8 +175,4 @@ def list_(
     print(render(list_rows(what), form))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (status, table, plot, transcript):
-        app.command()(command)
-    app.command("list")(list_)
+COMMANDS = (status, table, plot, transcript, list_)

@@ -134,7 +134,4 @@ def push(
         print("Nothing was uploaded. To upload this: add --upload", file=sys.stderr)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (report, export, push):
-        app.command()(command)
+COMMANDS = (report, export, push)

@@ -69,14 +69,8 @@ def export(
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
     """Write ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    Parameters
-    ----------
-    run : Run
-    what : {"steps", "episodes", "answers", "cells"}
-    form : {"csv", "jsonl", "parquet"}
-        NaN and missing values are empty in CSV and null in the others.
-    out : Path, optional
-        A file, replaced in one step when it is complete; standard output when not given.
+    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null in
+    the others. `out` is replaced in one step when it is complete; default: standard output.
 
     Raises
     ------

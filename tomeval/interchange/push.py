@@ -42,23 +42,11 @@ class Staged(NamedTuple):
 
 
 def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
-    """Gather in an empty folder what goes to the Hub.
+    """Gather in an existing, empty folder what goes to the dataset `repo`, ``OWNER/NAME``.
 
-    Parameters
-    ----------
-    run : Run
-    repo : str
-        ``OWNER/NAME``.
-    folder : Path
-        Must exist and be empty.
-    report : bool
-        Whether to include report.html.
-
-    Returns
-    -------
-    Staged
-        The store as one consistent file (a copy, so also of a run that is being played),
-        experiment.json, sessions.json, cells.csv, episodes.csv and the dataset card, README.md.
+    That is the store as one consistent file (a copy, even of a run that is being played),
+    experiment.json, sessions.json, cells.csv, episodes.csv, the dataset card README.md and, with
+    `report`, report.html.
 
     Raises
     ------

@@ -87,20 +87,12 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 @in_style
 def svg_text(drawing: Drawing, text: bool = False) -> str:
-    """Return a drawing as one ``<svg>`` element for a page.
+    """Return a drawing as one ``<svg>`` element for a page, without prolog.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    text : bool
-        Write text as text, which is smaller and can be searched, but drawn in the reader's font.
-        Default: as outlines, which look the same everywhere.
-
-    Returns
-    -------
-    str
-        Without prolog; title and description inside, for screen readers; every id begins with the
-        drawing's stem, so several fit on one page. The same drawing gives the same text.
+    Title and description are inside, for screen readers; every id begins with the drawing's stem,
+    so that several fit on one page. With `text`, text stays text, which is smaller and can be
+    searched, but is drawn in the reader's font; otherwise it is drawn as outlines, which look the
+    same everywhere. The same drawing gives the same element.
     """
     import matplotlib
 

@@ -19,24 +19,17 @@ def packed_calls(
     bases: Bases,
     seats: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return an episode's calls in short form.
+    """Return an episode's calls, `rows` of `Store.calls`, in short form.
 
-    Parameters
-    ----------
-    rows : iterable of (step, seat, form, record)
-        As `Store.calls` gives them. A record's prompt is given by how many characters it shares
-        with the last prompt of the same seat and purpose in this episode.
-    cell : int
-    bases : dict
-        The prompts of new purposes are added to it.
-    seats : bool
-        Whether purposes carry the name of their seat, because several seats are asked.
+    A record says how many characters its prompt shares with the last one of the same seat and
+    purpose in this episode. The prompts of new purposes are added to `bases`. With `seats`,
+    purposes carry the name of their seat.
 
     Returns
     -------
     list of dict
         ``s`` step, ``p`` purpose, ``a`` attempt after the first, ``m`` characters that the prompt
-        shares, ``r`` the rest of it, ``b`` 1 where it shares them with the cell's base and not with
+        shares, ``r`` the rest of it, ``b`` 1 if it shares them with the cell's base and not with
         the last prompt of its purpose; ``t`` reply, ``g`` reasoning, ``f`` finish, ``o`` outcome,
         ``l`` labels with their log-probabilities ``q``, mass ``k`` and method ``w``; ``u`` prompt,
         generated and cached tokens, ``d`` seconds, ``e`` error. Keys without content are left out.

@@ -27,15 +27,10 @@ class Drawn(NamedTuple):
 
 
 class Figures:
-    """Draws a run's figures, beginning at once.
+    """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
-    Parameters
-    ----------
-    run : Run
-    interval, reference
-        As for `tomeval.plots.Options`.
-    workers : int
-        Processes to draw with if the run has at least `MANY_CELLS` cells; 0 or 1: none.
+    Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
+    `MANY_CELLS` cells.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.report import facts, notices
-from tomeval.report.blocks import asset
+from tomeval.report.blocks import Block, asset
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.sentences import compared_by, statements, summary
@@ -110,9 +110,9 @@ def _context(
     script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
     comparison = _comparison(run, options)
     # Base64 needs no escaping, which would take long.
-    blocks = (block._replace(text=Markup(block.text)) for block in episodes.blocks())
+    blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
     if figures is not None and figures.beside:
-        blocks = iter(list(blocks))  # packed while the figures are drawn
+        blocks = list(blocks)  # packed while the figures are drawn
     table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())

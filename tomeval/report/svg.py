@@ -42,22 +42,13 @@ class Canvas:
         self._number = 0
 
     def fit(self, svg: str) -> str:
-        """Return a drawing as an element that fits into the page.
+        """Return an SVG document or element as one ``<svg>`` element that fits into the page.
 
-        Parameters
-        ----------
-        svg : str
-            An SVG document or element, such as `tomeval.plots.svg_text` gives.
-
-        Returns
-        -------
-        str
-            One ``<svg>`` element without style attributes and style elements, which the page's
-            content security policy refuses: their declarations become presentation attributes.
-            White backgrounds are left out and greys are shades of ``currentColor``, so that the
-            drawing follows the page's colours; coordinates have two decimals; identifiers are
-            short, differ from those of other drawings, and are kept only if something refers to
-            them; the page sets the size (``viewBox`` only).
+        It has no style attributes and style elements, which the page's content security policy
+        refuses: their declarations become presentation attributes. White backgrounds are left out
+        and greys are shades of ``currentColor``, so that the drawing follows the page's colours;
+        coordinates have two decimals; identifiers are short, differ from those of other drawings,
+        and are kept only if something refers to them; the page sets the size (``viewBox`` only).
         """
         root = ElementTree.fromstring(svg)
         for element in root.iter():
