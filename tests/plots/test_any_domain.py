@@ -112,5 +112,5 @@ def test_seats_are_compared_one_at_a_time(changed) -> None:
         "held": lambda self, cell, by: str(cell.columns["size" if by == "guesser" else "guesser"]),
     }
     assert comparisons(changed(**held)) == ["guesser", "size"]
-    same = {"by": ("guesser", "size"), "task": ()}
+    same = {"by": ("guesser", "size"), "task": (), "held": lambda self, cell, by: ""}
     assert comparisons(changed(**same)) == []  # nothing tells what may be paired

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tomeval.comparing import profiles
 from tomeval.comparing.comparison import compare
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import decompose
 from tomeval.comparing.mixed import mixed_model
-from tomeval.comparing.profiles import (
-    MANY,
-    Scores,
-    collect_scores,
-    interquartile_means,
-    performance_profiles,
-)
-from tomeval.comparing.profiles import RESAMPLES as FEWER_RESAMPLES
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import interval, p_text
 from tomeval.report import comparisons
@@ -70,16 +63,16 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return rows, above, notes
 
 
-def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Scores, str]:
+def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[profiles.Scores, str]:
     """Return the scores of all episodes, and what they are in words."""
-    found = collect_scores(runs, options["by"], options["score"], options["reference"])
+    found = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
     return found, runs[0].domain.scores[found.score].words
 
 
 def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     scores, words = _scored(runs, options)
-    found = interquartile_means(
-        scores, resamples=options["resamples"] or FEWER_RESAMPLES, seed=options["seed"]
+    found = profiles.interquartile_means(
+        scores, resamples=options["resamples"] or profiles.RESAMPLES, seed=options["seed"]
     )
     above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
     return comparisons.aggregate_rows(found, options["by"], options["form"]), above, []
@@ -88,16 +81,19 @@ def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
 def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
     scores, words = _scored(runs, options)
-    found = performance_profiles(
-        scores, thresholds, resamples=options["resamples"] or FEWER_RESAMPLES, seed=options["seed"]
+    found = profiles.performance_profiles(
+        scores,
+        thresholds,
+        resamples=options["resamples"] or profiles.RESAMPLES,
+        seed=options["seed"],
     )
     above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
     least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
-    notes = [f"fewer than {MANY} episodes in some task: the bands are too narrow"]
+    notes = [f"fewer than {profiles.MANY} episodes in some task: the bands are too narrow"]
     return (
         comparisons.profile_rows(found, options["by"], options["form"]),
         above,
-        notes * (least < MANY),
+        notes * (least < profiles.MANY),
     )
 
 
