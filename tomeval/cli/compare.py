@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import Format, ReferenceOption, TableFormat
+from tomeval.cli.options import ReferenceOption, TableFormat
 from tomeval.core.errors import TomevalError
-
-if TYPE_CHECKING:
-    from tomeval.cli.compare_tables import Table
-    from tomeval.runs.measures import Measure
 
 Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
@@ -92,9 +88,10 @@ def compare(
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES
     from tomeval.comparing.sides import check_by, opened
+    from tomeval.report.tables import render
 
     with opened(folders) as runs:
-        table = TABLES[what](
+        rows, above, below = TABLES[what](
             runs,
             {
                 "by": check_by(runs, by),
@@ -112,7 +109,10 @@ def compare(
                 "form": form,
             },
         )
-        _show(table, form, runs[0].measures)
+        shown = render(rows, form, runs[0].measures)
+    if form == "text":
+        shown = "\n".join([*above, shown, *(f"note: {line}" for line in below)])
+    print(shown)
 
 
 def power(
@@ -148,20 +148,6 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
     return found
-
-
-def _show(table: Table, form: Format, measures: Mapping[str, Measure]) -> None:
-    """Print a table; as text with the lines above it and the notes below."""
-    from tomeval.report.tables import render
-
-    rows, above, below = table
-    if form == "text":
-        for line in above:
-            print(line)
-    print(render(rows, form, measures))
-    if form == "text":
-        for line in below:
-            print(f"note: {line}")
 
 
 COMMANDS = (compare, power)

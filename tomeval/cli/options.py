@@ -25,7 +25,7 @@ ReferenceOption = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        help="What regret is measured from, where a domain knows several; in matrix games the best "
+        help="What regret is measured from, if a domain knows several; in matrix games the best "
         "response over the horizon (horizon) or the best long-run mean (stationary). Default: as "
         "the experiment says.",
     ),

@@ -93,7 +93,7 @@ def play_into(
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar with rate and time left on standard error, where that is a terminal."""
+    """Show a bar with rate and time left on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -15,8 +15,7 @@ from tomeval.core.errors import TomevalError, unknown
 if TYPE_CHECKING:
     from tomeval.runs.results import Run
 
-CELLS = "cells"
-"""The table that every run has."""
+CELLS = "cells"  # the table that every run has
 
 
 def status(folder: RunFolder, form: TableFormat = "text") -> None:

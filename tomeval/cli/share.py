@@ -30,7 +30,7 @@ def report(
         str,
         typer.Option(
             "--transcripts",
-            help="Of how many episodes per cell to include prompts and replies: a number, none, "
+            help="For how many episodes per cell to include prompts and replies: a number, none, "
             "all, or auto (up to 100,000 model calls).",
         ),
     ] = "auto",

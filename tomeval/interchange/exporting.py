@@ -125,17 +125,13 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     with replacing(out) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as writer:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             typed = (
-                _texts(values) if kind == "TEXT" else list(values)
+                [v if v is None or kind != "TEXT" else str(v) for v in values]
                 for kind, values in zip(kinds, zip(*map(_clean, group), strict=True), strict=True)
             )
             writer.write_table(pyarrow.table(dict(zip(columns, typed, strict=True)), schema=schema))
             count += len(group)
         if not count:
             raise TomevalError(f"{run.folder}: no {what} to export")
-
-
-def _texts(values: tuple[Any, ...]) -> list[str | None]:
-    return [None if value is None else str(value) for value in values]
 
 
 _SHARED = {

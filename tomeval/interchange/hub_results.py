@@ -14,6 +14,7 @@ from tomeval.runs.results import Run, RunCell
 _REPORTED = 2
 """How many of a run's headline measures a model page shows: functional, then literal."""
 _DECIMALS = 4
+_DATASETS = "https://huggingface.co/datasets"
 _REPO = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9_][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
 
 
@@ -99,10 +100,6 @@ def _model_name(model: str) -> str:
     return model.partition(":")[2].partition("@")[0] or model
 
 
-def _url(repo: str) -> str:
-    return f"https://huggingface.co/datasets/{repo}"
-
-
 def _values(run: Run, cell: RunCell) -> dict[str, float]:
     """Return the reported measures over complete episodes."""
     shown = run.headline[:_REPORTED]
@@ -119,7 +116,7 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
             task_id=f"{names[cell.number]}_{metric}",
             value=value,
             date=common.started(run).isoformat(timespec="seconds"),
-            source_url=_url(repo),
+            source_url=f"{_DATASETS}/{repo}",
             source_name="tomeval run",
             notes=_notes(cell),
         )
@@ -159,7 +156,7 @@ def _model_index(
             metric_name=cell.domain.measures[metric].heading,
             metric_value=value,
             source_name="tomeval run",
-            source_url=_url(repo),
+            source_url=f"{_DATASETS}/{repo}",
         )
         for cell in cells
         for metric, value in _values(run, cell).items()

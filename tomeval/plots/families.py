@@ -74,7 +74,7 @@ def families(cells: Iterable[RunCell]) -> list[Family]:
 
     The first column of `Domain.panel` tells the panels of a figure apart; tasks that differ in
     other columns are groups of their own. The rest of `Domain.panel`, such as label sets, makes
-    groups only where one panel comes with several values of it.
+    groups only if one panel has several values of it.
     """
     found = tasks(cells)
     result = []

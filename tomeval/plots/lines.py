@@ -1,4 +1,4 @@
-"""Many lines in one figure: one panel while they can be told apart, else a panel for each."""
+"""Many lines in one figure: in one panel if they can be told apart, else in a panel each."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _apart_handles(base: Sequence[Line], frame: Frame) -> list[Any]:
 
 
 def _band(axes: Axes, line: Line, colour: str, frame: Frame) -> None:
-    """Shade a line's interval, where it has one."""
+    """Shade a line's interval, if it has one."""
     if np.isfinite(line.low).all() and np.isfinite(line.high).all():
         look: dict[str, Any] = {"color": colour, "alpha": 0.18, "linewidth": 0}
         look["step"] = "post" if frame.steps else None

@@ -25,7 +25,7 @@ def figures_of(run: Run) -> dict[str, str]:
 
 
 def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the figures of one name; empty where the run's data does not support it."""
+    """Draw the figures of one name; none if the run's data does not support it."""
     found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[name])
     return found(run, options)
 

@@ -106,8 +106,8 @@ _PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
 def fold(text: str, width: int) -> str:
     """Return a text in lines of at most `width` characters; nothing but spaces is left out.
 
-    Lines end between words; only a word that is too long for a line is divided, after a mark such
-    as ``_`` or ``/`` where it has one.
+    Lines end between words; only a word that is too long for a line is divided, if possible after
+    a mark such as ``_`` or ``/``.
 
     Examples
     --------

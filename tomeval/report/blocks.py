@@ -29,7 +29,7 @@ def pack(name: str, data: Any) -> Block:
     Raises
     ------
     TomevalError
-        A number that is not finite: JSON has none.
+        A number that is not finite, which JSON does not have.
 
     Examples
     --------

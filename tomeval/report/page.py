@@ -37,7 +37,7 @@ class ReportOptions:
     interval : {"normal", "t", "bca"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
     reference : str, optional
-        What regret is measured from, where the domain knows several; overrides the cells' own.
+        What regret is measured from, if the domain knows several; overrides the cells' own.
     by, baseline : str, optional
         What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
         of `Domain.by` that has several levels, and the first of these.

@@ -116,7 +116,7 @@ def sentence(row: dict[str, Any], measure: Measure) -> str:
 
 
 def _side(measure: Measure, sign: int) -> str:
-    """Say whether a change in this direction is good, where the measure has a better side."""
+    """Say whether a change in this direction is good, if the measure has a better side."""
     if measure.better == 0:
         return ""
     return ", which is better" if measure.better == sign else ", which is worse"
