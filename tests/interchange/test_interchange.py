@@ -24,7 +24,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.interchange import common
 from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export
-from tomeval.interchange.hub import check_repo
+from tomeval.interchange.hub_results import check_repo
 from tomeval.interchange.push import _parts, stage, upload
 from tomeval.runs.results import Run
 

@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import Format, ReferenceOption, TableFormat
+from tomeval.cli.options import ReferenceOption, TableFormat
 from tomeval.core.errors import TomevalError
 
-if TYPE_CHECKING:
-    from tomeval.cli.compare_tables import Table
-    from tomeval.runs.measures import Measure
-
-
-class Kind(StrEnum):
-    """What to show."""
-
-    differences = "differences"
-    mixed = "mixed"
-    iqm = "iqm"
-    profiles = "profiles"
-    shares = "shares"
-    correlation = "correlation"
-
-
-class Ends(StrEnum):
-    """How the interval of a difference is made."""
-
-    t = "t"
-    bca = "bca"
-
-
-class Scale(StrEnum):
-    """Unit of metrics in payoffs."""
-
-    payoff = "payoff"
-    range = "range"
-
-
-class Family(StrEnum):
-    """What Holm's correction covers."""
-
-    metric = "metric"
-    scope = "scope"
-    all = "all"
-
-
+Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
 ByOption = Annotated[
     str | None,
@@ -66,8 +28,6 @@ Baseline = Annotated[
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", help="A metric. Repeatable. Default: all.")
 ]
-
-
 ByTask = Annotated[
     bool,
     typer.Option(
@@ -76,17 +36,19 @@ ByTask = Annotated[
     ),
 ]
 EndsOption = Annotated[
-    Ends, typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap.")
+    Literal["t", "bca"],
+    typer.Option("--interval", help="Of a difference. t: Student; bca: bootstrap."),
 ]
 Margins = Annotated[
     list[str] | None,
     typer.Option("--margin", help="METRIC=VALUE: test equivalence within it. Repeatable."),
 ]
 ScaleOption = Annotated[
-    Scale, typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs.")
+    Literal["payoff", "range"],
+    typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs."),
 ]
 FamilyOption = Annotated[
-    Family,
+    Literal["metric", "scope", "all"],
     typer.Option(
         "--family",
         help="Holm's correction covers the comparisons of one metric, of "
@@ -110,43 +72,47 @@ def compare(
     folders: Folders,
     by: ByOption = None,
     baseline: Baseline = None,
-    what: Annotated[Kind, typer.Option("--what", help="What to show.")] = Kind.differences,
+    what: Annotated[Kind, typer.Option("--what", help="What to show.")] = "differences",
     metrics: Metrics = None,
     by_task: ByTask = False,
-    interval: EndsOption = Ends.t,
+    interval: EndsOption = "t",
     margin: Margins = None,
-    scale: ScaleOption = Scale.payoff,
-    family: FamilyOption = Family.metric,
+    scale: ScaleOption = "payoff",
+    family: FamilyOption = "metric",
     score: Score = None,
     resamples: Resamples = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the resamples.")] = 0,
     reference: ReferenceOption = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES
     from tomeval.comparing.sides import check_by, opened
+    from tomeval.report.tables import render
 
     with opened(folders) as runs:
-        table = TABLES[what](
+        rows, above, below = TABLES[what](
             runs,
             {
                 "by": check_by(runs, by),
                 "baseline": baseline,
                 "metrics": metrics,
                 "by_task": by_task,
-                "interval": interval.value,
+                "interval": interval,
                 "margins": _margins(margin or []),
-                "scale": scale.value,
-                "family": family.value,
+                "scale": scale,
+                "family": family,
                 "score": score,
                 "resamples": resamples,
                 "seed": seed,
                 "reference": reference,
-                "form": form.value,
+                "form": form,
             },
         )
-        _show(table, form, runs[0].measures)
+        shown = render(rows, form, runs[0].measures)
+    if form == "text":
+        shown = "\n".join([*above, shown, *(f"note: {line}" for line in below)])
+    print(shown)
 
 
 def power(
@@ -158,7 +124,7 @@ def power(
     chance: Annotated[float, typer.Option("--power", help="Probability of telling it.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided level of the test.")] = 0.05,
     reference: ReferenceOption = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Say how many paired episodes it takes to tell a difference, with a run as the pilot."""
     from tomeval.comparing.power import episodes_needed
@@ -167,14 +133,7 @@ def power(
 
     with opened(folders) as runs:
         rows = episodes_needed(
-            runs,
-            metric,
-            difference,
-            by,
-            baseline,
-            power=chance,
-            alpha=alpha,
-            reference=reference,
+            runs, metric, difference, by, baseline, power=chance, alpha=alpha, reference=reference
         )
         print(render(rows, form, runs[0].measures))
 
@@ -183,31 +142,12 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
     """Read METRIC=VALUE."""
     found = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, _, value = text.partition("=")
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            equals = ""
-        if not equals:
-            raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE")
+            raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
     return found
 
 
-def _show(table: Table, form: Format, measures: Mapping[str, Measure]) -> None:
-    """Print a table; as text with the lines above it and the notes below."""
-    from tomeval.report.tables import render
-
-    rows, above, below = table
-    if form is Format.text:
-        for line in above:
-            print(line)
-    print(render(rows, form, measures))
-    if form is Format.text:
-        for line in below:
-            print(f"note: {line}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command()(compare)
-    app.command()(power)
+COMMANDS = (compare, power)

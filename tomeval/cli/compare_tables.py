@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tomeval.comparing import profiles
+from tomeval.comparing.comparison import compare
+from tomeval.comparing.correlation import correlate
+from tomeval.comparing.decomposition import decompose
+from tomeval.comparing.mixed import mixed_model
 from tomeval.core.errors import TomevalError
-
-if TYPE_CHECKING:
-    from tomeval.comparing.profiles import Scores
-    from tomeval.runs.results import Run
+from tomeval.core.numbers import interval, p_text
+from tomeval.report import comparisons
+from tomeval.report.comparisons import READ
+from tomeval.runs.results import Run
+from tomeval.statistics import RESAMPLES
 
 Table = tuple[list[dict[str, Any]], list[str], list[str]]
 
 
 def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.comparison import compare as compare_runs
-    from tomeval.report.comparisons import comparison_rows
-    from tomeval.statistics import RESAMPLES
-
     names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
-    found = compare_runs(
+    found = compare(
         runs, resamples=options["resamples"] or RESAMPLES, **{name: options[name] for name in names}
     )
     method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
@@ -30,15 +32,13 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         f"p: sign-flip permutation test; {found.family}; {found.resamples} resamples, seed "
         f"{found.seed}",
     ]
-    rows = comparison_rows(found, options["form"], options["interval"], options["by_task"])
+    rows = comparisons.comparison_rows(
+        found, options["form"], options["interval"], options["by_task"]
+    )
     return rows, above, list(found.notes)
 
 
 def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.mixed import mixed_model
-    from tomeval.core.numbers import interval, p_text
-    from tomeval.report.comparisons import READ
-
     if not options["metrics"]:
         raise TomevalError("a mixed model is of one metric: give --metric")
     rows: list[dict[str, Any]] = []
@@ -63,65 +63,55 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return rows, above, notes
 
 
-def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Scores, str]:
+def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[profiles.Scores, str]:
     """Return the scores of all episodes, and what they are in words."""
-    from tomeval.comparing.profiles import collect_scores
-
-    found = collect_scores(runs, options["by"], options["score"], options["reference"])
+    found = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
     return found, runs[0].domain.scores[found.score].words
 
 
 def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.profiles import RESAMPLES, interquartile_means
-    from tomeval.report.comparisons import aggregate_rows
-
     scores, words = _scored(runs, options)
-    found = interquartile_means(
-        scores, resamples=options["resamples"] or RESAMPLES, seed=options["seed"]
+    found = profiles.interquartile_means(
+        scores, resamples=options["resamples"] or profiles.RESAMPLES, seed=options["seed"]
     )
     above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
-    return aggregate_rows(found, options["by"], options["form"]), above, []
+    return comparisons.aggregate_rows(found, options["by"], options["form"]), above, []
 
 
 def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.profiles import MANY, RESAMPLES, performance_profiles
-    from tomeval.report.comparisons import profile_rows
-
     thresholds = [i / 10 for i in range(10)] if options["form"] not in ("csv", "json") else None
     scores, words = _scored(runs, options)
-    found = performance_profiles(
+    found = profiles.performance_profiles(
         scores,
         thresholds,
-        resamples=options["resamples"] or RESAMPLES,
+        resamples=options["resamples"] or profiles.RESAMPLES,
         seed=options["seed"],
     )
     above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
     least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
-    notes = [f"fewer than {MANY} episodes in some task: the bands are too narrow"]
-    return profile_rows(found, options["by"], options["form"]), above, notes * (least < MANY)
+    notes = [f"fewer than {profiles.MANY} episodes in some task: the bands are too narrow"]
+    return (
+        comparisons.profile_rows(found, options["by"], options["form"]),
+        above,
+        notes * (least < profiles.MANY),
+    )
 
 
 def _shares(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.decomposition import decompose
-    from tomeval.report.comparisons import share_rows
-
     found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
     notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
     whole = found.whole.heading
     above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
-    return share_rows(found, options["form"]), above, notes
+    return comparisons.share_rows(found, options["form"]), above, notes
 
 
 def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    from tomeval.comparing.correlation import correlate
-    from tomeval.report.comparisons import correlation_rows
-
     literal = options["metrics"] or runs[0].domain.headline[1:]
     if not literal:
         raise TomevalError("a correlation is of one metric with the functional one: give --metric")
     found = [correlate(runs, name, reference=options["reference"]) for name in literal]
     above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return correlation_rows(found, options["form"], runs[0].measures), above, []
+    return comparisons.correlation_rows(found, options["form"], runs[0].measures), above, []
 
 
 TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
@@ -132,4 +122,4 @@ TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
     "shares": _shares,
     "correlation": _correlation,
 }
-"""What makes each table, by the name of `--what`."""
+"""The function that makes each table, by the name that `--what` takes."""

@@ -15,7 +15,7 @@ Rows = list[dict[str, Any]]
 def list_rows(what: str) -> Rows:
     """Return the rows of a list: one that all domains share, or one of a domain's own."""
     known = dict(LISTS)
-    for name in domain_names():  # loaded one after the other, up to the one that has the list
+    for name in domain_names():  # loaded one by one until the list is found
         if what not in known:
             known |= get_domain(name).lists
     if what not in known:
@@ -25,15 +25,14 @@ def list_rows(what: str) -> Rows:
 
 def domains() -> Rows:
     """Return the kinds of game."""
-    found = [get_domain(name) for name in domain_names()]
     return [
         {
-            "domain": d.name,
-            "title": d.title,
-            "measures": len(d.measures),
-            "lists": ", ".join(d.lists),
+            "domain": domain.name,
+            "title": domain.title,
+            "measures": len(domain.measures),
+            "lists": ", ".join(domain.lists),
         }
-        for d in found
+        for domain in map(get_domain, domain_names())
     ]
 
 
@@ -101,25 +100,21 @@ _ANSWERS = {
 
 
 def prompts() -> Rows:
-    """Return the shipped prompt templates of every domain that has some."""
+    """Return the shipped prompt templates of every domain that has any."""
     from tomeval.strategies.templates import Prompts
 
-    rows = []
-    for name in domain_names():
-        if not (shipped("prompts") / name).is_dir():
-            continue
-        templates = Prompts(name)
-        for template in map(templates.get, templates.names()):
-            rows.append(
-                {
-                    "domain": name,
-                    "prompt": template.name,
-                    "version": template.version,
-                    "title": template.title,
-                    "source": template.source,
-                }
-            )
-    return rows
+    folders = [name for name in domain_names() if (shipped("prompts") / name).is_dir()]
+    return [
+        {
+            "domain": folder,
+            "prompt": template.name,
+            "version": template.version,
+            "title": template.title,
+            "source": template.source,
+        }
+        for folder, templates in zip(folders, map(Prompts, folders), strict=True)
+        for template in map(templates.get, templates.names())
+    ]
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
@@ -129,4 +124,4 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "strategies": strategies,
     "prompts": prompts,
 }
-"""What is listed of all domains."""
+"""The lists that all domains share."""

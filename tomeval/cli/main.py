@@ -12,10 +12,7 @@ from tomeval.cli import compare, decrypto, matrix, playing, reading, share
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
-    name="tomeval",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
 
 
@@ -31,15 +28,15 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _commands in (playing, reading, compare, share, matrix):
-    _commands.register(app)
+for _module in (playing, reading, compare, share, matrix):
+    for _command in _module.COMMANDS:
+        app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(decrypto.app)
 
 _INTERRUPTED = 130  # what typer exits with after Ctrl-C
@@ -59,7 +56,3 @@ def main() -> None:
         if stop.code == _INTERRUPTED:
             print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
         raise
-
-
-if __name__ == "__main__":
-    main()

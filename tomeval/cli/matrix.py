@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import Format, Interval, IntervalOption, TableFormat
-
-
-class Reference(StrEnum):
-    """What ΔFunctional is measured from."""
-
-    horizon = "horizon"
-    stationary = "stationary"
-
+from tomeval.cli.options import IntervalOption, TableFormat
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 ReferenceOption = Annotated[
-    Reference,
+    Literal["horizon", "stationary"],
     typer.Option(
         "--reference",
         help="What ΔFunctional is measured from: the best response over the horizon, or the best "
@@ -33,8 +24,8 @@ def bounds(
     game: Annotated[str, typer.Argument(help="A game, or a TOML file.")],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
     horizon: Horizon = 100,
-    reference: ReferenceOption = Reference.horizon,
-    form: TableFormat = Format.text,
+    reference: ReferenceOption = "horizon",
+    form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
     from tomeval.domains.matrix.listing import bounds_rows
@@ -42,7 +33,7 @@ def bounds(
 
     rows, relevance = bounds_rows(game, partner_set, horizon, reference)
     print(render(rows, form))
-    if form is Format.text:
+    if form == "text":
         what = "relevance (regret per step of the best response to the wrong partner)"
         print(f"\n{what}: {relevance:.6g}")
 
@@ -59,9 +50,9 @@ def score(
     labels: Annotated[
         str | None, typer.Option("--labels", help="The label set of the file.")
     ] = None,
-    reference: ReferenceOption = Reference.horizon,
-    interval: IntervalOption = Interval.normal,
-    form: TableFormat = Format.text,
+    reference: ReferenceOption = "horizon",
+    interval: IntervalOption = "normal",
+    form: TableFormat = "text",
 ) -> None:
     """Score a recorded matrix game from anywhere."""
     from tomeval.api import score as score_file
@@ -77,14 +68,14 @@ def audit(
         Path, typer.Argument(help="CSV with the columns of experiments/reported_results.csv")
     ],
     horizon: Horizon = 100,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.domains.matrix.auditing import audit as audit_file
     from tomeval.report.tables import render
 
     rows = audit_file(results, horizon)
-    if form is Format.text:
+    if form == "text":
         for row in rows:
             place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
             print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
@@ -95,7 +86,4 @@ def audit(
         raise typer.Exit(1)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (bounds, score, audit):
-        app.command()(command)
+COMMANDS = (bounds, score, audit)

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class Format(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-
-
-class Interval(StrEnum):
-    """How a 95 % interval is made."""
-
-    normal = "normal"
-    t = "t"
-    bca = "bca"
-
+Format = Literal["text", "csv", "json", "markdown", "latex"]
+Interval = Literal["normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
@@ -42,7 +25,7 @@ ReferenceOption = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        help="What regret is measured from, where a domain knows several; in matrix games the best "
+        help="What regret is measured from, if a domain knows several; in matrix games the best "
         "response over the horizon (horizon) or the best long-run mean (stationary). Default: as "
         "the experiment says.",
     ),

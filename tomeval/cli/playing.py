@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,18 +13,15 @@ import typer
 from tomeval.cli.options import (
     Concurrency,
     ExperimentFile,
-    Format,
     MaxCalls,
     MaxTokens,
     ModelOption,
     Overrides,
     TableFormat,
 )
-from tomeval.cli.progress import progress_bar
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.runs.domain import Cell, Domain
     from tomeval.runs.experiment import Experiment
 
 
@@ -37,8 +36,7 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     prefix_reuse: Annotated[
-        bool,
-        typer.Option(help="Encode every token of an episode once (local models)."),
+        bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
     overrides: Overrides = None,
 ) -> None:
@@ -67,18 +65,18 @@ def play_into(
     max_tokens: int | None = None,
     prefix_reuse: bool = True,
 ) -> None:
-    """Play an experiment with a progress bar and say what came of it.
+    """Play an experiment with a progress bar and print the outcome.
 
     Raises
     ------
     typer.Exit
-        With code 1 where an episode failed, or no episode is complete.
+        With code 1 if an episode failed or no episode is complete.
     """
     from tomeval.models.served.limits import Budget
     from tomeval.runs.runner import run_experiment
 
     capped = max_calls is not None or max_tokens is not None
-    with progress_bar() as progress:
+    with _progress_bar() as progress:
         played = run_experiment(
             experiment,
             folder,
@@ -93,8 +91,40 @@ def play_into(
         raise typer.Exit(1)
 
 
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar with rate and time left on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: Task) -> Text:
+            """Return the rate, rounded."""
+            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
+
+    columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+        started = False
+
+        def update(done: int, total: int) -> None:
+            nonlocal started
+            if not started:  # what an earlier session played says nothing about the rate
+                bar.reset(task, total=total, completed=done)
+                started = True
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
 def _worked(folder: Path) -> bool:
-    """Say what a run holds and what it took, of all sessions; return whether all of it worked."""
+    """Print what a run holds and used, over all sessions; return whether every episode worked."""
     from tomeval.core.outcomes import COMPLETE, FAILED, VOID
     from tomeval.runs import tallies
     from tomeval.runs.results import Run
@@ -128,18 +158,15 @@ def _worked(folder: Path) -> bool:
 
 def _sum(by_cell: dict[int, dict[str, Any]]) -> dict[str, Any]:
     """Add up counts over all cells."""
-    total: dict[str, Any] = {}
-    for counts in by_cell.values():
-        for name, count in counts.items():
-            total[name] = total.get(name, 0) + count
-    return total
+    names = dict.fromkeys(name for counts in by_cell.values() for name in counts)
+    return {name: sum(counts.get(name, 0) for counts in by_cell.values()) for name in names}
 
 
 def plan(
     experiment: ExperimentFile,
     model: ModelOption = None,
     overrides: Overrides = None,
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """Show what an experiment would play and ask, without playing or asking it."""
     from tomeval.report.tables import render
@@ -148,7 +175,7 @@ def plan(
 
     rows = plan_rows(load_experiment(experiment, overrides or [], model))
     print(render(rows, form))
-    if form is Format.text:
+    if form == "text":
         print(f"\n{plan_totals(rows)}")
 
 
@@ -183,53 +210,29 @@ def prompt(
     overrides: Overrides = None,
 ) -> None:
     """Print exactly what a model would read in one round of a made-up play."""
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
     from tomeval.runs.preview import preview
 
-    own = {
-        "game": game,
-        "labels": labels,
-        "partners": partner,
-        "horizon": horizon,
-        "option_order": option_order,
-        "literal_order": literal_order,
-        "prompts": prompts,
-    }
+    own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
+    own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
     settings = {key: value for key, value in own.items() if value}
     if experiment is None:
         if model or overrides or cell:
             raise TomevalError("--model, --set and --cell go with --experiment")
-        kind, shown = _example(strategy, domain, seat, settings | ({"form": form} if form else {}))
+        if not strategy:
+            raise TomevalError("name a strategy, or an experiment with --experiment")
+        kind = get_domain(domain, "--domain")
+        shown = kind.example(strategy, seat, settings | ({"form": form} if form else {}))
     else:
         if strategy or settings:
             more = ["the strategy"] * bool(strategy) + list(settings)
             raise TomevalError(f"--experiment says what is played: leave out {', '.join(more)}")
-        kind, shown = _cell_of(experiment, cell, overrides, model)
+        loaded = load_experiment(experiment, overrides or [], model)
+        if not 0 <= cell < len(loaded.cells):
+            raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
+        kind, shown = get_domain(loaded.domain), loaded.cells[cell]
     print(preview(kind, shown, seat, form, number, tokenizer))
-
-
-def _example(
-    strategy: str, domain: str, seat: str, settings: dict[str, Any]
-) -> tuple[Domain, Cell]:
-    """Return a domain and its example of a strategy."""
-    from tomeval.runs.domain import get_domain
-
-    if not strategy:
-        raise TomevalError("name a strategy, or an experiment with --experiment")
-    kind = get_domain(domain, "--domain")
-    return kind, kind.example(strategy, seat, settings)
-
-
-def _cell_of(
-    experiment: str, number: int, overrides: list[str] | None, model: str | None
-) -> tuple[Domain, Cell]:
-    """Return the domain and one cell of an experiment."""
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
-
-    loaded = load_experiment(experiment, overrides or [], model)
-    if not 0 <= number < len(loaded.cells):
-        raise TomevalError(f"{experiment}: no cell {number}, there are {len(loaded.cells)}")
-    return get_domain(loaded.domain), loaded.cells[number]
 
 
 def convert(
@@ -242,7 +245,4 @@ def convert(
     print(f"next: tomeval table {copy_run(old, new)}", file=sys.stderr)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (run, plan, prompt, convert):
-        app.command()(command)
+COMMANDS = (run, plan, prompt, convert)

@@ -9,24 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tomeval.cli.options import (
-    Format,
-    Interval,
-    IntervalOption,
-    ReferenceOption,
-    RunFolder,
-    TableFormat,
-)
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, TableFormat
 from tomeval.core.errors import TomevalError, unknown
 
 if TYPE_CHECKING:
     from tomeval.runs.results import Run
 
-CELLS = "cells"
-"""The table that every run has."""
+CELLS = "cells"  # the table that every run has
 
 
-def status(folder: RunFolder, form: TableFormat = Format.text) -> None:
+def status(folder: RunFolder, form: TableFormat = "text") -> None:
     """Show how many episodes of each cell are on disk."""
     from tomeval.report.tables import render
     from tomeval.runs.results import Run
@@ -49,8 +41,8 @@ def table(
         list[str] | None,
         typer.Option("--by", help="Tell rows of a domain's table apart by this. Repeatable."),
     ] = None,
-    form: TableFormat = Format.text,
-    interval: IntervalOption = Interval.normal,
+    form: TableFormat = "text",
+    interval: IntervalOption = "normal",
     reference: ReferenceOption = None,
     against: Annotated[
         Path | None,
@@ -68,7 +60,7 @@ def table(
     notes: list[str] = []
     with Run(folder) as opened:
         tables = opened.domain.tables
-        asked_of_cells = against or reference or interval is not Interval.normal
+        asked_of_cells = against or reference or interval != "normal"
         what = what or next(iter(() if asked_of_cells else tables), CELLS)
         if what != CELLS and what not in tables:
             raise unknown("table", what, [CELLS, *tables])
@@ -83,7 +75,7 @@ def table(
             rows = opened.rows(interval, reference)
         else:
             rows = tables[what](opened, by or [])
-            rows = rows if form in (Format.csv, Format.json) else _with_numbers(rows)
+            rows = rows if form in ("csv", "json") else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
         print(render(rows, form, opened.measures, task))
     for note in notes:
@@ -103,7 +95,7 @@ def _beside(
 
 
 def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows without the columns that have no number in any row, for people to read."""
+    """Return rows without the columns that have no number in any row."""
     from tomeval.runs.columns import is_interval
 
     gone: set[str] = set()
@@ -135,7 +127,7 @@ def plot(
         list[str] | None,
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
     ] = None,
-    interval: IntervalOption = Interval.normal,
+    interval: IntervalOption = "normal",
 ) -> None:
     """Draw all figures that a run's data supports, or those named."""
     from tomeval.plots import plot_run
@@ -143,12 +135,7 @@ def plot(
 
     with Run(folder) as opened:
         for path in plot_run(
-            opened,
-            out,
-            interval,
-            only=only or (),
-            column=column,
-            formats=formats or ("png", "svg"),
+            opened, out, interval, only=only or (), column=column, formats=formats or ("png", "svg")
         ):
             print(path)
 
@@ -178,7 +165,7 @@ def list_(
             "such as games, partners, subjects or labels of matrix games."
         ),
     ],
-    form: TableFormat = Format.text,
+    form: TableFormat = "text",
 ) -> None:
     """List what an experiment can name."""
     from tomeval.cli.listing import list_rows
@@ -187,8 +174,4 @@ def list_(
     print(render(list_rows(what), form))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (status, table, plot, transcript):
-        app.command()(command)
-    app.command("list")(list_)
+COMMANDS = (status, table, plot, transcript, list_)

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import Interval, IntervalOption, ReferenceOption, RunFolder
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
 from tomeval.core.errors import TomevalError
-
-
-class What(StrEnum):
-    """What to export."""
-
-    steps = "steps"
-    episodes = "episodes"
-    answers = "answers"
-    cells = "cells"
-
-
-class FileFormat(StrEnum):
-    """What to export it as."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    inspect = "inspect"
-    lm_eval = "lm-eval"
-    hub = "hub"
 
 
 def report(
@@ -39,11 +18,10 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
-    interval: IntervalOption = Interval.normal,
+    interval: IntervalOption = "normal",
     reference: ReferenceOption = None,
     by: Annotated[
-        str | None,
-        typer.Option("--by", help="What to compare, such as strategy or model."),
+        str | None, typer.Option("--by", help="What to compare, such as strategy or model.")
     ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="What the others are compared with.")
@@ -52,7 +30,7 @@ def report(
         str,
         typer.Option(
             "--transcripts",
-            help="Of how many episodes per cell to include prompts and replies: a number, none, "
+            help="For how many episodes per cell to include prompts and replies: a number, none, "
             "all, or auto (up to 100,000 model calls).",
         ),
     ] = "auto",
@@ -66,7 +44,7 @@ def report(
     from tomeval.runs.results import Run
 
     options = ReportOptions(
-        interval=str(interval),
+        interval=interval,
         reference=reference,
         by=by,
         baseline=baseline,
@@ -93,20 +71,19 @@ def _count(text: str) -> int | None:
 def export(
     folder: RunFolder,
     what: Annotated[
-        What | None,
+        Literal["steps", "episodes", "answers", "cells"] | None,
         typer.Option(
-            "--what",
-            help="Which table; answers: what became of every question. Default: steps.",
+            "--what", help="Which table; answers: what became of every question. Default: steps."
         ),
     ] = None,
     form: Annotated[
-        FileFormat,
+        Literal["csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
         typer.Option(
             "--format",
             help="csv, jsonl, parquet; or the whole run for inspect_ai's viewer (inspect), under "
             "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
         ),
-    ] = FileFormat.csv,
+    ] = "csv",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="File to write (default: standard output), or a folder."),
@@ -157,7 +134,4 @@ def push(
         print("Nothing was uploaded. To upload this: add --upload", file=sys.stderr)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    for command in (report, export, push):
-        app.command()(command)
+COMMANDS = (report, export, push)

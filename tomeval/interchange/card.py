@@ -17,7 +17,7 @@ from tomeval.runs.results import Run
 def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
     """Return the README.md of a run's dataset: what it holds, its table, how to read it.
 
-    Names come from the experiment: they are quoted in the front matter and escaped in the text.
+    Names from the experiment are quoted in the front matter and escaped in the text.
     """
     name = run.name or repo.partition("/")[2]
     rows = run.rows()

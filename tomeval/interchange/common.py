@@ -12,8 +12,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from tomeval.report.tables import HEADINGS
+from tomeval.plots.output import distinct
+from tomeval.report.facts import read_json
 from tomeval.runs import tallies
+from tomeval.runs.columns import HEADINGS
 from tomeval.runs.results import Run, RunCell
 
 _UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,8 +37,8 @@ class Episode(NamedTuple):
 class Facts(NamedTuple):
     """What holds for all cells of a run, read once.
 
-    `planned` is how many episodes a cell was to have, None where that is not recorded; `names` are
-    those of the tasks, by cell; `invalid` and `usage` are those of `tomeval.runs.tallies`.
+    `planned` is the number of episodes planned per cell, None if it is not recorded; `names` has
+    the name of each cell's task; `invalid` and `usage` are those of `tomeval.runs.tallies`.
     """
 
     sha256: str
@@ -75,7 +77,7 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
 
 
 def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
-    """Yield the measures that have a value: name, mean, standard error (None: not defined)."""
+    """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
     found = cell.estimate(cell.names)
     for name, mean, half in zip(cell.names, found.mean, found.half, strict=True):
         if math.isfinite(mean):
@@ -83,7 +85,7 @@ def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
 
 
 def values(cell: RunCell) -> list[dict[str, float]]:
-    """Return the measures of every complete episode, those that have a value."""
+    """Return, for every complete episode, the measures that have a value."""
     found = cell.metrics()
     return [
         {name: float(column[i]) for name, column in found.items() if math.isfinite(column[i])}
@@ -92,7 +94,7 @@ def values(cell: RunCell) -> list[dict[str, float]]:
 
 
 def started(run: Run) -> datetime:
-    """Return when the run was begun; the first moment of 1970 where that is not recorded."""
+    """Return when the run began; the first moment of 1970 if that is not recorded."""
     for session in _sessions(run):
         with suppress(KeyError, TypeError, ValueError):
             return datetime.fromisoformat(session["started"]).astimezone(UTC)
@@ -100,24 +102,20 @@ def started(run: Run) -> datetime:
 
 
 def _sessions(run: Run) -> list[dict[str, Any]]:
-    """Return the recorded sessions; none where the file is missing or cannot be read."""
-    try:
-        found = json.loads((run.folder / "sessions.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
+    """Return the recorded sessions; none if the file is missing or cannot be read."""
+    found = read_json(run, "sessions.json")
     return found if isinstance(found, list) else []
 
 
 def _planned(run: Run) -> int | None:
     try:
-        found = json.loads((run.folder / "experiment.json").read_text(encoding="utf-8"))
-        return int(found["episodes"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return int(read_json(run, "experiment.json")["episodes"])
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 def task(cell: RunCell) -> dict[str, str | int]:
-    """Return the columns that say what is played; in most games also against whom."""
+    """Return the columns that say what is played and, in most games, against whom."""
     names = cell.domain.task_of(cell, cell.domain.by[0])
     return {name: value for name, value in cell.columns.items() if name in names}
 
@@ -134,7 +132,7 @@ def model_text(cell: RunCell) -> str:
 
 
 def revision_text(cell: RunCell, facts: Facts) -> str:
-    """Return the revisions of a cell's language models where they are known."""
+    """Return the known revisions of a cell's language models."""
     found = (facts.revisions.get(name, "") for name in cell.models.values())
     return " + ".join(dict.fromkeys(filter(None, found)))
 
@@ -145,16 +143,13 @@ def task_text(cell: RunCell) -> str:
 
 
 def task_names(cells: Sequence[RunCell]) -> dict[int, str]:
-    """Return a name per cell that tells its task from others': safe in a file name.
+    """Return a name per cell that tells its task from others and is safe in a file name.
 
-    Seed, reference and policy are part of it where the run has several; names that still are the
-    same for two cells of the same players get a number.
+    Seed, reference and policy are part of it if the run has several; names that are still the same
+    for two cells of the same players get a number.
     """
-    vary = [
-        key
-        for key in ("seed", "reference", "on_invalid")
-        if len({str(cell.facts[key]) for cell in cells}) > 1
-    ]
+    settings = ("seed", "reference", "on_invalid")
+    vary = [key for key in settings if len({str(cell.facts[key]) for cell in cells}) > 1]
     names: dict[int, str] = {}
     taken: Counter[tuple[str, str]] = Counter()
     for cell in cells:
@@ -182,17 +177,9 @@ def safe(text: str) -> str:
 
 
 def folder_names(texts: Sequence[str]) -> dict[str, str]:
-    """Return a safe name per text, each different even where letters' case is ignored."""
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for text in dict.fromkeys(texts):
-        name, number = safe(text), 1
-        while name.casefold() in taken:
-            number += 1
-            name = f"{safe(text)}_{number}"
-        taken.add(name.casefold())
-        names[text] = name
-    return names
+    """Return a safe name per text, each different even if the case of letters is ignored."""
+    different = list(dict.fromkeys(texts))
+    return dict(zip(different, distinct(map(safe, different)), strict=True))
 
 
 def digest(*parts: object) -> str:

@@ -30,8 +30,8 @@ def export(
     ----------
     run : Run
     form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
-        The first three are of one table, see `export_run`; the others of the whole run, in files
-        in the folder `out`: see `tomeval.interchange`.
+        The first three are of one table, see `export_run`; the others are of the whole run, in
+        files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells"}, optional
         Which table; default: steps.
     out : Path, optional
@@ -44,7 +44,6 @@ def export(
     TomevalError
         Options that do not fit together; see also the functions named above.
     """
-    form = str(form)
     if repo is not None and form != "hub":
         raise TomevalError("--repo goes with --format hub only")
     if form not in _WHOLE:
@@ -70,14 +69,8 @@ def export(
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
     """Write ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    Parameters
-    ----------
-    run : Run
-    what : {"steps", "episodes", "answers", "cells"}
-    form : {"csv", "jsonl", "parquet"}
-        NaN and missing values are empty in CSV and null in the others.
-    out : Path, optional
-        A file, replaced in one step when it is complete; standard output when not given.
+    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null in
+    the others. `out` is replaced in one step when it is complete; default: standard output.
 
     Raises
     ------
@@ -129,23 +122,16 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
     schema, count = pyarrow.schema(fields), 0
-    with (
-        replacing(out) as draft,
-        pyarrow.parquet.ParquetWriter(draft, schema) as writer,
-    ):
+    with replacing(out) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as writer:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             typed = (
-                _texts(values) if kind == "TEXT" else list(values)
+                [v if v is None or kind != "TEXT" else str(v) for v in values]
                 for kind, values in zip(kinds, zip(*map(_clean, group), strict=True), strict=True)
             )
             writer.write_table(pyarrow.table(dict(zip(columns, typed, strict=True)), schema=schema))
             count += len(group)
         if not count:
             raise TomevalError(f"{run.folder}: no {what} to export")
-
-
-def _texts(values: tuple[Any, ...]) -> list[str | None]:
-    return [None if value is None else str(value) for value in values]
 
 
 _SHARED = {
@@ -158,8 +144,8 @@ _SHARED = {
 def column_types(run: Run) -> dict[str, str]:
     """Return INTEGER, REAL or TEXT by column, of all tables; columns not named are TEXT.
 
-    They follow from the schema and the measures alone, so they hold for all rows, whatever is
-    missing in the first ones.
+    They follow from the schema and the measures alone, so missing values in the first rows do not
+    change them.
     """
     schema = run.domain.schema
     declared = {**schema.cells, **schema.episodes, **schema.steps, **schema.shown}

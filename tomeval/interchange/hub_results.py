@@ -1,20 +1,47 @@
-"""Evaluation entries for model pages of the Hugging Face Hub."""
+"""Evaluation entries for model pages of the Hugging Face Hub, and what all uses of it share."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.interchange import common
-from tomeval.interchange.hub import check_repo, needs_hub
 from tomeval.runs.results import Run, RunCell
 
 _REPORTED = 2
 """How many of a run's headline measures a model page shows: functional, then literal."""
-
 _DECIMALS = 4
+_DATASETS = "https://huggingface.co/datasets"
+_REPO = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9_][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
+
+
+def check_repo(repo: str) -> None:
+    """Raise unless a text can name a repository, ``OWNER/NAME``.
+
+    Examples
+    --------
+    >>> check_repo("someone/my-run")
+    >>> check_repo("my run")
+    Traceback (most recent call last):
+    tomeval.core.errors.TomevalError: 'my run' names no repository: give OWNER/NAME, of letters, ...
+    """
+    if not _REPO.fullmatch(repo) or repo.endswith((".", "-", ".git")):
+        raise TomevalError(
+            f"{repo!r} names no repository: give OWNER/NAME, of letters, digits, '-', '_' and '.'"
+        )
+
+
+def needs_hub() -> None:
+    """Raise if huggingface-hub is missing or too old to know the entries of model pages."""
+    try:
+        from huggingface_hub import EvalResultEntry  # noqa: F401
+    except ImportError:
+        raise TomevalError(
+            "this needs huggingface-hub: pip install 'huggingface-hub>=2.4'"
+        ) from None
 
 
 def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
@@ -24,10 +51,10 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     ----------
     run : Run
     out : Path
-        A folder. Every model gets a folder in it: ``.eval_results/tomeval_PLAYER.yaml``, one per
-        player, such as a strategy, to be put into the model's repository as they are; and
-        ``model-index.yaml``, the older form, whose content belongs into the front matter of the
-        model's README. Cells in which several models play belong on no page and are left out.
+        A folder. Every model gets a folder in it with ``.eval_results/tomeval_PLAYER.yaml``, one
+        per player, such as a strategy, to be put into the model's repository as they are; and
+        ``model-index.yaml``, the older form, whose content belongs in the front matter of the
+        model's README. Cells in which several models play are left out.
     repo : str
         The dataset on the Hub that holds the run, ``OWNER/NAME``; every entry refers to it.
 
@@ -61,21 +88,16 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
         files = common.folder_names(players)
         for player in players:
             mine = [cell for cell in cells if cell.player == player]
-            text = _entries(run, mine, names, repo)
             path = folder / ".eval_results" / f"tomeval_{files[player]}.yaml"
-            written.append(write_text(path, text))
+            written.append(write_text(path, _entries(run, mine, names, repo)))
         text = _model_index(run, _model_name(model), cells, names, repo)
         written.append(write_text(folder / "model-index.yaml", text))
     return written
 
 
 def _model_name(model: str) -> str:
-    """Return a model's name without the backend, revision and address in front of and behind it."""
+    """Return a model's name without its backend, revision and address."""
     return model.partition(":")[2].partition("@")[0] or model
-
-
-def _url(repo: str) -> str:
-    return f"https://huggingface.co/datasets/{repo}"
 
 
 def _values(run: Run, cell: RunCell) -> dict[str, float]:
@@ -86,7 +108,6 @@ def _values(run: Run, cell: RunCell) -> dict[str, float]:
 
 def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -> str:
     """Return one player's entries in the form of ``.eval_results``."""
-    import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     entries = [
@@ -95,16 +116,20 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
             task_id=f"{names[cell.number]}_{metric}",
             value=value,
             date=common.started(run).isoformat(timespec="seconds"),
-            source_url=_url(repo),
+            source_url=f"{_DATASETS}/{repo}",
             source_name="tomeval run",
             notes=_notes(cell),
         )
         for cell in cells
         for metric, value in _values(run, cell).items()
     ]
-    text: str = yaml.safe_dump(
-        eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True
-    )
+    return _yaml(eval_result_entries_to_yaml(entries))
+
+
+def _yaml(data: object) -> str:
+    import yaml
+
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
     return text
 
 
@@ -117,7 +142,6 @@ def _model_index(
     run: Run, name: str, cells: list[RunCell], names: dict[int, str], repo: str
 ) -> str:
     """Return the older form of a model card's entries."""
-    import yaml
     from huggingface_hub import EvalResult
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
@@ -132,11 +156,9 @@ def _model_index(
             metric_name=cell.domain.measures[metric].heading,
             metric_value=value,
             source_name="tomeval run",
-            source_url=_url(repo),
+            source_url=f"{_DATASETS}/{repo}",
         )
         for cell in cells
         for metric, value in _values(run, cell).items()
     ]
-    data = {"model-index": eval_results_to_model_index(name, results)}
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-    return text
+    return _yaml({"model-index": eval_results_to_model_index(name, results)})

@@ -25,22 +25,18 @@ _BETTER = {1: "higher", -1: "lower", 0: "neither"}
 
 
 def export_inspect(run: Run, out: Path) -> list[Path]:
-    """Write one eval log per cell and return the files; ``inspect view --log-dir OUT`` shows them.
+    """Write one eval log per cell into a folder and return the files.
 
-    Parameters
-    ----------
-    run : Run
-    out : Path
-        A folder.
+    ``inspect view --log-dir OUT`` shows them.
 
     Notes
     -----
     A cell is an eval: its task is what is played, its solver who plays. An episode is a sample: its
-    messages tell every question by what is new in its prompt, every reply, and what happened in
-    every step as a transcript words it; its scores are the episode's measures. A void or failed
-    episode is a sample with an error and without scores. ``store`` holds the moves. The mean and
-    standard error of every measure, over complete episodes, are the eval's results. The viewer has
-    no field for whether lower is better; the metadata of every score says it.
+    messages give the new part of every prompt, every reply, and what happened in every step, worded
+    as in a transcript; its scores are the episode's measures. A void or failed episode is a sample
+    with an error and without scores. ``store`` holds the moves. The mean and standard error of
+    every measure, over complete episodes, are the eval's results. The viewer has no field for
+    whether lower is better; the metadata of every score says it.
     """
     facts = common.facts(run)
     stamp = facts.started.isoformat(timespec="seconds").replace(":", "-")
@@ -55,17 +51,12 @@ def export_inspect(run: Run, out: Path) -> list[Path]:
 
 def _write(path: Path, run: Run, cell: RunCell, start: dict[str, Any], facts: Facts) -> None:
     """Write one log; samples are written one by one."""
-    numbers = [
-        number
-        for (number,) in run.store.query(
-            "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
-        )
-    ]
+    sql = "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode"
+    numbers = [number for (number,) in run.store.query(sql, (cell.number,))]
     start["eval"]["dataset"] |= {"samples": len(numbers), "sample_ids": numbers}
     with replacing(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file:
         _add(file, "_journal/start.json", start)
-        summaries = _add_samples(file, run, cell, facts)
-        _add(file, "summaries.json", summaries)
+        _add(file, "summaries.json", _add_samples(file, run, cell, facts))
         _add(file, "header.json", _header(cell, start, facts, len(numbers)))
 
 
@@ -85,8 +76,9 @@ def _model(cell: RunCell) -> str:
 
 
 def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
-    """Return what an eval begins with; which samples it has is added later."""
+    """Return the beginning of an eval; the list of its samples is added later."""
     players, task = common.players(cell), common.task(cell)
+    headline = (*run.headline, *run.domain.headline)[0]
     spec = {
         "eval_id": log_id,
         "run_id": facts.sha256[:22],
@@ -105,11 +97,7 @@ def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]
         "packages": {str(k): str(v) for k, v in (facts.session.get("versions") or {}).items()},
         "metadata": {**players, "cell": cell.number, "definition": cell.definition},
         "scorers": [{"name": _SCORER}],
-        "headline_metric": {
-            "scorer": _SCORER,
-            "score": (*run.headline, *run.domain.headline)[0],
-            "metric": "mean",
-        },
+        "headline_metric": {"scorer": _SCORER, "score": headline, "metric": "mean"},
     }
     steps = [{"solver": spec["solver"], "params": players}]
     return {"version": _SCHEMA, "eval": spec, "plan": {"name": "tomeval", "steps": steps}}
@@ -203,11 +191,7 @@ def _sample(
         "messages": _messages(cell, episode, lines),
         "output": {"model": _model(cell), "choices": []},
         "scores": {name: {"value": value, "history": []} for name, value in values.items()},
-        "metadata": {
-            **episode.drawn,
-            "status": episode.status,
-            "task": common.task_text(cell),
-        },
+        "metadata": {**episode.drawn, "status": episode.status, "task": common.task_text(cell)},
         "store": cell.moves(episode.number),
         "events": [],
         "model_usage": {},

@@ -21,18 +21,14 @@ _BETTER = {1: True, -1: False, 0: None}
 def export_lm_eval(run: Run, out: Path) -> list[Path]:
     """Write the run as lm-eval writes its results, and return the files.
 
-    Parameters
-    ----------
-    run : Run
-    out : Path
-        A folder. Every player (with its model) gets a folder in it with one
-        ``results_DATE.json``, whose tasks are the player's cells, and one
-        ``samples_TASK_DATE.jsonl`` per cell, with a line per complete episode.
+    Every player (with its model) gets a folder in `out` with one ``results_DATE.json``, whose tasks
+    are the player's cells, and one ``samples_TASK_DATE.jsonl`` per cell, with a line per complete
+    episode.
 
     Notes
     -----
     ``METRIC,none`` is the mean over complete episodes, ``METRIC_stderr,none`` its standard error
-    sd/√n (left out where there is one episode). Measures without a value are left out.
+    sd/√n (left out if there is one episode). Measures without a value are left out.
     ``higher_is_better`` is false for regret and null for parts that trade off.
     """
     facts = common.facts(run)
@@ -101,22 +97,16 @@ def _about(cell: RunCell, facts: Facts) -> dict[str, Any]:
         "model_source": source,
         "model_name": model,
         "model_name_sanitized": common.safe(model),
-        "system_instruction": None,
-        "system_instruction_sha": None,
-        "fewshot_as_multiturn": None,
-        "chat_template": None,
-        "chat_template_sha": None,
+        **dict.fromkeys(("system_instruction", "system_instruction_sha", "fewshot_as_multiturn")),
+        **dict.fromkeys(("chat_template", "chat_template_sha")),
         "tomeval_version": __version__,
     }
 
 
 def _metrics(cell: RunCell, name: str, facts: Facts) -> dict[str, Any]:
     """Return a task's entry of ``results``."""
-    row: dict[str, Any] = {
-        "name": name,
-        "alias": common.task_text(cell),
-        "sample_len": len(cell.episodes),
-    }
+    row: dict[str, Any] = {"name": name, "alias": common.task_text(cell)}
+    row["sample_len"] = len(cell.episodes)
     for measure, mean, error in common.means(cell):
         row[f"{measure},{_FILTER}"] = mean
         if error is not None:
@@ -136,6 +126,7 @@ def _samples(run: Run, cell: RunCell) -> list[dict[str, Any]]:
         moves = cell.moves(episode.number)
         said = [str(action) for action in moves.pop(next(iter(moves)))]
         doc = {"episode": episode.number, **episode.drawn, "moves": moves}
+        prompts = [record.get("prompt_rest", "") for *_, record in episode.calls]
         values = next(measured)
         lines.append(
             {
@@ -148,9 +139,7 @@ def _samples(run: Run, cell: RunCell) -> list[dict[str, Any]]:
                 "filter": _FILTER,
                 "metrics": list(values),
                 "doc_hash": common.digest(doc),
-                "prompt_hash": common.digest(
-                    [record.get("prompt_rest", "") for *_, record in episode.calls]
-                ),
+                "prompt_hash": common.digest(prompts),
                 "target_hash": common.digest(""),
                 **values,
             }

@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export_run
-from tomeval.interchange.hub import check_repo, needs_hub
+from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
 from tomeval.runs.results import Run
 from tomeval.runs.store import STORE
@@ -42,23 +42,11 @@ class Staged(NamedTuple):
 
 
 def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
-    """Gather in an empty folder what goes to the Hub.
+    """Gather in an existing, empty folder what goes to the dataset `repo`, ``OWNER/NAME``.
 
-    Parameters
-    ----------
-    run : Run
-    repo : str
-        ``OWNER/NAME``.
-    folder : Path
-        Where to gather it; must exist and be empty.
-    report : bool
-        Include report.html.
-
-    Returns
-    -------
-    Staged
-        The store as one consistent file (a copy, so also of a run that is being played),
-        experiment.json, sessions.json, cells.csv, episodes.csv and the dataset card, README.md.
+    That is the store as one consistent file (a copy, even of a run that is being played),
+    experiment.json, sessions.json, cells.csv, episodes.csv, the dataset card README.md and, with
+    `report`, report.html.
 
     Raises
     ------
@@ -95,9 +83,9 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
 def upload(staged: Staged, repo: str, *, private: bool = True, endpoint: str | None = None) -> str:
     """Upload a gathered run in one commit and return the dataset's address.
 
-    The dataset is made where it does not exist; one that exists keeps its visibility and its other
-    files. The credential is the one that huggingface-hub finds (``hf auth login`` or HF_TOKEN); it
-    is never read, shown or stored here.
+    A dataset that does not exist is made; one that exists keeps its visibility and its other files.
+    huggingface-hub finds the credential (``hf auth login`` or HF_TOKEN), which is never read, shown
+    or stored here.
 
     Raises
     ------
@@ -168,7 +156,7 @@ def _copy_store(source: Path, target: Path) -> None:
 
 
 def _secret_in(path: Path) -> str:
-    """Say what credential a file seems to hold, or return an empty string."""
+    """Return what credential a file seems to hold, or an empty string."""
     known = {
         name: value.encode()
         for name, value in os.environ.items()

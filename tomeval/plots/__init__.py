@@ -1,12 +1,11 @@
 """Figures of a run, each with a caption and a text alternative.
 
-Nothing is read but the run's step records; matplotlib is imported when something is drawn.
+Only the run's step records are read; matplotlib is imported when something is drawn.
 """
 
 from tomeval.plots.drawing import Drawing, Options
-from tomeval.plots.figure_files import plot_run
 from tomeval.plots.output import FILE_FORMATS, save, svg_text
-from tomeval.plots.registry import FIGURES, draw, draw_one, figures_of
+from tomeval.plots.registry import FIGURES, draw, draw_one, figures_of, plot_run
 
 __all__ = [
     "FIGURES",

@@ -25,10 +25,7 @@ SIDES = {-1: " To the left of 0 is better.", 0: "", 1: " To the right of 0 is be
 
 
 def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw every level's paired difference in the first measure from the first, per task.
-
-    Empty where there is nothing to compare.
-    """
+    """Draw every level's paired difference from the first, in the first measure, per task."""
     from tomeval.comparing.comparison import compare
 
     drawings = []
@@ -109,6 +106,6 @@ def differences_figure(
 
 
 def _mark(differs: bool) -> dict[str, Any]:
-    """Return a point that is filled where a difference was found."""
+    """Return a point, filled if a difference was found."""
     fill = {"markerfacecolor": "#0072B2" if differs else "white"}
     return {"marker": "o", "markeredgecolor": "#0072B2", "markersize": 4.5} | fill

@@ -56,19 +56,11 @@ DEFAULT = Options()
 
 
 class Drawing(NamedTuple):
-    """A figure with what is said of it.
+    """A figure with its words.
 
-    Attributes
-    ----------
-    name : str
-        Key of `tomeval.plots.figures_of`.
-    stem : str
-        File name without suffix, unique within a run.
-    figure : matplotlib.figure.Figure
-    title, caption : str
-        What is shown, and how to read it.
-    description : str
-        The text alternative: what the picture says, in numbers.
+    `name` is a key of `tomeval.plots.figures_of`, `stem` the file's name without suffix, unique
+    within a run; `title` says what is shown, `caption` how to read it; `description` is the text
+    alternative: what the picture says, in numbers.
     """
 
     name: str
@@ -104,4 +96,4 @@ INTERVAL_WORDS = {
     "bca": "95 % intervals over episodes (BCa bootstrap)",
 }
 SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
-"""Of measures that are shares of what episodes consist of."""
+"""For measures that are shares of the steps or items of an episode."""

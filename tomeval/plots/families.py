@@ -9,14 +9,14 @@ from typing import NamedTuple, TypeVar
 from tomeval.runs.results import RunCell
 
 MOST_PANELS = 6
-"""Panels on one page; what is more goes on to the next."""
+"""Panels on one page; further ones go on the next."""
 
 T = TypeVar("T")
 Columns = tuple[tuple[str, str | int], ...]
 
 
 class Task(NamedTuple):
-    """What cells share that are compared: those of their columns that belong to the task."""
+    """What compared cells share: those of their columns that belong to the task."""
 
     columns: Columns
     words: str
@@ -74,7 +74,7 @@ def families(cells: Iterable[RunCell]) -> list[Family]:
 
     The first column of `Domain.panel` tells the panels of a figure apart; tasks that differ in
     other columns are groups of their own. The rest of `Domain.panel`, such as label sets, makes
-    groups only where one panel comes with several values of it.
+    groups only if one panel has several values of it.
     """
     found = tasks(cells)
     result = []
@@ -111,7 +111,7 @@ def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], l
 
 
 def _panel(cell: RunCell) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the column that names panels, and the columns that do where they must."""
+    """Return the column that names panels, and those that are added to it where needed."""
     names = cell.domain.panel or tuple(name for name, _ in task_of(cell).columns[:1])
     return names[:1], names[1:]
 

@@ -19,7 +19,7 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
-from tomeval.plots.style import BASELINE, add_legend, in_style
+from tomeval.plots.style import BASELINE, BASELINE_LINE, add_legend, in_style
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, RunCell
 
@@ -87,7 +87,7 @@ def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     if based:
         words = f"{based.domain.baseline} ({based.player})"
-        line = Line2D([], [], color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), label=words)
+        line = Line2D([], [], label=words, **BASELINE_LINE)
         add_legend(figure, [line], top=True, handlelength=3)
     return figure
 
@@ -95,19 +95,19 @@ def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
 def _baseline(
     axes: Axes, cells: Sequence[RunCell], measure: Measure, options: Options
 ) -> RunCell | None:
-    """Draw the baseline of a task with its interval, and return it where there is one."""
+    """Draw the baseline of a task with its interval and return it, if there is one."""
     base = next((cell for cell in cells if cell.is_baseline), None)
     if base is None:
         return None
     found = measured(base, [measure.name], options)
     if np.isfinite(found.low[0]):
         axes.axvspan(float(found.low[0]), float(found.high[0]), color="0.86", lw=0, zorder=1)
-    axes.axvline(float(found.mean[0]), color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), zorder=2)
+    axes.axvline(float(found.mean[0]), **BASELINE_LINE, zorder=2)
     return base
 
 
 def _point(axes: Axes, row: int, cell: RunCell, measure: Measure, options: Options) -> None:
-    """Draw one subject's mean and interval; nothing where the measure has no value."""
+    """Draw one subject's mean and interval, if the measure has a value."""
     found = measured(cell, [measure.name], options)
     if np.isnan(found.mean[0]):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 
 from tomeval.runs.results import Run, RunCell
@@ -10,10 +11,10 @@ from tomeval.runs.results import Run, RunCell
 def comparisons(run: Run) -> list[str]:
     """Return the columns of `Domain.by` by which a run's players are compared.
 
-    Beside the first one these are columns that do not belong to the task. Those for which the same
-    else is held are names of one thing, such as the strategy and the subject that has it: of them
-    the first that tells all cells of a task apart is taken. Columns without several values are left
-    out while another is there.
+    Apart from the first, these are columns that do not belong to the task. Columns with which the
+    same things are held fixed are names of one thing, such as the strategy and the subject that
+    has it: the first of them that tells all cells of a task apart is taken. Columns with a single
+    value are left out, unless there is no other.
     """
     cells = [cell for cell in run.cells if len(cell.episodes)]
     groups: dict[Hashable, list[str]] = {}
@@ -35,7 +36,7 @@ def _values(cells: Sequence[RunCell], by: str) -> set[str | int]:
 
 
 def _place(cell: RunCell, by: str) -> tuple[Hashable, ...]:
-    """Return what paired cells share whatever is held: the task, and the seed."""
+    """Return what paired cells always share: the task and the seed."""
     return (*cell.domain.task_of(cell, by).values(), cell.seed)
 
 
@@ -52,9 +53,8 @@ def can_compare(run: Run, by: str) -> bool:
     first = level(run.cells[0], by)
     base = [cell for cell in run.cells if level(cell, by) == first]
     others = [cell for cell in run.cells if level(cell, by) != first]
-    for one in base:
-        for other in others:
-            players = {held(one, by), held(other, by)}
-            if _place(one, by) == _place(other, by) and ("" in players or len(players) == 1):
-                return True
+    for one, other in itertools.product(base, others):
+        players = {held(one, by), held(other, by)}
+        if _place(one, by) == _place(other, by) and ("" in players or len(players) == 1):
+            return True
     return False

@@ -1,4 +1,4 @@
-"""Many lines in one figure: one panel while they can be told apart, else a panel for each."""
+"""Many lines in one figure: in one panel if they can be told apart, else in a panel each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tomeval.plots.drawing import Options
 from tomeval.plots.style import (
-    BASELINE,
+    BASELINE_LINE,
     MARKERS,
     add_legend,
     fold,
@@ -33,14 +33,8 @@ TOGETHER = 6
 class Line:
     """One subject's line.
 
-    Attributes
-    ----------
-    name : str
-    x, y : ndarray, shape (K,)
-    low, high : ndarray, shape (K,)
-        The band; NaN where there is none.
-    baseline : bool
-        Whether every panel shows it, for the others to be seen against.
+    `x`, `y` and the ends of its band, `low` and `high`, have shape (K,); a line without a band has
+    NaN there. Every panel shows the `baseline`, to compare the others with.
     """
 
     name: str
@@ -74,13 +68,12 @@ def lines_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
 @in_style
 def together_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figure:
     """Draw all lines in one panel, each with its colour, dashes and marks."""
-    height = 2.3 if options.column == "single" else 2.9
-    figure, (axes,) = new_figure(options.width, height)
+    figure, (axes,) = new_figure(options.width, 2.3 if options.column == "single" else 2.9)
     handles = []
     for index, line in enumerate(lines):
         style = line_style(index)
         if line.baseline:
-            style = {"color": BASELINE, "ls": (0, (4, 1.5)), "lw": 1.5}
+            style = BASELINE_LINE | {"lw": 1.5}
         (handle,) = axes.plot(
             line.x,
             line.y,
@@ -89,7 +82,7 @@ def together_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Fi
             drawstyle="steps-post" if frame.steps else "default",
             marker=MARKERS[index % len(MARKERS)],
             markersize=3.5,
-            # marks at places of their own, so that lines which meet are still told apart
+            # each line's marks at places of its own, so that lines that meet can be told apart
             markevery=(0.02 + 0.1 * index / len(lines), 0.14),
         )
         handles.append(handle)
@@ -97,14 +90,14 @@ def together_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Fi
     _dress(axes, frame)
     axes.set_xlabel(frame.x)
     axes.set_ylabel(frame.y)
-    axes.set_title(fold(frame.title, _title_width(options)))
+    axes.set_title(fold(frame.title, options.fits(50, 100)))
     add_legend(figure, handles, handlelength=3)
     return figure
 
 
 @in_style
 def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figure:
-    """Draw a panel per line: it, the baseline dashed, and in grey from where to where all reach."""
+    """Draw a panel per line: the line, the baseline dashed, and the range of all lines in grey."""
     from matplotlib.ticker import MaxNLocator
 
     shown = [line for line in lines if not line.baseline]
@@ -123,7 +116,7 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
         )
         axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
         for other in base:
-            axes.plot(other.x, other.y, color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), drawstyle=steps)
+            axes.plot(other.x, other.y, **BASELINE_LINE, drawstyle=steps)
         _band(axes, line, OWN, frame)
         axes.plot(line.x, line.y, color=OWN, lw=1.3, drawstyle=steps)
         axes.set_title(name, loc="left", fontsize=6.5)
@@ -133,7 +126,7 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
     for axes in panels[len(shown) :]:
         axes.remove()
     figure.supylabel(frame.y, fontsize=7.5)
-    figure.suptitle(fold(frame.title, _title_width(options)))
+    figure.suptitle(fold(frame.title, options.fits(50, 100)))
     add_legend(figure, _apart_handles(base, frame), handlelength=3)
     return figure
 
@@ -147,28 +140,20 @@ def _apart_handles(base: Sequence[Line], frame: Frame) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [
+    names = [f"{line.name} ({frame.baseline})" for line in base]
+    return [
         Line2D([], [], color=OWN, lw=1.4, label="this subject"),
         Patch(color=GREY, label="lowest to highest of all"),
+        *(Line2D([], [], label=name, **BASELINE_LINE) for name in names),
     ]
-    for line in base:
-        name = f"{line.name} ({frame.baseline})"
-        handles.append(Line2D([], [], color=BASELINE, lw=1.1, ls=(0, (4, 1.5)), label=name))
-    return handles
 
 
 def _band(axes: Axes, line: Line, colour: str, frame: Frame) -> None:
-    """Shade a line's interval, where it has one."""
+    """Shade a line's interval, if it has one."""
     if np.isfinite(line.low).all() and np.isfinite(line.high).all():
-        axes.fill_between(
-            line.x,
-            line.low,
-            line.high,
-            color=colour,
-            alpha=0.18,
-            linewidth=0,
-            step="post" if frame.steps else None,
-        )
+        look: dict[str, Any] = {"color": colour, "alpha": 0.18, "linewidth": 0}
+        look["step"] = "post" if frame.steps else None
+        axes.fill_between(line.x, line.low, line.high, **look)
 
 
 def _dress(axes: Axes, frame: Frame) -> None:
@@ -178,8 +163,3 @@ def _dress(axes: Axes, frame: Frame) -> None:
     if frame.zero:
         axes.axhline(0, color="0.4", lw=0.6)
     axes.margins(x=0.01)
-
-
-def _title_width(options: Options) -> int:
-    """Return how many characters of a title fit a line."""
-    return options.fits(50, 100)

@@ -16,11 +16,7 @@ from tomeval.plots.style import in_style
 FILE_FORMATS = ("png", "svg", "pdf")
 
 # No date and no random identifiers inside, so that the same run gives the same file.
-_METADATA: dict[str, dict[str, None]] = {
-    "png": {},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
+_METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def save(
@@ -56,7 +52,7 @@ def _shorter(drawn: str) -> str:
 
 
 def _settle(drawing: Drawing) -> None:
-    """Lay a figure out, once: every file of it is the same picture, however often it is written."""
+    """Lay a figure out once, so that each of its files is the same picture."""
     if drawing.figure.get_layout_engine() is not None:
         drawing.figure.draw_without_rendering()
         drawing.figure.set_layout_engine("none")
@@ -64,35 +60,39 @@ def _settle(drawing: Drawing) -> None:
 
 def safe_stems(drawings: Sequence[Drawing]) -> list[Drawing]:
     """Return the drawings with stems that are safe for any file system, each different."""
-    taken: set[str] = set()
-    result = []
-    for drawing in drawings:
-        safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem)
-        number, stem = 1, safe
-        while stem.casefold() in taken:
+    safe = (
+        "".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem)
+        for drawing in drawings
+    )
+    return [d._replace(stem=stem) for d, stem in zip(drawings, distinct(safe), strict=True)]
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return file names, numbered from the second of a kind on, all different in any letter case.
+
+    Examples
+    --------
+    >>> distinct(["QA", "LM", "qa"])
+    ['QA', 'LM', 'qa_2']
+    """
+    taken: dict[str, str] = {}
+    for name in names:
+        number, free = 1, name
+        while free.casefold() in taken:
             number += 1
-            stem = f"{safe}_{number}"
-        taken.add(stem.casefold())
-        result.append(drawing._replace(stem=stem))
-    return result
+            free = f"{name}_{number}"
+        taken[free.casefold()] = free
+    return list(taken.values())
 
 
 @in_style
 def svg_text(drawing: Drawing, text: bool = False) -> str:
-    """Return a drawing as one ``<svg>`` element for a page.
+    """Return a drawing as one ``<svg>`` element for a page, without prolog.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    text : bool
-        Write text as text, which is smaller and can be searched, but drawn in the reader's font.
-        Default: as outlines, which look the same everywhere.
-
-    Returns
-    -------
-    str
-        Without prolog; title and description inside, for screen readers; every id begins with the
-        drawing's stem, so several fit on one page. The same drawing gives the same text.
+    Title and description are inside, for screen readers; every id begins with the drawing's stem,
+    so that several fit on one page. With `text`, text stays text, which is smaller and can be
+    searched, but is drawn in the reader's font; otherwise it is drawn as outlines, which look the
+    same everywhere. The same drawing gives the same element.
     """
     import matplotlib
 
@@ -104,9 +104,8 @@ def svg_text(drawing: Drawing, text: bool = False) -> str:
     drawn = _shorter(buffer.getvalue())
     drawn = drawn[drawn.index("<svg") :].rstrip()
     drawn = re.sub(r"<metadata>.*?</metadata>\s*", "", drawn, count=1, flags=re.DOTALL)
-    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", drawing.stem)
-    prefix = f"figure-{prefix}-"
-    # Only inside tags: what a subject is called is text between them, or a comment.
+    prefix = f"figure-{re.sub(r'[^A-Za-z0-9_-]', '-', drawing.stem)}-"
+    # Only inside tags: a subject's name stands between them, or in a comment.
     drawn = re.sub(r"<!--.*?-->\s*", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r"<[^>]+>", lambda tag: _prefixed(tag[0], prefix), drawn)
     opening, rest = drawn.split(">", 1)
@@ -123,6 +122,4 @@ def svg_text(drawing: Drawing, text: bool = False) -> str:
 
 def _prefixed(tag: str, prefix: str) -> str:
     """Put a prefix before the ids in a tag, and before what refers to them."""
-    tag = re.sub(r'(\sid=")', rf"\g<1>{prefix}", tag)
-    tag = re.sub(r'(href="#)', rf"\g<1>{prefix}", tag)
-    return re.sub(r"(url\(#)", rf"\g<1>{prefix}", tag)
+    return re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{prefix}", tag)

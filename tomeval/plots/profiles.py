@@ -26,35 +26,22 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         for name, (what, axis, *_) in shown.items():
             scores = collect_scores(run, by=by, score=name, reference=options.reference)
             lowest = [float(values.min()) for row in scores.values for values in row if len(values)]
-            low = min(0.0, *lowest)
-            found = profile(scores, np.linspace(low, 1.0, 101))
+            found = profile(scores, np.linspace(min(0.0, *lowest), 1.0, 101))
+            percent = 100 * found.share, 100 * found.low, 100 * found.high
             lines = [
-                Line(
-                    level,
-                    found.thresholds,
-                    100 * found.share[index],
-                    100 * found.low[index],
-                    100 * found.high[index],
-                    level in based,
-                )
-                for index, level in enumerate(found.levels)
-                if np.isfinite(found.share[index]).all()
+                Line(level, found.thresholds, share, low, high, level in based)
+                for level, share, low, high in zip(found.levels, *percent, strict=True)
+                if np.isfinite(share).all()
             ]
             count = len(scores.tasks)
             over = f"{count} tasks, each counting the same" if count > 1 else "one task"
-            middle = int(np.searchsorted(found.thresholds, 0.5))
+            middle = percent[0][:, int(np.searchsorted(found.thresholds, 0.5))]
             said = ", ".join(
-                f"{level} {number(100 * float(found.share[index, middle]), 0)}"
-                for index, level in enumerate(found.levels)
+                f"{level} {number(float(share), 0)}"
+                for level, share in zip(found.levels, middle, strict=True)
             )
-            frame = Frame(
-                f"by {by}; {over}",
-                axis,
-                "% of episodes with more",
-                run.domain.baseline,
-                limits=(-3, 103),
-                steps=True,
-            )
+            title, y = f"by {by}; {over}", "% of episodes with more"
+            frame = Frame(title, axis, y, run.domain.baseline, limits=(-3, 103), steps=True)
             drawings.append(
                 Drawing(
                     "profiles",

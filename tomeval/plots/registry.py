@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from pkgutil import resolve_name
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.output import safe_stems
+from tomeval.plots.output import safe_stems, save
 from tomeval.runs.results import Run
 
 FIGURES: dict[str, str] = {
@@ -24,24 +25,15 @@ def figures_of(run: Run) -> dict[str, str]:
 
 
 def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the figures of one name; empty where the run's data does not support it."""
+    """Draw the figures of one name; none if the run's data does not support it."""
     found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[name])
     return found(run, options)
 
 
-def draw(
-    run: Run,
-    only: Sequence[str] = (),
-    options: Options = DEFAULT,
-) -> list[Drawing]:
+def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
-    Parameters
-    ----------
-    run : Run
-    only : sequence of str
-        Names in `figures_of`; default: all that the run's data supports.
-    options : Options
+    `only` holds names in `figures_of`; default: all figures that the run's data supports.
 
     Raises
     ------
@@ -62,3 +54,25 @@ def draw(
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
         drawings += found
     return safe_stems(drawings)
+
+
+def plot_run(
+    run: Run,
+    folder: Path,
+    interval: str = "normal",
+    *,
+    only: Sequence[str] = (),
+    column: str = "double",
+    formats: Sequence[str] = ("png", "svg"),
+) -> list[Path]:
+    """Draw figures of a run into a folder, made if it does not exist, and return the files.
+
+    `interval` and `column` are those of `Options`, `only` that of `draw`, `formats` those of
+    `save`.
+
+    Raises
+    ------
+    TomevalError
+        See `draw`; or the folder cannot be written.
+    """
+    return save(draw(run, only, Options(column, interval)), folder, formats)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 40
-"""Rows on one page; what is more goes on to the next."""
+"""Rows on one page; further ones go on the next."""
 
 
 class Page(NamedTuple):
@@ -28,12 +28,12 @@ class Page(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """What tells this page's file from the others'."""
+        """What tells this page's file from the others."""
         return f"_{self.number}" if self.of > 1 else ""
 
     @property
     def words(self) -> str:
-        """What tells this page's title from the others'."""
+        """What tells this page's title from the others."""
         return f", page {self.number} of {self.of}" if self.of > 1 else ""
 
     def rows(self, cells: Sequence[RunCell]) -> list[tuple[int, RunCell]]:
@@ -58,8 +58,8 @@ def row_panels(
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per title; the rows of each are the subjects, top to bottom.
 
-    Rows are at 0, 1, ... from the top; every other one has a grey background for the eye. `axis`
-    names the horizontal axis, of all panels.
+    Rows are at 0, 1, ... from the top; every other one has a grey background, which guides the eye.
+    `axis` names the horizontal axis of all panels.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -23,6 +23,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 FILLINGS = ("full", "none", "left", "top")
 BASELINE = "0.25"
+BASELINE_LINE: dict[str, Any] = {"color": BASELINE, "lw": 1.1, "ls": (0, (4, 1.5))}
 
 RC: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # ships with matplotlib: the same picture everywhere
@@ -105,8 +106,8 @@ _PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
 def fold(text: str, width: int) -> str:
     """Return a text in lines of at most `width` characters; nothing but spaces is left out.
 
-    Lines end between words; only a word that is too long for a line is divided, after a mark such
-    as ``_`` or ``/`` where it has one.
+    Lines end between words; only a word that is too long for a line is divided, if possible after
+    a mark such as ``_`` or ``/``.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def lines_of(texts: Sequence[str]) -> int:
 def add_legend(figure: Figure, handles: Sequence[Any], *, top: bool = False, **more: Any) -> None:
     """Put a legend below or above the panels: as many columns as fit, and room for its rows.
 
-    With `top` there is place for an axis name below all panels; ``title`` then serves as theirs.
+    With `top` an axis name fits below all panels, and ``title`` is the title of all of them.
     """
     size = 6.5 if figure.get_figwidth() < 5 else 7.0
     handle_length = more.setdefault("handlelength", 2)

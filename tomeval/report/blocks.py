@@ -13,10 +13,10 @@ from tomeval.core.errors import TomevalError
 
 
 class Block(NamedTuple):
-    """One block: the `name` that the page asks for it by, and its `text`, base64 of zlib of JSON.
+    """A block: the `name` by which the page asks for it, and its `text`, base64 of zlib of JSON.
 
-    Base64 has no character that HTML reads as markup, so whatever a model has written, nothing in a
-    block can end the element that holds it.
+    Base64 has no character that HTML reads as markup, so nothing that a model has written can end
+    the element that holds the block.
     """
 
     name: str
@@ -29,7 +29,7 @@ def pack(name: str, data: Any) -> Block:
     Raises
     ------
     TomevalError
-        A number that is not finite: JSON has none.
+        A number that is not finite, which JSON does not have.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def asset(name: str) -> str:
 
 
 def shortened(value: float | None, digits: int = 6) -> float | None:
-    """Return a number to `digits` significant digits, for showing; None where there is none.
+    """Return a number to `digits` significant digits, for display; None if it is not finite.
 
     Examples
     --------

@@ -19,24 +19,17 @@ def packed_calls(
     bases: Bases,
     seats: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return an episode's calls in short form.
+    """Return an episode's calls, `rows` of `Store.calls`, in short form.
 
-    Parameters
-    ----------
-    rows : iterable of (step, seat, form, record)
-        As `Store.calls` gives them. A record's prompt is given by how many characters it shares
-        with the last prompt of the same seat and purpose in this episode.
-    cell : int
-    bases : dict
-        Is added to: the prompts of new purposes.
-    seats : bool
-        Whether purposes are named with their seat, because several are asked.
+    A record says how many characters its prompt shares with the last one of the same seat and
+    purpose in this episode. The prompts of new purposes are added to `bases`. With `seats`,
+    purposes carry the name of their seat.
 
     Returns
     -------
     list of dict
         ``s`` step, ``p`` purpose, ``a`` attempt after the first, ``m`` characters that the prompt
-        shares, ``r`` the rest of it, ``b`` 1 where it shares them with the cell's base and not with
+        shares, ``r`` the rest of it, ``b`` 1 if it shares them with the cell's base and not with
         the last prompt of its purpose; ``t`` reply, ``g`` reasoning, ``f`` finish, ``o`` outcome,
         ``l`` labels with their log-probabilities ``q``, mass ``k`` and method ``w``; ``u`` prompt,
         generated and cached tokens, ``d`` seconds, ``e`` error. Keys without content are left out.
@@ -81,7 +74,7 @@ def _answer(record: dict[str, Any]) -> dict[str, Any]:
         if reply.get("reasoning"):
             found["g"] = reply["reasoning"]
     if scores is not None:
-        # Minus infinity, a label that cannot be said, is no JSON: null.
+        # Minus infinity, of a label that cannot be said, is not JSON: null.
         logprobs = [shortened(value, 5) for value in scores["logprobs"]]
         found |= {"l": record["labels"], "q": logprobs, "k": shortened(scores["mass"], 5)}
         found["w"] = scores["method"]

@@ -39,7 +39,7 @@ def comparison_rows(
 def _read(
     row: dict[str, Any], measure: Measure, by: str, ends: str, margins: bool
 ) -> dict[str, Any]:
-    """Return what a reader wants of one comparison."""
+    """Return the columns of one comparison for reading."""
     digits = measure.digits
     names = ("bca_low", "bca_high") if ends == "bca" else ("difference_low", "difference_high")
     low, high = (row[name] for name in names)

@@ -15,11 +15,11 @@ from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
 
 MANY_CELLS = 48
-"""From here on drawing takes longer than starting processes does."""
+"""From here on, drawing takes longer than starting processes."""
 
 
 class Drawn(NamedTuple):
-    """A figure as SVG, with what is said of it."""
+    """A figure as SVG, with its words."""
 
     title: str
     caption: str
@@ -27,15 +27,10 @@ class Drawn(NamedTuple):
 
 
 class Figures:
-    """Draws a run's figures, beginning at once.
+    """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
-    Parameters
-    ----------
-    run : Run
-    interval, reference
-        As for `tomeval.plots.Options`.
-    workers : int
-        Processes to draw with where the run has `MANY_CELLS` cells or more; 0 or 1: none.
+    Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
+    `MANY_CELLS` cells.
     """
 
     def __init__(
@@ -78,7 +73,7 @@ class Figures:
         return figures, Markup(canvas.glyphs())
 
     def stop(self) -> None:
-        """End the processes where the figures are not wanted any more."""
+        """End the processes, if the figures are no longer wanted."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -87,7 +82,7 @@ _OPENED: list[Run] = []
 
 
 def _open(folder: Path, domain: Domain) -> None:
-    """Make a process ready: it reads the run once. It may not know a domain from elsewhere."""
+    """Prepare a process, which reads the run once and may not know a domain from elsewhere."""
     register_domain(domain)
     _OPENED[:] = [Run(folder)]
 

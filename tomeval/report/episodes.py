@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
-from tomeval.report.blocks import Block, as_json, pack, pack_text, shortened
+from tomeval.report.blocks import Block, as_json, asset, pack, pack_text, shortened
 from tomeval.report.calls import Bases, packed_calls
 from tomeval.report.facts import task_text
-from tomeval.report.lines import LineBrowser
 from tomeval.runs.columns import heading
+from tomeval.runs.domain import Line
 from tomeval.runs.results import Run, RunCell
 
 CALLS_BY_DEFAULT = 100_000
-"""How many model calls a report holds where the user does not say otherwise."""
+"""How many model calls a report holds unless the user says otherwise."""
 
 _CHUNK = 400_000  # characters of JSON per chunk, about: opened within milliseconds
 
 
 class _Row(NamedTuple):
-    """An episode in the list; `drawn` is the domain's own column of it, as text."""
+    """An episode in the list; `drawn` is the text of the domain's own column."""
 
     episode: int
     status: str
@@ -35,9 +36,9 @@ class Episodes:
     ----------
     run : Run
     transcripts : int or None
-        Of how many episodes per cell the prompts and replies are included, in order of their
-        numbers: None for as many as `CALLS_BY_DEFAULT` calls allow, shared evenly by the cells, at
-        least one each. The steps of all episodes always are.
+        Number of episodes per cell whose prompts and replies are included, in order of their
+        numbers; None: as many as `CALLS_BY_DEFAULT` calls allow, shared evenly among the cells, at
+        least one each. The steps of all episodes are always included.
     reference : str, optional
         Overrides the cells' own.
 
@@ -51,10 +52,7 @@ class Episodes:
     """
 
     def __init__(
-        self,
-        run: Run,
-        transcripts: int | None = None,
-        reference: str | None = None,
+        self, run: Run, transcripts: int | None = None, reference: str | None = None
     ) -> None:
         self._run, self._reference = run, reference
         self.browser = run.domain.browser(run, reference) or LineBrowser(run)
@@ -65,13 +63,11 @@ class Episodes:
             "SELECT cell, episode, COUNT(*) FROM asked "
             f"WHERE outcome IN ({reasons}) GROUP BY cell, episode"
         )
-        self._chosen = {
-            number: self._choose(number, transcripts) for number in (c.number for c in run.cells)
-        }
+        self._chosen = {number: self._choose(number, transcripts) for number in self._rows}
         self.with_calls = sum(count > 0 for counts in self._calls.values() for count in counts)
         self.included = sum(len(chosen) for chosen in self._chosen.values())
         self._bases: Bases = {}
-        self._places: dict[int, list[tuple[int, int]]] = {cell.number: [] for cell in run.cells}
+        self._places: dict[int, list[tuple[int, int]]] = {number: [] for number in self._rows}
 
     @property
     def total(self) -> int:
@@ -85,10 +81,7 @@ class Episodes:
 
     def counts(self, number: int) -> dict[str, int]:
         """Return a cell's episodes by status."""
-        found: dict[str, int] = {}
-        for row in self._rows[number]:
-            found[row.status] = found.get(row.status, 0) + 1
-        return found
+        return Counter(row.status for row in self._rows[number])
 
     def blocks(self) -> Iterator[Block]:
         """Yield the chunks ``chunk-0``, ``chunk-1``, ..., then ``bases`` and ``index``.
@@ -125,7 +118,7 @@ class Episodes:
         return rows
 
     def _count(self, sql: str) -> dict[int, list[int]]:
-        """Return the counts that a query gives by cell and episode, 0 where it gives none."""
+        """Return a query's counts by cell and episode, 0 for what it does not list."""
         found = {(cell, episode): count for cell, episode, count in self._run.store.query(sql)}
         return {
             number: [found.get((number, row.episode), 0) for row in rows]
@@ -134,7 +127,7 @@ class Episodes:
 
     @property
     def drawn(self) -> str:
-        """What the list calls the domain's own column of an episode; empty: there is none."""
+        """Heading of the domain's own column of an episode; empty if there is none."""
         return heading(next(iter(self._run.domain.schema.episodes), ""))
 
     def _choose(self, number: int, transcripts: int | None) -> set[int]:
@@ -192,3 +185,39 @@ class Episodes:
             "values": values,
             **self.browser.summary(cell),
         }
+
+
+class LineBrowser:
+    """Packs `Domain.lines` for ``assets/lines.js``; see `tomeval.runs.domain.Browser`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.script = asset("lines.js")
+
+    def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
+        """Yield the episodes of a cell."""
+        for (episode,) in self._run.store.query(
+            "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
+        ):
+            yield packed_lines(self._run.domain.lines(self._run, cell, episode))
+
+    def summary(self, cell: RunCell) -> dict[str, Any]:
+        """Return nothing: the lines say everything."""
+        return {}
+
+
+def packed_lines(lines: Iterable[Line]) -> dict[str, Any]:
+    """Return lines by their place: ``head``, by step in ``steps``, ``tail``.
+
+    Examples
+    --------
+    >>> packed_lines([Line(0, "a game"), Line(1, "hid 2"), Line(1, "a hit"), Line(-1, "over")])
+    {'head': ['a game'], 'steps': {1: ['hid 2', 'a hit']}, 'tail': ['over']}
+    """
+    head: list[str] = []
+    tail: list[str] = []
+    steps: dict[int, list[str]] = {}
+    for step, text in lines:
+        place = head if step == 0 else tail if step < 0 else steps.setdefault(step, [])
+        place.append(text)
+    return {"head": head, "steps": steps, "tail": tail}

@@ -13,11 +13,11 @@ from tomeval.runs.tallies import usage
 
 
 def read_json(run: Run, name: str) -> Any:
-    """Return a JSON file of the run folder, or None where it is missing or cannot be read."""
+    """Return a JSON file of the run folder, or None if it is missing or cannot be read."""
     try:
         return json.loads((run.folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # an analysis needs the store only; the page warns of the gap
+        return None  # an analysis only needs the store; the page warns of the gap
 
 
 def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
@@ -81,15 +81,12 @@ def meanings(measures: Iterable[Measure]) -> list[tuple[str, str]]:
 
 def sessions(run: Run) -> list[dict[str, str]]:
     """Return when, with what and from which commit the run was started and resumed."""
-    rows = []
-    for entry in read_json(run, "sessions.json") or []:
-        versions = entry.get("versions", {})
-        rows.append(
-            {
-                "started": str(entry.get("started", "")),
-                "python": str(entry.get("python", "")),
-                "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
-                "commit": str(entry.get("tomeval_commit") or ""),
-            }
-        )
-    return rows
+    return [
+        {
+            "started": str(entry.get("started", "")),
+            "python": str(entry.get("python", "")),
+            "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
+            "commit": str(entry.get("tomeval_commit") or ""),
+        }
+        for entry in read_json(run, "sessions.json") or []
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ESCAPES = {
@@ -49,14 +49,13 @@ def latex_table(
     body : sequence of sequence of str
         Cells as they are read: ``97.41 ± 0.40``, ``0.5``, ``–`` for nothing, or text.
     best : set of (int, int)
-        Row and column of cells to print bold.
+        Row and column of cells to print in bold.
 
-    Returns
-    -------
-    str
-        A column of numbers is a siunitx ``S`` column; one with ± is two, with the sign between
-        them, so that decimal points and signs align in every version of siunitx. Other columns are
-        text. The comment in front names the packages.
+    Notes
+    -----
+    A column of numbers is a siunitx ``S`` column; one with ± is two, with the sign between them, so
+    that decimal points and signs align in every version of siunitx. Other columns are text. The
+    comment in front names the packages.
 
     Examples
     --------
@@ -80,8 +79,8 @@ def latex_table(
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
 
-def _line(cells: object) -> str:
-    return " & ".join(cells) + r" \\"  # type: ignore[arg-type]
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
 
 
 @dataclass(frozen=True)

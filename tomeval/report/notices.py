@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
@@ -15,7 +16,7 @@ SMALL = 30
 
 
 class Notice(NamedTuple):
-    """One warning: `level` is ``serious`` or ``note``, `text` one or two sentences."""
+    """A warning: `level` is ``serious`` or ``note``, `text` one or two sentences."""
 
     level: str
     text: str
@@ -23,10 +24,11 @@ class Notice(NamedTuple):
 
 def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
     """Return the warnings of a run, serious ones first."""
+    counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
     found = [
-        *_unfinished(run, episodes),
-        *_invalid(run, episodes),
-        *_intervals(run, episodes, interval),
+        *_unfinished(run, counts),
+        *_invalid(run, counts, episodes.total),
+        *_intervals([count.get(COMPLETE, 0) for count in counts.values()], interval),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *_provenance(run),
         *_transcripts(episodes),
@@ -37,20 +39,18 @@ def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
     """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
     outcomes, rates = tallies.invalid_answers(run.store), tallies.invalid_rates(run.store)
-    rows = []
-    for cell in run.cells:
-        counts = outcomes.get(cell.number, {})
-        if any(counts.values()):
-            rows.append(
-                {
-                    "cell": cell.number,
-                    "player": cell.title,
-                    "task": facts.task_text(cell),
-                    "rate": 100 * rates.get(cell.number, float("nan")),
-                    "policy": cell.definition["on_invalid"],
-                    "counts": [counts[reason] for reason in INVALID_REASONS],
-                }
-            )
+    rows = [
+        {
+            "cell": cell.number,
+            "player": cell.title,
+            "task": facts.task_text(cell),
+            "rate": 100 * rates.get(cell.number, float("nan")),
+            "policy": cell.definition["on_invalid"],
+            "counts": [outcomes[cell.number][reason] for reason in INVALID_REASONS],
+        }
+        for cell in run.cells
+        if any(outcomes.get(cell.number, {}).values())
+    ]
     return sorted(rows, key=lambda row: -row["rate"])
 
 
@@ -65,133 +65,103 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _unfinished(run: Run, episodes: Episodes) -> list[Notice]:
-    """Tell of episodes that are missing or got no reply."""
-    found = []
-    counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
+def _cells_have(count: int, what: str) -> str:
+    """Say how many cells have something."""
+    return f"{counted(count, 'cell')} {'has' if count == 1 else 'have'} {what}"
+
+
+def _unfinished(run: Run, counts: dict[int, dict[str, int]]) -> Iterator[Notice]:
+    """Tell of episodes that are missing or got no reply, given the episodes by cell and status."""
     failed = sum(count.get(FAILED, 0) for count in counts.values())
     if failed:
-        found.append(
-            Notice(
-                "serious",
-                f"{counted(failed, 'episode')} failed because the model gave no reply. They count "
-                "in no measure; resuming the run plays them again.",
-            )
+        yield Notice(
+            "serious",
+            f"{counted(failed, 'episode')} failed because the model gave no reply. They count "
+            "in no measure; resuming the run plays them again.",
         )
     plan = facts.read_json(run, "experiment.json")
     planned = plan.get("episodes") if isinstance(plan, dict) else None
     if planned is None:
-        found.append(Notice("note", "The folder holds no readable experiment.json."))
-    else:
-        short = [planned - sum(count.values()) for count in counts.values()]
-        missing = sum(value for value in short if value > 0)
-        if missing:
-            cells = sum(value > 0 for value in short)
-            found.append(
-                Notice(
-                    "serious",
-                    f"The run is not finished: {counted(missing, 'planned episode')} in "
-                    f"{counted(cells, 'cell')} not played yet.",
-                )
-            )
-    return found
+        yield Notice("note", "The folder holds no readable experiment.json.")
+        return
+    short = [planned - sum(count.values()) for count in counts.values()]
+    missing = [value for value in short if value > 0]
+    if missing:
+        yield Notice(
+            "serious",
+            f"The run is not finished: {counted(sum(missing), 'planned episode')} in "
+            f"{counted(len(missing), 'cell')} not played yet.",
+        )
 
 
-def _invalid(run: Run, episodes: Episodes) -> list[Notice]:
+def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterator[Notice]:
     """Tell of answers that could not be used, and what was done about them."""
-    found = []
     rates = tallies.invalid_rates(run.store)
-    counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
     void = sum(count.get(VOID, 0) for count in counts.values())
     if void:
-        found.append(
-            Notice(
-                "serious",
-                f"{counted(void, 'episode')} of {episodes.total:,} are void: an invalid answer "
-                "ended them. They count in no measure, so measures hold for the episodes that the "
-                "players got through.",
-            )
+        yield Notice(
+            "serious",
+            f"{counted(void, 'episode')} of {total:,} are void: an invalid answer "
+            "ended them. They count in no measure, so measures hold for the episodes that the "
+            "players got through.",
         )
-    drawn = [
-        cell
-        for cell in run.cells
-        if cell.definition["on_invalid"] == "random" and rates.get(cell.number, 0) > 0
-    ]
+    random = (cell for cell in run.cells if cell.definition["on_invalid"] == "random")
+    drawn = [cell for cell in random if rates.get(cell.number, 0) > 0]
     if drawn:
         worst = max(drawn, key=lambda cell: rates[cell.number])
-        found.append(
-            Notice(
-                "serious",
-                f"In {counted(len(drawn), 'cell')} invalid answers were replaced by random legal "
-                f"actions, which the measures include: up to {100 * rates[worst.number]:.1f} % of "
-                f"the answers ({worst.name}).",
-            )
+        yield Notice(
+            "serious",
+            f"In {counted(len(drawn), 'cell')} invalid answers were replaced by random legal "
+            f"actions, which the measures include: up to {100 * rates[worst.number]:.1f} % of "
+            f"the answers ({worst.name}).",
         )
     low, scored = tallies.low_mass(run.store)
     if low:
-        found.append(
-            Notice(
-                "serious",
-                f"{low:,} of {counted(scored, 'scored answer')} give all labels together little "
-                "probability: the model would hardly say any of them there.",
-            )
+        yield Notice(
+            "serious",
+            f"{low:,} of {counted(scored, 'scored answer')} give all labels together little "
+            "probability: the model would hardly say any of them there.",
         )
-    return found
 
 
-def _intervals(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
-    """Tell of cells with too few episodes."""
-    found = []
-    complete = [episodes.counts(cell.number).get(COMPLETE, 0) for cell in run.cells]
+def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
+    """Tell of cells with too few complete episodes, given their number in each cell."""
     for wanted, text in (
         (0, "no complete episode and therefore no measure"),
-        (1, "one complete episode only and therefore no interval"),
+        (1, "only one complete episode and therefore no interval"),
     ):
         cells = complete.count(wanted)
         if cells:
-            verb = "has" if cells == 1 else "have"
-            found.append(Notice("serious", f"{counted(cells, 'cell')} {verb} {text}."))
+            yield Notice("serious", f"{_cells_have(cells, text)}.")
     few = sum(1 < count < SMALL for count in complete)
     if few and interval == "normal":
-        verb = "has" if few == 1 else "have"
-        found.append(
-            Notice(
-                "note",
-                f"{counted(few, 'cell')} {verb} fewer than {SMALL} complete episodes: intervals of "
-                "the published form, ± 1.96 sd/√n, are too narrow there (--interval t is not).",
-            )
+        yield Notice(
+            "note",
+            f"{_cells_have(few, f'fewer than {SMALL} complete episodes')}: intervals of "
+            "the published form, ± 1.96 sd/√n, are too narrow there (--interval t is not).",
         )
-    return found
 
 
-def _provenance(run: Run) -> list[Notice]:
+def _provenance(run: Run) -> Iterator[Notice]:
     """Tell of gaps in what is known of models and versions."""
-    found = []
     unknown = [name for name, revision in run.store.revisions().items() if not revision]
     if unknown:
-        names = ", ".join(unknown)
-        found.append(Notice("note", f"The revision of a model was not recorded: {names}."))
+        yield Notice("note", f"The revision of a model was not recorded: {', '.join(unknown)}.")
     sessions = facts.sessions(run)
     if not sessions:
-        found.append(Notice("note", "No session is recorded: versions are unknown."))
+        yield Notice("note", "No session is recorded: versions are unknown.")
     if len({session["versions"] for session in sessions}) > 1:
-        found.append(
-            Notice("note", f"The {len(sessions)} sessions of this run used different versions.")
-        )
+        yield Notice("note", f"The {len(sessions)} sessions of this run used different versions.")
     if any(session["commit"].endswith("-dirty") for session in sessions):
-        found.append(Notice("note", "tomeval itself had changes that were not committed."))
-    return found
+        yield Notice("note", "tomeval itself had changes that were not committed.")
 
 
-def _transcripts(episodes: Episodes) -> list[Notice]:
+def _transcripts(episodes: Episodes) -> Iterator[Notice]:
     """Tell how many episodes come without their prompts and replies."""
-    if episodes.included == episodes.with_calls:
-        return []
-    return [
-        Notice(
+    if episodes.included < episodes.with_calls:
+        yield Notice(
             "note",
             f"Prompts and replies of {episodes.included:,} of "
             f"{counted(episodes.with_calls, 'episode')} are in this file, the first of each cell "
             "(--transcripts all includes every one); the steps of all are.",
         )
-    ]

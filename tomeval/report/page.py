@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from tomeval.report.blocks import Block, asset
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.sentences import compared_by, statements, summary
-from tomeval.report.sentences_table import comparison_table
-from tomeval.report.table import main_table
+from tomeval.report.table import comparison_table, main_table
 from tomeval.runs.results import Run
 
 _HERE = Path(__file__).parent
@@ -38,18 +37,17 @@ class ReportOptions:
     interval : {"normal", "t", "bca"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
     reference : str, optional
-        What regret is measured from, where the domain knows several; overrides the cells' own.
+        What regret is measured from, if the domain knows several; overrides the cells' own.
     by, baseline : str, optional
-        What is compared, and with which; see `tomeval.comparing.compare`. Default: the first of
-        `Domain.by` of which there are several; the first of them.
+        What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
+        of `Domain.by` that has several levels, and the first of these.
     transcripts : int, optional
-        Of how many episodes per cell prompts and replies are included. Default: see
+        Number of episodes per cell whose prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
     figures : bool
-        Whether figures are drawn.
     workers : int
-        Processes that draw the figures of a large run beside this one; the page does not depend on
-        it. More than 1 needs a script that guards its main part, as multiprocessing does.
+        Processes that draw the figures of a large run. The page does not depend on it. With more
+        than one, a script must guard its main part, as always with multiprocessing.
     """
 
     interval: str = "normal"
@@ -111,9 +109,10 @@ def _context(
     scripts = [asset(f"{name}.js") for name in _SCRIPTS]
     script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
     comparison = _comparison(run, options)
-    blocks = _marked(episodes.blocks())
+    # Base64 needs no escaping, which would take long.
+    blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
     if figures is not None and figures.beside:
-        blocks = iter(list(blocks))  # packed while the figures are drawn
+        blocks = list(blocks)  # packed while the figures are drawn
     table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
@@ -160,7 +159,7 @@ def _interval(run: Run, interval: str) -> str:
 
 
 def _sealed(text: str) -> str:
-    """Return a style sheet or script; what would end its element early must not be in it."""
+    """Return a style sheet or script, which must not hold anything that ends its element early."""
     for end in ("</script", "</style", "<!--"):
         if end in text.lower():
             raise ValueError(f"an asset holds {end!r}")
@@ -168,7 +167,7 @@ def _sealed(text: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: nothing but this very script and style sheet."""
+    """Return the content security policy: this script and this style sheet, nothing else."""
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
@@ -178,12 +177,6 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _marked(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks whose text, base64 alone, is not escaped again: that takes long for nothing."""
-    for block in blocks:
-        yield block._replace(text=Markup(block.text))
 
 
 def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
 
 SPOKEN = 2
-"""How many of the compared measures are told in words too."""
+"""How many of the compared measures are also described in words."""
 
 _PLURALS = {"strategy": "strategies", "labels": "label sets"}
+
+
+Measures = Mapping[str, Measure]
 
 
 class Statement(NamedTuple):
@@ -29,10 +32,7 @@ class Statement(NamedTuple):
 
 
 def compared_by(run: Run) -> str | None:
-    """Return what the run's cells can be compared by: the first thing of which there are several.
-
-    None: there is nothing.
-    """
+    """Return the first column of `Domain.by` with several values, by which cells are compared."""
     for by in run.domain.by:
         named = any(cell.columns.get(by, by) != "" for cell in run.cells)
         if named and len({run.domain.level(cell, by) for cell in run.cells}) > 1:
@@ -40,18 +40,10 @@ def compared_by(run: Run) -> str | None:
     return None
 
 
-Measures = Mapping[str, Measure]
-
-
-def spoken(found: Comparison, measures: Measures) -> list[Measure]:
-    """Return the measures that are told in words."""
-    return [measures[name] for name in found.metrics[:SPOKEN]]
-
-
 def summary(found: Comparison, measures: Measures) -> list[str]:
     """Return one sentence per spoken measure that counts the verdicts of the first scope."""
     sentences = []
-    for measure in spoken(found, measures):
+    for measure in (measures[name] for name in found.metrics[:SPOKEN]):
         name = measure.words
         verdicts = Counter(found.verdict(level, measure.name) for level in found.levels)
         parts = [
@@ -67,22 +59,18 @@ def summary(found: Comparison, measures: Measures) -> list[str]:
         open_ = verdicts["undecided"] + verdicts["untested"]
         if open_:
             parts.append(f"for {open_} the data do not decide on {name}")
-        what = _PLURALS.get(found.by, f"{found.by}s")
-        count = len(found.levels)
-        noun = found.by if count == 1 else what
+        what = counted(len(found.levels), found.by, _PLURALS.get(found.by, ""))
         sentences.append(
-            f"Of {count} {noun} compared with {found.baseline} ({found.scopes[0]}), "
-            f"{'; '.join(parts)}."
+            f"Of {what} compared with {found.baseline} ({found.scopes[0]}), {'; '.join(parts)}."
         )
     return sentences
 
 
 def statements(found: Comparison, measures: Measures, scope: int = 0) -> list[Statement]:
-    """Return what the comparison of every level with the baseline in one scope comes to."""
-    told = spoken(found, measures)
+    """Return the result of comparing every level with the baseline in one scope."""
     result = []
     for level in found.levels:
-        rows = [(found.at(level, measure.name, scope), measure) for measure in told]
+        rows = [(found.at(level, name, scope), measures[name]) for name in found.metrics[:SPOKEN]]
         said = [(row["verdict"], sentence(row, measure)) for row, measure in rows]
         result.append(Statement(level, said))
     return result
@@ -128,7 +116,7 @@ def sentence(row: dict[str, Any], measure: Measure) -> str:
 
 
 def _side(measure: Measure, sign: int) -> str:
-    """Say whether a change in this direction is good, where the measure has a better side."""
+    """Say whether a change in this direction is good, if the measure has a better side."""
     if measure.better == 0:
         return ""
     return ", which is better" if measure.better == sign else ", which is worse"

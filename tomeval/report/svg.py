@@ -42,22 +42,13 @@ class Canvas:
         self._number = 0
 
     def fit(self, svg: str) -> str:
-        """Return a drawing as an element that fits into the page.
+        """Return an SVG document or element as one ``<svg>`` element that fits into the page.
 
-        Parameters
-        ----------
-        svg : str
-            An SVG document or element, such as `tomeval.plots.svg_text` gives.
-
-        Returns
-        -------
-        str
-            One ``<svg>`` element without style attributes and style elements, which the page's
-            content security policy refuses: their declarations are presentation attributes. White
-            grounds are left out and greys are shades of ``currentColor``, so that the drawing
-            follows the page's colours; coordinates have two decimals; identifiers are short,
-            different from those of other drawings, and only there where something refers to them;
-            the size is left to the page (``viewBox`` only).
+        It has no style attributes and style elements, which the page's content security policy
+        refuses: their declarations become presentation attributes. White backgrounds are left out
+        and greys are shades of ``currentColor``, so that the drawing follows the page's colours;
+        coordinates have two decimals; identifiers are short, differ from those of other drawings,
+        and are kept only if something refers to them; the page sets the size (``viewBox`` only).
         """
         root = ElementTree.fromstring(svg)
         for element in root.iter():
@@ -74,7 +65,7 @@ class Canvas:
         self._rename(root, names)
         for name in ("width", "height", "version"):
             root.attrib.pop(name, None)
-        # Glyphs that are black have no colour of theirs.
+        # Black glyphs have no colour of their own.
         root.attrib.setdefault("fill", "currentColor")
         root.attrib.setdefault("stroke-linejoin", "round")
         return ElementTree.tostring(root, encoding="unicode")
@@ -140,7 +131,7 @@ def _references(name: str, value: str) -> list[str]:
 
 
 def _solid(text: str | None) -> str | None:
-    """Return text, or None where there are only spaces."""
+    """Return text, or None if it consists of spaces."""
     return text if text and text.strip() else None
 
 
@@ -182,9 +173,9 @@ def _value(name: str, value: str) -> str:
 
 
 def _follow_page(element: ElementTree.Element, name: str) -> None:
-    """Replace a grey: dark ones are the page's ink, the others ink that is as faint.
+    """Replace a grey: dark ones become the page's ink, lighter ones correspondingly faint ink.
 
-    A white line around a marker takes the page's ground, a white area vanishes.
+    A white line around a marker takes the colour of the page; a white area vanishes.
     """
     grey = _GREY.match(element.get(name, "").lower())
     if grey is None:

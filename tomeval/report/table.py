@@ -1,14 +1,17 @@
-"""The main table of a report: a row per cell, ready for the template."""
+"""The tables of a report, ready for the template: a row per cell, or per comparison."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.numbers import MISSING, fixed, typeset
+from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
 from tomeval.runs.columns import heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
+
+if TYPE_CHECKING:
+    from tomeval.comparing.comparison import Comparison
 
 _MOST_CHOICES = 40
 _ALWAYS = ("invalid_rate", "episodes")
@@ -16,7 +19,7 @@ _UNFILTERED = (*_ALWAYS, "seed")
 
 
 class Value(NamedTuple):
-    """One cell of the table: what is shown, what is shown small below it, and what sorts it."""
+    """One cell of the table: its text, the small text below it, and its key for sorting."""
 
     text: str
     small: str
@@ -24,7 +27,7 @@ class Value(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One column: its key, its heading, whether it holds numbers."""
+    """One column: its key, its heading, and whether it holds numbers."""
 
     key: str
     heading: str
@@ -34,8 +37,8 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """The table as the template reads it.
 
-    `shared` holds (heading, value) of what is the same in all rows; `filters` the columns that a
-    reader can choose a value of, as (key, heading, values).
+    `shared` holds the (heading, value) pairs that are the same in all rows, `filters` the columns
+    by whose values a reader can filter, as (key, heading, values).
     """
 
     columns: list[Column]
@@ -45,20 +48,10 @@ class Table(NamedTuple):
 
 
 def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure]) -> Table:
-    """Return the table of `Run.rows`.
+    """Return the table of `Run.rows`, a row per cell; `measures` have an interval.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        One per cell.
-    measures : mapping of str to Measure
-        Columns that come with an interval.
-
-    Returns
-    -------
-    Table
-        Columns in which all rows agree are told once in `shared`, those that are empty everywhere
-        are left out, but no measure of a run that has no value at all.
+    Columns in which all rows agree are shown once, in `shared`. Columns that are empty everywhere
+    are left out, except for the measures of a run in which no measure has a value.
     """
     columns, shared, filters = [], [], []
     first = next(iter(rows[0]))
@@ -98,7 +91,7 @@ def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) 
 
 
 def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
-    """Return the interval of a measure in words, or an empty string where there is none."""
+    """Return the interval of a measure as text, empty if there is none."""
     found = interval_of(row, key)
     if found is None:
         return ""
@@ -106,3 +99,60 @@ def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
         return f"± {fixed(found.half, digits)}"
     low, high = found.ends
     return typeset(f"[{fixed(low, digits)}, {fixed(high, digits)}]")
+
+
+def comparison_table(found: Comparison, measures: Mapping[str, Measure]) -> Table:
+    """Return every comparison as a table: first those over all tasks, then task by task."""
+    columns = [
+        Column(found.by, found.by, False),
+        Column("scope", "task", False),
+        Column("metric", "metric", False),
+        Column("pairs", "pairs", True),
+        Column("level_mean", "mean", True),
+        Column("baseline_mean", f"mean of {found.baseline}", True),
+        Column("difference", "difference", True),
+        Column("p_holm", "p, corrected", True),
+        Column("effect_size", "Hedges' g", True),
+        Column("improvement", "probability of improvement", True),
+        Column("verdict", "verdict", False),
+    ]
+    rows = [_compared(found.by, row, measures[row["metric"]]) for row in found.rows()]
+    filters = []
+    for index, column in enumerate(columns):
+        values = list(dict.fromkeys(row[index].text for row in rows))
+        if column.key in ("scope", "metric", "verdict") and 1 < len(values) <= _MOST_CHOICES:
+            filters.append((column.key, column.heading, values))
+    return Table(columns, rows, [], filters)
+
+
+def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
+    """Return one row of `Comparison.rows` as shown."""
+    digits = measure.digits
+
+    def number(name: str, places: int) -> Value:
+        value = row[name]
+        if math.isnan(value):
+            return Value(MISSING, "", "")
+        return Value(typeset(fixed(value, places)), "", repr(value))
+
+    def text(value: str) -> Value:
+        return Value(value, "", value)
+
+    low, high = row["difference_low"], row["difference_high"]
+    ends = "" if math.isnan(low) else f"[{signed(low, digits)}, {signed(high, digits)}]"
+    difference = Value(signed(row["difference"], digits), ends, number("difference", digits).sort)
+    p = row["p_holm"]
+    said = MISSING if math.isnan(p) else p_words(p).removeprefix("p ").removeprefix("= ")
+    return [
+        text(row[by]),
+        text(row["scope"]),
+        text(measure.heading),
+        Value(f"{row['pairs']:,}", "", str(row["pairs"])),
+        number("level_mean", digits),
+        number("baseline_mean", digits),
+        difference,
+        Value(said, "", "" if math.isnan(p) else repr(p)),
+        number("effect_size", 2),
+        number("improvement", 2),
+        text(row["verdict"]),
+    ]

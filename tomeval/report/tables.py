@@ -12,8 +12,7 @@ from typing import Any
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING, fixed, interval, plus_minus
 from tomeval.report.latex import latex_table
-from tomeval.runs.columns import HEADINGS as HEADINGS
-from tomeval.runs.columns import has_interval, heading, interval_of, is_interval
+from tomeval.runs.columns import HEADINGS, has_interval, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure, digits_of
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
@@ -36,14 +35,14 @@ def render(
         Numbers may be NaN: shown as a dash, an empty CSV field, JSON null.
     form : {"text", "csv", "json", "markdown", "latex"}
         CSV and JSON carry every column at full precision. The others are for reading: a measure and
-        its interval share a column, and columns in which all rows agree stand once above the table
-        (text and Markdown) or in the caption (LaTeX).
+        its interval share a column, and columns in which all rows agree are shown once, above the
+        table (text and Markdown) or in the caption (LaTeX).
     measures : mapping of str to Measure, optional
         Headings, decimals and better sides of the columns that are measures: `Run.measures`.
     task : sequence of str, optional
-        Columns in which rows agree that are compared: Markdown and LaTeX print the best mean of
-        each measure among them bold, ties included; intervals are not looked at. Default: nothing
-        is bold.
+        Columns that say which rows are of one task: Markdown and LaTeX print the best mean of each
+        measure within a task in bold, ties included, whatever the intervals. Default: nothing is
+        bold.
 
     Examples
     --------
@@ -111,9 +110,7 @@ def _is_number(value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return a JSON-ready value; NaN and infinity become None."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _columns(rows: Rows, measures: Mapping[str, Measure] | None) -> tuple[list[str], list[str]]:
