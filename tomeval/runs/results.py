@@ -387,11 +387,13 @@ class RunCell(ABC):
             As for `Run.rows`.
         among : ndarray of bool, shape (E,), optional
         """
-        among = np.ones(len(values), dtype=bool) if among is None else among
+        strata = self.which
+        if among is not None:
+            values, strata = values[among], strata[among]
         return estimate(
-            values[among],
+            values,
             interval,
-            strata=self.which[among],
+            strata=strata,
             shares=self.weights,
             rng=np.random.default_rng(self.bootstrap_seed()),
             resamples=resamples,
