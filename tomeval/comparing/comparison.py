@@ -106,12 +106,7 @@ def compare(
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
     return compare_pairs(
-        pairing,
-        margin=margin,
-        family=family,
-        resamples=resamples,
-        seed=seed,
-        ranges=ranges,
+        pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
     )
 
 

@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.comparing.sides import (
-    Runs,
-    check_by,
-    level_names,
-    opened,
-    read_sides,
-    task_names,
-)
+from tomeval.comparing.sides import Runs, check_by, level_names, opened, read_sides, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.statistics.bootstrap import chunks, draw_bins, draw_counts, percentile_ends
 from tomeval.statistics.paired import FloatArray, IntArray

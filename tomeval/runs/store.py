@@ -20,7 +20,7 @@ from tomeval.runs.domain import Block, Domain, Schema, get_domain
 SCHEMA_VERSION = 2
 STORE = "run.sqlite"
 OLD_STORES = ("decrypto.sqlite",)
-"""Names that stores had in version 1 and no longer have."""
+"""Names that stores had in version 1 only."""
 
 _EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
 _TABLES = {
@@ -69,13 +69,13 @@ class Store:
     folder : Path
         The run folder.
     domain : Domain, optional
-        Open for writing runs of this domain; makes the store where it does not exist. Default: open
-        for reading.
+        Open for writing a run of this domain, in a new store if there is none. Default: open for
+        reading.
 
     Raises
     ------
     TomevalError
-        No run there, a damaged store, one of another version or another domain, or no permission.
+        There is no run, or it is damaged, of another version or domain, or not permitted.
     """
 
     def __init__(self, folder: Path, domain: Domain | None = None) -> None:
@@ -128,7 +128,7 @@ class Store:
                 db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
 
     def add(self, cell: int, block: Block) -> None:
-        """Write finished episodes of a cell, in place of an earlier, failed try at them."""
+        """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
         keys = [(cell, row[0]) for row in block.episodes]
         done = [(cell, row[0]) for row in block.episodes if row[1] != FAILED]
         rows: dict[str, Any] = {
@@ -142,7 +142,7 @@ class Store:
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", keys)
                 marks = ",".join("?" * self._width(name))
                 db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            # What a failed episode was answered serves the next try.
+            # The replies to a failed episode serve the next attempt.
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", done)
 
     def _width(self, table: str) -> int:
@@ -153,10 +153,7 @@ class Store:
         )
 
     def check_revision(self, model: str, revision: str) -> None:
-        """Note which revision of a model is used; another one later is refused.
-
-        One that was not known may become known.
-        """
+        """Note the revision of a model; refuse another one, unless the first was unknown."""
         with self._db.reporting(), self._db.transaction() as db:
             row = db.execute("SELECT revision FROM revisions WHERE model = ?", (model,)).fetchone()
             if row is not None and row[0] not in ("", revision):
@@ -167,7 +164,7 @@ class Store:
             db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
 
     def revisions(self) -> dict[str, str]:
-        """Return the revision of every model that was used, empty where it is not known."""
+        """Return the revision of every model that was used; empty if unknown."""
         return dict(self.query("SELECT model, revision FROM revisions"))
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
@@ -179,7 +176,7 @@ class Store:
             )
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
-        """Return the replies kept of a seat in an unfinished episode, by request."""
+        """Return the kept replies to a seat of an unfinished episode, by request."""
         return dict(
             self.query(
                 "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?",
@@ -188,7 +185,7 @@ class Store:
         )
 
     def finished(self) -> dict[int, set[int]]:
-        """Return the episodes that need not be played, void ones included, by cell."""
+        """Return by cell the episodes that need not be played, void ones included."""
         done: dict[int, set[int]] = {}
         for cell, episode in self.query(
             "SELECT cell, episode FROM episodes WHERE status != ?", (FAILED,)
