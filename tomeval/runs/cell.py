@@ -104,10 +104,8 @@ class RunCell(ABC):
         Default: the domain's columns of the step table.
         """
         typed = list(self.domain.schema.steps)
-        rows = self._store.query(
-            f"SELECT {', '.join(typed)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-            (self.number, episode),
-        )
+        sql = f"SELECT {', '.join(typed)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step"
+        rows = self._store.query(sql, (self.number, episode))
         return {name: [row[place] for row in rows] for place, name in enumerate(typed)}
 
     # What follows from these
@@ -142,10 +140,8 @@ class RunCell(ABC):
     @cached_property
     def episodes(self) -> IntArray:
         """The numbers of the complete episodes, shape (E,)."""
-        rows = self._store.query(
-            "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
-            (self.number, COMPLETE),
-        )
+        sql = "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode"
+        rows = self._store.query(sql, (self.number, COMPLETE))
         return np.array([number for (number,) in rows], dtype=np.int64)
 
     def totals(self, name: str, reference: str | None = None) -> Totals:

@@ -17,7 +17,7 @@ _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
 
 class Interval(NamedTuple):
-    """A 95 % interval around a value; `ends` is None where it is symmetric."""
+    """A 95 % interval around a value; `ends` is None if it is symmetric."""
 
     half: float
     ends: tuple[float, float] | None

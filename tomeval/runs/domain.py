@@ -96,9 +96,7 @@ class Cell(ABC):
     @property
     def models(self) -> dict[str, str | dict[str, Any]]:
         """The specs of the language models, by seat."""
-        return {
-            seat: player.model for seat, player in self.seats.items() if player and player.model
-        }
+        return {seat: who.model for seat, who in self.seats.items() if who and who.model}
 
     @property
     def scores(self) -> bool:
@@ -115,7 +113,7 @@ class Schema:
     cells : mapping
         Columns that the views read: keys of `Domain.columns` or of a definition.
     episodes, steps : mapping
-        What a `Block` holds beside the shared columns, in this order. Lists of episodes show the
+        What a `Block` holds besides the shared columns, in this order. Lists of episodes show the
         first column of an episode, as `RunCell.shown_episode` gives it.
     views : str
         SQL of two views: ``step_records``, everything known of every step, and ``asked``, every
@@ -395,19 +393,16 @@ def get_domain(name: str, where: str = "") -> Domain:
         if not isinstance(name, str) or name not in DOMAINS:
             raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
         module, _, attribute = DOMAINS[name].partition(":")
-        _keep(check_domain(name, getattr(importlib.import_module(module), attribute)))
+        register_domain(check_domain(name, getattr(importlib.import_module(module), attribute)))
     return _LOADED[name]
 
 
 def register_domain(domain: Domain) -> None:
     """Add a domain of your own, in place of any other of its name."""
     name = str(getattr(domain, "name", type(domain).__name__))
-    _keep(check_domain(name, domain))
-
-
-def _keep(domain: Domain) -> None:
-    _LOADED[domain.name] = domain
-    SCRIPTS.update(domain.scripts)
+    checked = check_domain(name, domain)
+    _LOADED[checked.name] = checked
+    SCRIPTS.update(checked.scripts)
 
 
 def domain_names() -> list[str]:

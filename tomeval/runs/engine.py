@@ -1,4 +1,4 @@
-"""Play episodes of language models: local ones in lockstep, served ones in parallel."""
+"""Play episodes of language models: local models in lockstep, served ones in parallel."""
 
 from __future__ import annotations
 

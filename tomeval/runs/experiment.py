@@ -93,9 +93,8 @@ class Experiment(BaseModel):
             # If one model replaces several, what was asked of each of them is asked once.
             same = self._one_model and other.definition == cell.definition
             if other is not cell and not same:
-                raise TomevalError(
-                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
-                )
+                words = ", ".join(cell.key)
+                raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
 
     @abstractmethod
@@ -137,10 +136,8 @@ def among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
     """Check names inside a validator."""
     for value in values:
         if value not in known:
-            raise ValueError(
-                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
-                + ", ".join(known)
-            )
+            near, names = did_you_mean(value, known), ", ".join(known)
+            raise ValueError(f"unknown {what} {value!r}{near}; it is one of: {names}")
     return values
 
 
@@ -180,9 +177,8 @@ def load_experiment(
     if model is not None:
         model_name(model)
         domain.experiment.use_model(data, model)
-    experiment = make_experiment(
-        data, base=path.parent, where=str(path), one_model=model is not None
-    )
+    replaced = model is not None
+    experiment = make_experiment(data, base=path.parent, where=str(path), one_model=replaced)
     if model is not None and not any(cell.models for cell in experiment.cells):
         raise TomevalError(f"{path}: no player is a language model, so --model replaces nothing")
     return experiment
@@ -229,11 +225,8 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
                 f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
                 f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
             )
-        fields = known.model_fields
-        return (
-            f"{where}: unknown key {field!r}{did_you_mean(name, fields)}; "
-            f"known: {', '.join(fields)}"
-        )
+        near, names = did_you_mean(name, known.model_fields), ", ".join(known.model_fields)
+        return f"{where}: unknown key {field!r}{near}; known: {names}"
     if problem["type"] == "missing":
         return f"{where}: missing key {field!r}"
     message = problem["msg"].removeprefix("Value error, ")

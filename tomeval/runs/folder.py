@@ -82,16 +82,14 @@ def add_session(folder: Path) -> None:
     except (FileNotFoundError, json.JSONDecodeError):
         sessions = []
     packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
-    sessions.append(
-        {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "versions": {name: metadata.version(name) for name in packages},
-            "tomeval_commit": _commit(Path(__file__).parents[1]),
-            "working_folder_commit": _commit(Path()),
-        }
-    )
-    write_text(path, json.dumps(sessions, indent=1))
+    session = {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in packages},
+        "tomeval_commit": _commit(Path(__file__).parents[1]),
+        "working_folder_commit": _commit(Path()),
+    }
+    write_text(path, json.dumps([*sessions, session], indent=1))
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

@@ -47,7 +47,7 @@ class Measure:
     Attributes
     ----------
     name : str
-        Column of tables and exports; ends in ``_percent`` where the unit is percent.
+        Column of tables and exports; ends in ``_percent`` if and only if the unit is percent.
     heading : str
         What tables and figures print.
     meaning : str

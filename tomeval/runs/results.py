@@ -199,17 +199,15 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return every episode with its measures, which are empty for void ones."""
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
+    own = ", ".join(("episode", *typed, "status", "steps"))
+    sql = f"SELECT {own} FROM episodes WHERE cell = ? ORDER BY episode"
     columns = ["cell", *run.cells[0].columns, "episode", *typed, "status", "steps", *names]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for episode, *found, status, steps in run.store.query(
-                f"SELECT {', '.join(('episode', *typed, 'status', 'steps'))} FROM episodes "
-                "WHERE cell = ? ORDER BY episode",
-                (cell.number,),
-            ):
+            for episode, *found, status, steps in run.store.query(sql, (cell.number,)):
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]

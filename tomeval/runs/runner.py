@@ -55,10 +55,9 @@ def run_experiment(
     TomevalError
         The folder holds another experiment or other files, is in use or cannot be written.
     """
-    if workers < 1:
-        raise TomevalError(f"workers must be at least 1, is {workers}")
-    if concurrency < 1:
-        raise TomevalError(f"concurrency must be at least 1, is {concurrency}")
+    for name, number in (("workers", workers), ("concurrency", concurrency)):
+        if number < 1:
+            raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
     identity = experiment.identity()
     make_folder(folder)
@@ -81,7 +80,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
     players = [player for cell in cells for player in cell.seats.values() if player]
     if budget is not None and not any(player.served for player in players):
         names = ", ".join(sorted({player.model_name for player in players} - {""}))
-        not_them = f", not {names}" if names else "; here is none"
+        not_them = f", not {names}" if names else "; none plays here"
         raise TomevalError(f"--max-calls and --max-tokens are for served models{not_them}")
 
 

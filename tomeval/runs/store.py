@@ -7,7 +7,9 @@ killed keeps every episode that was finished.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -106,7 +108,7 @@ class Store:
         return get_domain(name, str(self.path))
 
     def meta(self) -> dict[str, Any]:
-        """Return what `begin` wrote beside the cells: domain, name and hash of the experiment."""
+        """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
         rows = self.query("SELECT key, value FROM meta")
         try:
             return {key: json.loads(value) for key, value in rows}
@@ -117,10 +119,8 @@ class Store:
         """Write the cells of a new run, once."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
         with self._db.reporting(), self._db.transaction() as db:
-            db.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [(key, json.dumps(value)) for key, value in meta.items()],
-            )
+            rows = [(key, json.dumps(value)) for key, value in meta.items()]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 columns = {**cell, **self.domain.columns(cell)}
                 typed = [columns[name] for name in self.domain.schema.cells]
@@ -147,10 +147,9 @@ class Store:
 
     def _width(self, table: str) -> int:
         """Return how many columns a table of episodes has."""
-        own = {"steps": self.domain.schema.steps, "episodes": self.domain.schema.episodes}
-        return {"steps": 3, "episodes": 4, "answers": 9, "calls": 7}[table] + len(
-            own.get(table, ())
-        )
+        schema = self.domain.schema
+        own = {"steps": len(schema.steps), "episodes": len(schema.episodes)}
+        return {"steps": 3, "episodes": 4, "answers": 9, "calls": 7}[table] + own.get(table, 0)
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
@@ -169,27 +168,20 @@ class Store:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        row = (cell, episode, seat, request, reply)
         with self._db.reporting(), self._db.transaction() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?)",
-                (cell, episode, seat, request, reply),
-            )
+            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?)", row)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
-        return dict(
-            self.query(
-                "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?",
-                (cell, episode, seat),
-            )
-        )
+        sql = "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?"
+        return dict(self.query(sql, (cell, episode, seat)))
 
     def finished(self) -> dict[int, set[int]]:
         """Return by cell the episodes that need not be played, void ones included."""
         done: dict[int, set[int]] = {}
-        for cell, episode in self.query(
-            "SELECT cell, episode FROM episodes WHERE status != ?", (FAILED,)
-        ):
+        sql = "SELECT cell, episode FROM episodes WHERE status != ?"
+        for cell, episode in self.query(sql, (FAILED,)):
             done.setdefault(cell, set()).add(episode)
         return done
 
@@ -208,18 +200,13 @@ class Store:
 
     def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
         """Yield step, seat, form and record of every model call of an episode, in order."""
-        for step, seat, form, record in self.query(
-            "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ? "
-            "ORDER BY call",
-            (cell, episode),
-        ):
+        sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
+        for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(record)
 
 
 def _numbered(cell: int, block: Block) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the call log, numbered within each episode."""
-    count: dict[int, int] = {}
-    for episode, step, seat, form, record in block.calls:
-        number = count.get(episode, 0)
-        count[episode] = number + 1
-        yield cell, episode, number, step, seat, form, json.dumps(record)
+    numbers: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
+    for episode, *place, record in block.calls:
+        yield cell, episode, next(numbers[episode]), *place, json.dumps(record)

@@ -12,9 +12,8 @@ from tomeval.runs.store import Store
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     counts: dict[int, dict[str, int]] = {}
-    for cell, status, count in store.query(
-        "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
-    ):
+    sql = "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
+    for cell, status, count in store.query(sql):
         counts.setdefault(cell, {})[status] = count
     return counts
 
@@ -67,7 +66,7 @@ def answers(store: Store, where: str = "1") -> dict[int, tuple[int, int]]:
 
 
 def usage(store: Store) -> dict[int, dict[str, float]]:
-    """Return the model calls, their tokens, and their cost where prices were given."""
+    """Return the model calls, their tokens, and their cost if prices were given."""
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
     sums = ", ".join(
         f"SUM(COALESCE(json_extract(record, '$.reply.{f}'), json_extract(record, '$.scores.{f}')))"

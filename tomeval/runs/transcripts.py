@@ -23,9 +23,8 @@ def find_cell(run: Run, number: int, episode: int) -> RunCell:
     """Return a cell of a run, checked to have an episode."""
     if not 0 <= number < len(run.cells):
         raise TomevalError(f"{run.folder}: no cell {number}, there are {len(run.cells)}")
-    if not run.store.query(
-        "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?", (number, episode)
-    ):
+    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?"
+    if not run.store.query(sql, (number, episode)):
         raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
     return run.cells[number]
 

@@ -210,14 +210,11 @@ def sign_flip(
             pooled += np.einsum("rtc,tc->rc", sums, shares[rows])
             task = rows.stop
         extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
-    tasks: FloatArray = ((1 + extreme) / (1 + resamples)).astype(np.float64)
-    pooled_p: FloatArray = ((1 + extreme_pooled) / (1 + resamples)).astype(np.float64)
-    return tasks, pooled_p
+    return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
 
 
 def _random_signs(count: int, size: int, rng: np.random.Generator) -> FloatArray:
     """Return independent signs, shape (count, size)."""
-    bits = np.unpackbits(
-        np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8).reshape(count, -1), axis=1
-    )
+    octets = np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8)
+    bits = np.unpackbits(octets.reshape(count, -1), axis=1)
     return 1.0 - 2.0 * bits[:, :size].astype(np.float64)
