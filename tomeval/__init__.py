@@ -34,39 +34,29 @@ if TYPE_CHECKING:
     from tomeval.runs.results import Run as Run
 
 _HOME = {
-    "bounds": "api",
-    "run": "api",
-    "score": "api",
-    "audit": "domains.matrix.auditing",
-    "expected": "domains.matrix.calibration",
-    "compare": "comparing.comparison",
-    "TomevalError": "core.errors",
-    "Experiment": "runs.experiment",
-    "load_experiment": "runs.experiment",
-    "make_experiment": "runs.experiment",
-    "MatrixGame": "domains.matrix.games",
-    "get_game": "domains.matrix.games",
-    "get_partner": "domains.matrix.partner_specs",
-    "get_partner_set": "domains.matrix.partner_specs",
-    "Partner": "domains.matrix.partners",
-    "PartnerSet": "domains.matrix.partners",
-    "best_response": "domains.matrix.optima",
-    "relevance": "domains.matrix.optima",
-    "worst_response": "domains.matrix.optima",
-    "Run": "runs.results",
-    "SUBJECTS": "domains.matrix.subjects",
-    "Decision": "core.outcomes",
-    "Invalid": "core.outcomes",
-    "Subject": "domains.matrix.subjects",
+    "api": ("bounds", "run", "score"),
+    "comparing.comparison": ("compare",),
+    "core.errors": ("TomevalError",),
+    "core.outcomes": ("Decision", "Invalid"),
+    "domains.matrix.auditing": ("audit",),
+    "domains.matrix.calibration": ("expected",),
+    "domains.matrix.games": ("MatrixGame", "get_game"),
+    "domains.matrix.optima": ("best_response", "relevance", "worst_response"),
+    "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
+    "domains.matrix.partners": ("Partner", "PartnerSet"),
+    "domains.matrix.subjects": ("SUBJECTS", "Subject"),
+    "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
+    "runs.results": ("Run",),
 }
-__all__ = [*_HOME, "__version__"]
+_MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
+__all__ = [*_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that ``import tomeval`` is instant."""
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tomeval' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"tomeval.{_HOME[name]}"), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""The Python API's few verbs: run an experiment, score a recorded game, bound a cell."""
+"""The verbs of the Python API: run an experiment, score a recorded game, bound a cell."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
     concurrency : int
-        Episodes with language models that are played at a time.
+        Episodes with language models played at a time.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     progress : callable, optional
@@ -87,14 +87,12 @@ def score(
 
     Parameters
     ----------
-    path : path of a CSV
-    game : str or MatrixGame
+    path, reference, interval
+        The CSV; what regret is measured from and the kind of interval, as for `Run.rows`.
     partner : str or PartnerSet
         ``"unknown"`` gives reward and ToM % only.
     labels : str, optional
         The label set that the file uses; default: any of the game's.
-    reference, interval
-        As for `Run.rows`.
     """
     game = get_game(game) if isinstance(game, str) else game
     partners = partner if isinstance(partner, PartnerSet) else None

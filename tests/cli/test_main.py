@@ -287,7 +287,7 @@ BAD = [
     (["plot", "none", "--out", "x"], "not a run folder"),
     (["list", "gams"], "did you mean 'games'"),
     (["convert", "none", "new"], "not a run folder"),
-    (["run", "known_players", "--max-calls", "9"], "are for served models; here is none"),
+    (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
     (["prompt"], "name a strategy"),
     (["prompt", "QA", "--cell", "1"], "go with --experiment"),
     (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),

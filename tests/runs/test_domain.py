@@ -60,7 +60,7 @@ def test_a_contract_that_is_not_complete():
         check_domain("half", type("Bare", (Toy.__mro__[1],), {}))
     with pytest.raises(TomevalError, match="domain 'half': is a class, not an object"):
         check_domain("half", Odd)
-    with pytest.raises(TomevalError, match="domain 'half': int is no Domain"):
+    with pytest.raises(TomevalError, match="domain 'half': int is not a Domain"):
         check_domain("half", 3)
     with pytest.raises(TomevalError, match="headline names no measure: losses"):
         check_domain("toy", Odd())

@@ -1,8 +1,11 @@
-"""Levels beside a baseline: pairs, tests, intervals, profiles, shares of regret, power.
+"""Levels compared with a baseline: pairs, tests, intervals, profiles, decomposition, power.
 
 May import core, statistics and runs.
 """
 
 from tomeval.comparing.comparison import Comparison, compare
+from tomeval.comparing.decomposition import decompose
+from tomeval.comparing.mixed import mixed_model
+from tomeval.comparing.power import episodes_needed
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "decompose", "episodes_needed", "mixed_model"]

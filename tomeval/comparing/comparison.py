@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from tomeval.comparing.resamples import bootstrap_interval, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.streams import Stream
 from tomeval.statistics import RESAMPLES
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
@@ -50,18 +49,18 @@ def compare(
     runs : Run, path, or sequence of them
         Several folders are joined.
     by : str, optional
-        What levels are: one of the domain's columns, or ``run``. In matrix games ``strategy`` (the
-        default), ``subject``, ``model`` or ``labels``; a subject without a strategy or a model,
-        such as a tabular learner, is a level under its own name, and is paired with every model.
+        What levels differ in: one of the domain's columns, or ``run``. In matrix games ``strategy``
+        (the default), ``subject``, ``model`` or ``labels``; a subject without a strategy or a
+        model, such as a tabular learner, is a level of its own, paired with every model.
     baseline : str, optional
-        Default: the level that comes first in the runs.
+        Default: the first level in the runs.
     metrics : sequence of str, optional
-        Default: all that any episode has a value of.
+        Default: all with a value in any episode.
     reference : str, optional
-        What regret is measured from, where the domain knows several; overrides the cells' own.
+        What regret is measured from, if the domain knows several; overrides the cells' own.
     scale : {"payoff", "range"}
-        ``range`` divides metrics in payoff units by the cell's range of payoffs, so that a mean
-        over different games is one of like things.
+        ``range`` divides metrics in payoff units by the cell's range of payoffs, so that means over
+        different games have one unit.
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     family : {"metric", "scope", "all"}
@@ -71,10 +70,6 @@ def compare(
     seed : int
         Of the resamples: the same seed gives the same numbers.
 
-    Returns
-    -------
-    Comparison
-
     Raises
     ------
     TomevalError
@@ -83,8 +78,8 @@ def compare(
 
     Notes
     -----
-    One pair has a difference and nothing else. With at most 13 pairs the permutation test tries all
-    sign patterns, and its p is exact. Where all differences are equal, intervals have width 0, and
+    One pair gives a difference and nothing else. With at most 13 pairs the permutation test tries
+    all sign patterns, and its p is exact. If all differences are equal, intervals have width 0, and
     Student's p and the effect size are undefined unless all are 0. See docs/comparisons.md.
     """
     if scale not in SCALES:
@@ -106,17 +101,12 @@ def compare(
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
     return compare_pairs(
-        pairing,
-        margin=margin,
-        family=family,
-        resamples=resamples,
-        seed=seed,
-        ranges=ranges,
+        pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
     )
 
 
 def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
-    """Tell which metrics some episode has a value of, shape (M,); all, where none has one."""
+    """Tell which metrics have a value in some episode, shape (M,); all metrics if none has."""
     values = np.concatenate([side.values for side in sides])
     some: NDArray[np.bool_] = np.isfinite(values).any(axis=0)
     return some if some.any() else ~some
@@ -135,7 +125,7 @@ def in_ranges(side: Side, names: Sequence[str]) -> Side:
 
 
 def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
-    """Return the range of payoffs by what the paired tasks say first: in matrix games the game."""
+    """Return the range of payoffs by the first column of paired tasks: in matrix games the game."""
     column = next(iter(pairing.tasks[0]))
     paired = {str(task[column]) for task in pairing.tasks}
     found = {str(side.cell.facts.get(column)): side.cell.payoff_range for side in sides}
@@ -143,7 +133,7 @@ def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
 
 
 def _margins(margins: Mapping[str, float], names: Sequence[str]) -> FloatArray:
-    """Check margins and lay them out by metric."""
+    """Check margins and return one per metric, shape (M,)."""
     for name, value in margins.items():
         if name not in names:
             raise unknown("metric of a margin", name, names)
@@ -161,18 +151,14 @@ def compare_pairs(
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """Compute a `Comparison` from paired values; `ranges` of payoffs by game only make a note."""
+    """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
     numbers, identical = estimates(layout, margin)
     difference = numbers["difference"]
-    p = permutation_p(layout, difference, resamples, _generator(seed, "signs", pairing))
-    bca_low, bca_high = bootstrap_interval(
-        layout,
-        difference,
-        ~np.isnan(numbers["t_low"]),
-        resamples,
-        lambda: _generator(seed, "bootstrap", pairing),
-    )
+    signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
+    p = permutation_p(layout, difference, resamples, signs)
+    defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
+    bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key)
     adjusted, sizes = _holm(p, family)
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:
@@ -204,22 +190,14 @@ def compare_pairs(
     return replace(comparison, notes=(*notes, *comparison_notes(comparison, ranges or {})))
 
 
-def _generator(seed: int, purpose: str, pairing: Pairing) -> np.random.Generator:
-    """Return a generator that depends on the seed and its purpose alone."""
-    digest = hashlib.sha256(repr((seed, purpose, pairing.by)).encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
-
-
 def _holm(p: FloatArray, family: str) -> tuple[FloatArray, IntArray]:
     """Return adjusted p and the number of tests corrected together."""
     axes = {"metric": (1,), "scope": (1, 2), "all": (0, 1, 2)}[family]
     result, sizes = np.full(p.shape, np.nan), np.zeros(p.shape, dtype=np.int64)
     kept = [axis for axis in range(3) if axis not in axes]
     for place in np.ndindex(*(p.shape[axis] for axis in kept)):
-        index: list[Any] = [slice(None)] * 3
-        for axis, value in zip(kept, place, strict=True):
-            index[axis] = value
-        part = p[tuple(index)]
-        result[tuple(index)] = holm(part.ravel()).reshape(part.shape)
-        sizes[tuple(index)] = np.where(np.isnan(part), 0, (~np.isnan(part)).sum())
+        fixed = dict(zip(kept, place, strict=True))
+        at = tuple(fixed.get(axis, slice(None)) for axis in range(3))
+        result[at] = holm(p[at].ravel()).reshape(p[at].shape)
+        sizes[at] = np.where(np.isnan(p[at]), 0, (~np.isnan(p[at])).sum())
     return result, sizes

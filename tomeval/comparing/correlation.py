@@ -1,4 +1,4 @@
-"""How literal and functional measures go together over cells."""
+"""The correlation of a literal and a functional measure over cells."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from tomeval.statistics.paired import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """How a literal and a functional metric go together over C cells.
+    """The correlation of a literal and a functional metric over C cells.
 
     Attributes
     ----------
-    literal, functional : str
     names : tuple of str
         The cells.
     x, y : ndarray, shape (C,)
-        The cells' means.
+        The cells' means of `literal` and of `functional`.
     pearson, pearson_low, pearson_high, spearman, spearman_low, spearman_high : float
         Coefficients and 95 % intervals over cells: Fisher's z, for ranks with the variance of
-        Bonett and Wright 2000. NaN where `reason` says why.
+        Bonett and Wright 2000. NaN if `reason` says why.
     reason : str
     """
 
@@ -54,13 +53,11 @@ def correlate(
     functional: str | None = None,
     reference: str | None = None,
 ) -> Correlation:
-    """Correlate a literal with a functional metric over cells.
-
-    Default: the domain's headline measures.
+    """Correlate a literal with a functional metric over cells; default: the headline measures.
 
     The cell is the sampling unit: the interval says how far the coefficient would move with other
     subjects and tasks like these, if cells were drawn independently. Cells that share a subject or
-    a game are not quite; and cells of games with different payoffs mix units.
+    a game are not quite independent, and cells of games with different payoffs mix units.
     """
     with opened(runs) as listed:
         headline = listed[0].domain.headline

@@ -1,4 +1,4 @@
-"""What a functional measure is made of: its parts, and their shares in it."""
+"""The parts of a functional measure, and their shares in it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,15 @@ class Decomposition:
         What is split.
     parts : tuple of str
         In matrix games belief, response and foresight.
-    names : tuple of str
-        One per row.
-    labels : tuple of dict
-        The rows' columns: those of the cell, or the level.
+    names, labels : tuple of str, tuple of dict
+        The rows in words, and as columns: those of the cell, or the level.
     functional, functional_low, functional_high : ndarray, shape (C,)
         The whole with Student's 95 % interval, in its unit.
     part, part_low, part_high : ndarray, shape (C, K)
         The parts likewise.
     share, share_low, share_high : ndarray, shape (C, K)
-        Ratios of means, part / whole; they add up to 1, and single ones can lie outside 0..1
-        where parts offset each other. Fieller's 95 % interval. NaN where `reason` says why.
+        Ratios of means, part / whole, with Fieller's 95 % interval; they add up to 1, and some can
+        lie outside 0..1 if parts offset each other. NaN if `reason` says why.
     reason : tuple of str
         Empty, or why a row has no shares.
     episodes : ndarray of int, shape (C,)
@@ -87,12 +85,11 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
 
     Parameters
     ----------
-    runs : Run, path, or sequence of them
+    runs, reference
+        As for `tomeval.comparing.compare`.
     by : str, optional
         None: one row per cell. Else one row per level, as in `tomeval.comparing.compare`: the mean
         over all its tasks, every task counting the same.
-    reference : str, optional
-        What regret is measured from, where the domain knows several; overrides the cells' own.
 
     Raises
     ------
@@ -102,8 +99,8 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
     Notes
     -----
     Fieller 1954: the interval holds all ratios ρ for which the mean of part - ρ whole does not
-    differ from 0 at 5 %. It is bounded only where the whole itself differs from 0; where it does
-    not, shares are not given.
+    differ from 0 at 5 %. It is bounded only if the whole itself differs from 0; else shares are not
+    given.
     """
     with opened(runs) as listed:
         domain = listed[0].domain
@@ -145,7 +142,7 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
 
 
 def linear_form(sides: Sequence[Side]) -> tuple[FloatArray, list[FloatArray], int]:
-    """Return means over tasks of some cells, influences by independent stratum, and units.
+    """Return means of some cells over tasks, influences by independent stratum, and units.
 
     Seeds of a task are joined; tasks count the same. Episodes of one seed and number that met the
     same chance are one unit.
@@ -159,7 +156,7 @@ def linear_form(sides: Sequence[Side]) -> tuple[FloatArray, list[FloatArray], in
     strata: dict[tuple[Any, ...], dict[tuple[int, int], FloatArray]] = {}
     for group in tasks.values():
         values = np.concatenate([side.values for side in group])
-        centre = values[0] + (values - values[0]).mean(axis=0)  # exact where all are equal
+        centre = values[0] + (values - values[0]).mean(axis=0)  # exact if all are equal
         mean += centre / len(tasks)
         moves = (values - centre) / (len(values) * len(tasks))
         stratum = strata.setdefault(group[0].draws, {})
@@ -187,9 +184,8 @@ def _decomposed(
         reason = "fewer than two episodes of a task: no interval"
     else:
         scale = float(np.abs(mean).max())
-        shares[:] = [
-            fieller(mean[k], mean[0], ratio_moments(influences, k)) for k in range(1, len(mean))
-        ]
+        for k in range(1, len(mean)):
+            shares[k - 1] = fieller(mean[k], mean[0], ratio_moments(influences, k))
         if np.isnan(shares).any() or abs(mean[0]) <= 1e-12 * max(scale, 1.0):
             shares[:] = np.nan
             reason = (

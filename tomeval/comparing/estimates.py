@@ -18,32 +18,22 @@ from tomeval.statistics.paired import (
     t_test,
 )
 
-_NAMES = (
-    "level_mean",
-    "baseline_mean",
-    "difference",
-    "t_low",
-    "t_high",
-    "p_t",
-    "effect_size",
-    "improvement",
-    "improvement_low",
-    "improvement_high",
-    "p_equivalence",
-)
+_MEANS = ("level_mean", "baseline_mean", "difference")
+_TESTS = (*_MEANS, "t_low", "t_high", "p_t", "p_equivalence")
+_NAMES = (*_TESTS, "effect_size", "improvement", "improvement_low", "improvement_high")
 
 
 class Estimates(NamedTuple):
-    """What needs no resampling; arrays of shape (S, L, M), see `Comparison`."""
+    """The numbers that need no resampling, each of shape (S, L, M); see `Comparison`."""
 
     numbers: dict[str, FloatArray]
     identical: NDArray[np.bool_]
 
 
 class _Task(NamedTuple):
-    """What the scope of all tasks needs of one task and level."""
+    """What the scope of all tasks needs from one task and level."""
 
-    number: int  # of its meeting
+    number: int  # of the meeting
     scope: int
     deviation: FloatArray
     chance: FloatArray
@@ -51,16 +41,13 @@ class _Task(NamedTuple):
 
 
 def estimates(layout: Layout, margin: FloatArray) -> Estimates:
-    """Return everything that needs no resampling; `margin` as in `Comparison`."""
+    """Return the numbers that need no resampling; `margin` as in `Comparison`."""
     found = Estimates(
         {name: np.full(layout.shape, np.nan) for name in _NAMES}, np.zeros(layout.shape, dtype=bool)
     )
     for level in range(len(layout.pairing.levels)):
-        parts = [
-            _task(layout, found, place, level, margin)
-            for place in layout.tasks()
-            if layout.counts[place[2], level]
-        ]
+        played = [place for place in layout.tasks() if layout.counts[place[2], level]]
+        parts = [_task(layout, found, place, level, margin) for place in played]
         if layout.pooled and parts:
             _pool(layout, found, level, margin, parts)
     return found
@@ -76,7 +63,7 @@ def _task(
     count, scope = int(rows.sum()), layout.scope(index)
     at = (scope, level)
     x, y = meeting.level[rows, task, level], meeting.baseline[rows, task, level]
-    mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact where all are equal
+    mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact if all are equal
     influences = layout.moves[number][rows, task, level]
     _fill(found, at, (x.mean(axis=0), y.mean(axis=0), mean), [influences], margin)
     found.identical[at] = (np.abs(x - y) <= 1e-12).all(axis=0) if count > 1 else False
@@ -98,7 +85,7 @@ def _pool(
     at, share = (0, level), 1 / len(parts)
     means = np.zeros((3, layout.shape[2]))
     for part in parts:
-        for row, name in enumerate(("level_mean", "baseline_mean", "difference")):
+        for row, name in enumerate(_MEANS):
             means[row] += share * found.numbers[name][part.scope, level]
     influences, moved, units = [], [], 0
     for number, meeting in enumerate(layout.pairing.meetings):
@@ -125,18 +112,10 @@ def _fill(
     margin: FloatArray,
 ) -> None:
     """Fill means, Student's interval and both t tests."""
-    level, baseline, difference = means
-    standard = standard_error(influences)
+    standard, difference = standard_error(influences), means[2]
     low, high = t_interval(difference, standard)
-    for name, values in {
-        "level_mean": level,
-        "baseline_mean": baseline,
-        "difference": difference,
-        "t_low": low,
-        "t_high": high,
-        "p_t": t_test(difference, standard),
-        "p_equivalence": equivalence_test(difference, standard, margin),
-    }.items():
+    p = t_test(difference, standard), equivalence_test(difference, standard, margin)
+    for name, values in zip(_TESTS, (*means, low, high, *p), strict=True):
         found.numbers[name][at] = values
 
 

@@ -11,14 +11,13 @@ from tomeval.statistics.paired import FloatArray, IntArray
 
 
 class Layout:
-    """What estimates and resamples of a pairing share. Nothing changes it.
+    """What estimates and resamples of a pairing share; it never changes.
 
     Tasks are numbered in the meetings' order. With several tasks scope 0 is all of them together;
     S scopes, T tasks, L levels, M measures.
 
     Attributes
     ----------
-    pairing : Pairing
     pooled : bool
         Whether there is a scope of all tasks.
     shape : tuple of int
@@ -30,11 +29,11 @@ class Layout:
     counts : ndarray of int, shape (T, L)
         Pairs.
     shares : ndarray, shape (T, L)
-        Weight of each task over all tasks: those with pairs count the same.
+        Weight of each task in the mean over tasks: those with pairs count the same.
     signs : list of ndarray, shape (U, T_g, L, M)
-        Per meeting what each unit adds to each task's mean difference; 0 where unpaired.
+        Per meeting what each unit adds to each task's mean difference; 0 if unpaired.
     moves : list of ndarray, shape (U, T_g, L, M)
-        Influences on the task's mean difference, exactly 0 where all are equal.
+        Influences on the task's mean difference, exactly 0 if all are equal.
     """
 
     def __init__(self, pairing: Pairing) -> None:
@@ -65,35 +64,28 @@ class Layout:
 
     def pairs(self) -> IntArray:
         """Return the sampling units of each scope and level, shape (S, L)."""
-        found = np.zeros(self.shape[:2], dtype=np.int64)
-        for _, _, task in self.tasks():
-            found[self.scope(task)] = self.counts[task]
-        if self.pooled:
-            found[0] = sum(m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings)
-        return found
+        units = [m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings]
+        return self._by_scope(self.counts[np.argsort(self.order)], np.sum(units, axis=0))
 
     def unpaired(self) -> IntArray:
         """Return the complete episodes without a partner episode, shape (S, L)."""
-        alone = self.pairing.alone
-        return np.concatenate([alone.sum(axis=0)[None], alone]) if self.pooled else alone
+        return self._by_scope(self.pairing.alone, self.pairing.alone.sum(axis=0))
 
     def covered(self) -> IntArray:
         """Return the tasks of each scope with at least one pair, shape (S, L)."""
-        found = np.zeros(self.shape[:2], dtype=np.int64)
-        for _, _, task in self.tasks():
-            found[self.scope(task)] = self.counts[task] > 0
-        if self.pooled:
-            found[0] = (self.counts > 0).sum(axis=0)
-        return found
+        some = (self.counts[np.argsort(self.order)] > 0).astype(np.int64)
+        return self._by_scope(some, some.sum(axis=0))
+
+    def _by_scope(self, tasks: IntArray, together: IntArray) -> IntArray:
+        """Return numbers by scope from those of the pairing's tasks and of all tasks."""
+        return np.concatenate([together[None], tasks]) if self.pooled else tasks
 
 
 def _differences(meeting: Meeting) -> FloatArray:
     """Return what each unit adds to each task's mean difference."""
     count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
-    found: FloatArray = np.where(
-        meeting.paired[..., None], (meeting.level - meeting.baseline) / count, 0.0
-    )
-    return found
+    found = (meeting.level - meeting.baseline) / count
+    return np.where(meeting.paired[..., None], found, 0.0)
 
 
 def _influences(meeting: Meeting, parts: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A mixed model of a whole sweep: levels fixed; tasks, what they drew, and seeds random."""
+"""A mixed model of a whole sweep: fixed levels; random tasks, draws and seeds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Factor:
-    """A random factor: its name, how many of it were met, and the standard deviation they have."""
+    """A random factor: its name, its number of levels and their standard deviation."""
 
     name: str
     count: int
@@ -40,7 +40,6 @@ class MixedFit:
 
     Attributes
     ----------
-    by, baseline, metric : str
     levels : tuple of str
         L levels other than the baseline.
     difference, low, high, p : ndarray, shape (L,)
@@ -48,12 +47,11 @@ class MixedFit:
     freedom : int
         Degrees of freedom of the differences.
     random : tuple of Factor
-        Random factors of the model; those with a single level or no own variation are left out.
+        Random factors of the model, without those of a single level or no variation of their own.
     residual_sd : float
-        Standard deviation of what is left.
+        Standard deviation of the residual.
     observations : int
         Means over the episodes of a level with one draw, such as a partner, and seed.
-    notes : tuple of str
     """
 
     by: str
@@ -72,17 +70,12 @@ class MixedFit:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dict per level."""
+        columns = ("difference", "difference_low", "difference_high", "p")
+        numbers = np.stack([self.difference, self.low, self.high, self.p], axis=1).tolist()
         return [
-            {
-                self.by: level,
-                "baseline": self.baseline,
-                "metric": self.metric,
-                "difference": float(self.difference[i]),
-                "difference_low": float(self.low[i]),
-                "difference_high": float(self.high[i]),
-                "p": float(self.p[i]),
-            }
-            for i, level in enumerate(self.levels)
+            {self.by: level, "baseline": self.baseline, "metric": self.metric}
+            | dict(zip(columns, mine, strict=True))
+            for level, mine in zip(self.levels, numbers, strict=True)
         ]
 
 
@@ -97,14 +90,13 @@ def mixed_model(
     """Fit metric ~ level + (1 | group) ... + (1 | seed) + (1 | level x finest group) by REML.
 
     The paired comparison says how far a difference would move with other episodes of the same
-    tasks. This one asks how far it would move with other tasks, draws and seeds like these: what
-    varies between them is the noise. It needs a sweep over several.
+    tasks. This one asks how far it would move with other tasks, draws and seeds like these: their
+    variation is the noise. It needs a sweep over several of them.
 
     Parameters
     ----------
     runs, by, baseline, reference, scale
         As for `tomeval.comparing.compare`.
-    metric : str
 
     Raises
     ------
@@ -114,7 +106,7 @@ def mixed_model(
 
     Notes
     -----
-    The groups are those of `tomeval.runs.results.RunCell.groups`: in matrix games ``game`` and
+    The groups are those of `tomeval.runs.cell.RunCell.groups`: in matrix games ``game`` and
     ``partner``, the one drawn, within its game. An observation is the mean of a level's complete
     episodes in one group and seed; all weigh the same. What is held fixed, such as several models,
     is one more random factor. Levels differ more in some groups than in others; with several seeds
@@ -172,9 +164,8 @@ def level_freedom(fixed: FloatArray, chosen: dict[str, list[str]], combined: Seq
     """Return the degrees of freedom of the level-by-group variation."""
     first = [combined.index(one) for one in dict.fromkeys(combined)]
     parts = [_columns(chosen[name]) for name in chosen if name != SEED]
-    freedom = len(first) - int(
-        np.linalg.matrix_rank(np.concatenate([fixed, *parts], axis=1)[first])
-    )
+    effects = np.concatenate([fixed, *parts], axis=1)[first]
+    freedom = len(first) - int(np.linalg.matrix_rank(effects))
     if freedom < 1:
         raise TomevalError(
             f"{len(first)} combinations of level and group are too few for a mixed model: use the "
@@ -201,7 +192,7 @@ def _observations(
             values.append(float(side.values[side.which == drawn, 0].mean()))
             found = {**side.cell.groups(int(drawn)), SEED: str(side.seed), held: side.held}
             for name, value in found.items():
-                # What levels differ in is no group.
+                # A column in which levels differ is not a group.
                 if name in side.task or name not in side.cell.domain.task:
                     factors.setdefault(name, []).append(value)
     return levels, np.array(values), factors
@@ -230,9 +221,7 @@ def _chosen(factors: dict[str, list[str]], held: str) -> tuple[dict[str, list[st
         else:
             chosen[name] = values
             if count < 5:
-                notes.append(
-                    f"{count} levels of {name}: how much it varies is hardly known from so few"
-                )
+                notes.append(f"{count} levels of {name}: its variance is uncertain with so few")
     return chosen, notes
 
 
@@ -255,25 +244,15 @@ def fit_levels(
     if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
         raise TomevalError(f"{metric} does not vary in this sweep: nothing to model")
     fit, warned = crossed_fit(fixed, values / spread, parts)
-    error = np.sqrt(np.diag(fit.cov_params())[1 : fixed.shape[1]])
+    error = np.sqrt(np.diag(fit.cov_params())[1 : fixed.shape[1]]) * spread
     difference = fit.fe_params[1:] * spread
-    error = error * spread
     half = stdtrit(freedom, 0.975) * error
-    return MixedFit(
-        by,
-        baseline,
-        metric,
-        others,
-        difference,
-        difference - half,
-        difference + half,
-        2 * stdtr(freedom, -np.abs(difference) / error),
-        freedom,
-        tuple(
-            Factor(name, part.shape[1], float(np.sqrt(max(variance, 0.0))) * spread)
-            for (name, part), variance in zip(sorted(parts.items()), fit.vcomp, strict=True)
-        ),
-        float(np.sqrt(fit.scale)) * spread,
-        len(values),
-        (*notes, *warned),
+    random = tuple(
+        Factor(name, part.shape[1], float(np.sqrt(max(variance, 0.0))) * spread)
+        for (name, part), variance in zip(sorted(parts.items()), fit.vcomp, strict=True)
     )
+    ends = (difference - half, difference + half)
+    p = 2 * stdtr(freedom, -np.abs(difference) / error)
+    residual, notes = float(np.sqrt(fit.scale)) * spread, [*notes, *warned]
+    found = (difference, *ends, p, freedom, random, residual, len(values), tuple(notes))
+    return MixedFit(by, baseline, metric, others, *found)

@@ -1,4 +1,4 @@
-"""What a reader must know beside the numbers of a comparison."""
+"""What a reader must know besides the numbers of a comparison."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FEW = 20
 def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
     """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
     notes = []
-    total = len(found.scopes) - (len(found.scopes) > 1)
-    first = 1 if len(found.scopes) > 1 else 0
+    first = int(len(found.scopes) > 1)
+    total = len(found.scopes) - first
     for k, level in enumerate(found.levels):
         missing = [found.scopes[first + t] for t in range(total) if not found.covered[first + t, k]]
         if missing:

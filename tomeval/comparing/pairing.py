@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.sides import FloatArray, IntArray, Side, level_names, task_names
+from tomeval.comparing.sides import Side, level_names, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
+from tomeval.statistics.paired import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,11 @@ class Meeting:
     units : list of (seed, episode)
         U sampling units.
     tasks : list of int
-        The tasks of the pairing that belong here, T_g of them.
+        The T_g tasks of the pairing that belong here.
     level, baseline : ndarray, shape (U, T_g, L, M)
-        Values of the pairs; NaN where there is none.
+        Values of the pairs; NaN if there is no pair.
     paired : ndarray of bool, shape (U, T_g, L)
-        Where both sides are complete.
+        Whether both sides are complete.
     """
 
     units: list[tuple[int, int]]
@@ -50,16 +51,14 @@ class Pairing:
 
     Attributes
     ----------
-    by, baseline : str
     levels : tuple of str
         L levels other than the baseline.
     measures : tuple of Measure
-        M of them.
+        M measures.
     names : tuple of str
         The T tasks, in words that tell them apart.
     tasks : tuple of dict
-        Their columns, with what else was held fixed, such as ``model``, where it is known.
-    meetings : list of Meeting
+        Their columns, with what else was held fixed, such as ``model``, if known.
     alone : ndarray of int, shape (T, L)
         Complete episodes of either side without a partner episode.
     empty : tuple of str
@@ -86,18 +85,15 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         An unknown baseline, a single level, or nothing that pairs.
     """
     names = level_names(sides)
-    if baseline is None:
-        baseline = names[0]
+    baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise unknown(f"{by} as the baseline", baseline, names)
     levels = tuple(name for name in names if name != baseline)
     if not levels:
         raise TomevalError(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
-    table = _Table(domain, by, baseline, levels, (*sides[0].task, domain.held_name(by)))
-    for side in sides:
-        if side.level == baseline:
-            table.base.append(side)
+    base = [side for side in sides if side.level == baseline]
+    table = _Table(domain, by, baseline, levels, (*sides[0].task, domain.held_name(by)), base)
     for side in sides:
         if side.level != baseline:
             table.add(side)
@@ -111,14 +107,14 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
 
 @dataclass
 class _Table:
-    """Collects pairs of cells by task; `columns` are those of a task and what is held."""
+    """Collects pairs of cells by task; `columns` name a task's columns and what is held."""
 
     domain: Domain
     by: str
     baseline: str
     levels: tuple[str, ...]
     columns: tuple[str, ...]
-    base: list[Side] = field(default_factory=list)
+    base: list[Side]
     pairs: dict[tuple[Any, ...], list[tuple[Side, Side]]] = field(default_factory=dict)
     lonely: dict[tuple[Any, ...], list[Side]] = field(default_factory=dict)
 
@@ -156,17 +152,9 @@ class _Table:
         for number, key in enumerate(keys):
             for column, level in enumerate(self.levels):
                 alone[number, column] += self._without_partner(key, level)
-        return Pairing(
-            self.by,
-            self.baseline,
-            self.levels,
-            measures,
-            task_names(self.domain, tasks),
-            tasks,
-            laid,
-            alone,
-            task_names(self.domain, self._tasks(empty)),
-        )
+        names, unmet = (task_names(self.domain, t) for t in (tasks, self._tasks(empty)))
+        fixed = (self.by, self.baseline, self.levels, measures)
+        return Pairing(*fixed, names, tasks, laid, alone, unmet)
 
     def _tasks(self, keys: Sequence[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
         """Return tasks as columns."""
@@ -193,17 +181,11 @@ class _Table:
         """Lay out the tasks of one meeting."""
         pairs = [(t, one, two) for t, n in enumerate(mine) for one, two in self.pairs[keys[n]]]
         common = [np.intersect1d(a.episodes, b.episodes, return_indices=True) for _, a, b in pairs]
-        units = sorted(
-            {
-                (a.seed, episode)
-                for (_, a, _), found in zip(pairs, common, strict=True)
-                for episode in found[0].tolist()
-            }
-        )
+        met = [(pair[1].seed, found[0]) for pair, found in zip(pairs, common, strict=True)]
+        units = sorted({(seed, episode) for seed, numbers in met for episode in numbers.tolist()})
         place = {unit: index for index, unit in enumerate(units)}
         shape = (len(units), len(mine), len(self.levels))
-        level = np.full((*shape, width), np.nan)
-        base = np.full((*shape, width), np.nan)
+        level, base = np.full((2, *shape, width), np.nan)
         paired = np.zeros(shape, dtype=bool)
         for (task, a, b), (numbers, at_a, at_b) in zip(pairs, common, strict=True):
             if (a.which[at_a] != b.which[at_b]).any():

@@ -1,4 +1,4 @@
-"""How many episodes it takes to tell a difference, from pilot data."""
+"""How many episodes it takes to detect a difference, from pilot data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tomeval.comparing.sides import Runs, check_by, metric_names, opened, read_s
 from tomeval.core.errors import TomevalError
 
 MOST = 10_000_000
-"""More pairs than this are not worth a number."""
+"""With more pairs than this, no number is given."""
 _FAR = 30.0
 
 
@@ -26,17 +26,16 @@ def episodes_needed(
     alpha: float = 0.05,
     reference: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return how many paired episodes a t test needs to tell a difference, per task and level.
+    """Return how many paired episodes a t test needs to detect a difference, by task and level.
 
     Parameters
     ----------
     runs, by, baseline, reference
         Pilot runs, as for `tomeval.comparing.compare`.
-    metric : str
     difference : float
-        The true mean difference to be found, in the metric's unit; its sign does not matter.
+        The true mean difference to detect, in the metric's unit; its sign does not matter.
     power : float
-        Wanted probability of finding it, between `alpha` and 1.
+        Probability of detecting it, between `alpha` and 1.
     alpha : float
         Two-sided level of the test. For Holm's correction over K comparisons give alpha / K: what
         the first of them needs.
@@ -47,13 +46,13 @@ def episodes_needed(
         ``scope``, the level, ``baseline``, ``metric``, ``pairs`` of the pilot, ``sd`` of the paired
         differences, ``episodes`` needed, ``episodes_safe`` (with the upper 80 % confidence bound of
         the standard deviation in place of its estimate: a small pilot is uncertain about it),
-        ``smallest_difference`` that the pilot's own size finds with this power, and ``reason``
-        where there is no number.
+        ``smallest_difference`` that the pilot's own size detects with this power, and ``reason`` if
+        there is no number.
 
     Notes
     -----
-    Noncentral t distribution; the differences' standard deviation is taken from the pilot, with n -
-    1 degrees of freedom. The bound: Browne 1995.
+    Noncentral t distribution; the standard deviation of the differences is the pilot's, with n - 1
+    degrees of freedom. The bound: Browne 1995.
     """
     if not (np.isfinite(difference) and difference != 0):
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
@@ -69,16 +68,9 @@ def episodes_needed(
             for k, level in enumerate(pairing.levels):
                 kept = meeting.paired[:, t, k]
                 differences = (meeting.level - meeting.baseline)[kept, t, k, 0]
-                rows.append(
-                    {
-                        "scope": pairing.names[task],
-                        by: level,
-                        "baseline": pairing.baseline,
-                        "metric": metric,
-                        "pairs": int(kept.sum()),
-                        **_needed(differences, abs(difference), power, alpha),
-                    }
-                )
+                row: dict[str, Any] = {"scope": pairing.names[task], by: level}
+                row |= {"baseline": pairing.baseline, "metric": metric, "pairs": int(kept.sum())}
+                rows.append(row | _needed(differences, abs(difference), power, alpha))
     return rows
 
 
@@ -88,8 +80,8 @@ def _needed(
     """Return the columns that follow from a pilot's paired differences."""
     from scipy.special import chdtri
 
-    nothing = {"sd": float("nan"), "episodes": None, "episodes_safe": None}
-    nothing["smallest_difference"] = float("nan")
+    nan = float("nan")
+    nothing = {"sd": nan, "episodes": None, "episodes_safe": None, "smallest_difference": nan}
     count = len(differences)
     if count < 2 or not np.isfinite(differences).all():
         reason = "fewer than two pairs" if count < 2 else "not every episode has a value"
@@ -156,7 +148,7 @@ def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
 
 
 def smallest_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """Return the effect (mean / SD of the differences) that so many pairs find with this power."""
+    """Return the effect (mean / SD of the differences) that `pairs` detect with this power."""
     low, high = 0.0, 1.0
     while power_of(high, pairs, alpha) < power:
         low, high = high, 2 * high

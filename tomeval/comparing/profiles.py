@@ -6,7 +6,6 @@ with stratified bootstraps: episodes are resampled within each task.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.comparing.sides import (
-    Runs,
-    check_by,
-    level_names,
-    opened,
-    read_sides,
-    task_names,
-)
+from tomeval.comparing.sides import Runs, check_by, level_names, opened, read_sides, task_names
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.streams import Stream
 from tomeval.statistics.bootstrap import chunks, draw_bins, draw_counts, percentile_ends
 from tomeval.statistics.paired import FloatArray, IntArray
 
@@ -36,14 +29,10 @@ class Scores:
 
     Attributes
     ----------
-    by, score : str
-    levels : tuple of str
-        L levels, in the runs' order.
-    tasks : tuple of str
-        K tasks.
+    levels, tasks : tuple of str
+        L levels and K tasks, in the runs' order.
     values : tuple of tuple of ndarray
-        ``values[l][k]`` are the scores of level l in task k, shape (n,); empty where it was not
-        played.
+        ``values[l][k]`` are the scores of level l in task k, shape (n,); empty if not played.
     """
 
     by: str
@@ -63,8 +52,8 @@ class Scores:
 class Aggregates:
     """One number per level with its 95 % interval; arrays of shape (L,).
 
-    NaN interval: a task with fewer than two episodes. ``episodes`` and ``tasks`` count what the
-    value is over; levels with different tasks do not compare.
+    NaN interval: a task has fewer than two episodes. ``episodes`` and ``tasks`` count what the
+    value is over; levels with different tasks cannot be compared.
     """
 
     levels: tuple[str, ...]
@@ -93,14 +82,13 @@ def collect_scores(
 
     Parameters
     ----------
-    runs : Run, path, or sequence of them
-    by : str, optional
-        See `tomeval.comparing.compare`.
+    runs, by
+        As for `tomeval.comparing.compare`.
     score : str, optional
         One of the domain's scores; default: its first. In matrix games ``attained``, the share of
         the attainable reward, or ``tom``, ToM % / 100.
     reference : str, optional
-        Not used by any score; only told apart in the tasks' names.
+        Only changes the tasks' names: no score depends on it.
 
     Raises
     ------
@@ -134,9 +122,8 @@ def collect_scores(
 def interquartile_mean(values: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the mean of the middle half of the weighted values; NaN without values.
 
-    The mean of the quantile function between 1/4 and 3/4. Where a quarter of the values is a whole
-    number and weights are equal, it is the 25 % trimmed mean; else the values at the edges count in
-    part.
+    The mean of the quantile function between 1/4 and 3/4. With equal weights and a number of values
+    that 4 divides, it is the 25 % trimmed mean; else the values at the edges count in part.
 
     Examples
     --------
@@ -164,7 +151,7 @@ def _middle(ordered: FloatArray, mass: FloatArray) -> FloatArray:
 def interquartile_means(scores: Scores, *, resamples: int = RESAMPLES, seed: int = 0) -> Aggregates:
     """Return the interquartile mean of every level over all its episodes, tasks counting the same.
 
-    Less swayed by a few games or episodes than the mean, and by more episodes than the median
+    A few games or episodes sway it less than the mean, and it uses more episodes than the median
     (Agarwal et al. 2021, section 4.3). Percentile intervals of a bootstrap within tasks.
     """
     rows = []
@@ -174,21 +161,12 @@ def interquartile_means(scores: Scores, *, resamples: int = RESAMPLES, seed: int
         weights = _weights(parts)
         low = high = float("nan")
         if parts and min(map(len, parts)) >= 2:
-            means = _resampled_means(parts, _generator(seed, "iqm", level), resamples)
+            rng = np.random.default_rng(Stream.of(seed, "iqm", level).key)
+            means = _resampled_means(parts, rng, resamples)
             low, high = map(float, percentile_ends(means))
         value = interquartile_mean(flat, weights)
         rows.append((value, low, high, len(flat), len(parts)))
-    columns = list(zip(*rows, strict=True))
-    numbers = [np.array(column, dtype=np.float64) for column in columns[:3]]
-    counts = [np.array(column, dtype=np.int64) for column in columns[3:]]
-    return Aggregates(
-        scores.levels,
-        value=numbers[0],
-        low=numbers[1],
-        high=numbers[2],
-        episodes=counts[0],
-        tasks=counts[1],
-    )
+    return Aggregates(scores.levels, *(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def _weights(parts: Sequence[FloatArray]) -> FloatArray:
@@ -234,19 +212,13 @@ def performance_profiles(
         parts = scores.played(level)
         if not parts:
             continue
-        above = [_above(part, edges) for part in parts]
+        above = [part[:, None] > edges for part in parts]  # each of shape (n, K)
         share[0, row] = np.mean([shares.sum(axis=0) / len(shares) for shares in above], axis=0)
         if min(map(len, parts)) >= 2:
-            rng = _generator(seed, "profile", level)
+            rng = np.random.default_rng(Stream.of(seed, "profile", level).key)
             drawn = np.mean([_resampled_shares(a, rng, resamples) for a in above], axis=0)
             share[1:, row] = percentile_ends(drawn)
     return Profiles(scores.levels, edges, share[0], share[1], share[2])
-
-
-def _above(values: FloatArray, thresholds: FloatArray) -> NDArray[np.bool_]:
-    """Return which values lie above which threshold, shape (n, K)."""
-    above: NDArray[np.bool_] = values[:, None] > thresholds
-    return above
 
 
 def _resampled_shares(
@@ -260,9 +232,3 @@ def _resampled_shares(
     drawn = draw_bins(np.bincount(passed, minlength=above.shape[1] + 1), resamples, rng)
     shares: FloatArray = drawn[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] / len(above)
     return shares
-
-
-def _generator(seed: int, *purpose: str) -> np.random.Generator:
-    """Return a generator that depends on seed and purpose alone, not on the other levels."""
-    digest = hashlib.sha256(repr((seed, *purpose)).encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:16], "little"))

@@ -1,8 +1,7 @@
-"""What resampling says of paired values: the permutation test and the bootstrap's interval."""
+"""The resampling of paired values: the permutation test and the bootstrap's interval."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,7 @@ def permutation_p(
 ) -> FloatArray:
     """Return the permutation test's p, shape (S, L, M).
 
-    Exact where there are few pairs, else by Monte Carlo; NaN where `difference` is, and for fewer
-    than two pairs.
+    Exact with few pairs, else by Monte Carlo; NaN if `difference` is, and for fewer than two pairs.
     """
     levels, width = layout.shape[1:]
     flat = [part.reshape(*part.shape[:2], -1) for part in layout.signs]
@@ -56,16 +54,11 @@ def _parts(layout: Layout, scope: int, level: int) -> FloatArray:
 
 
 def bootstrap_interval(
-    layout: Layout,
-    difference: FloatArray,
-    defined: NDArray[np.bool_],
-    resamples: int,
-    generator: Callable[[], np.random.Generator],
+    layout: Layout, difference: FloatArray, defined: NDArray[np.bool_], resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the BCa interval of the difference, shape (S, L, M); NaN if not `defined`.
 
-    Some levels at a time; each block draws from a new generator, so that all see the same
-    resamples.
+    Blocks of levels are resampled alone, all with the same `seed` and so the same resamples.
     """
     ends = np.full((2, *layout.shape), np.nan)
     levels, width = layout.shape[1:]
@@ -74,7 +67,7 @@ def bootstrap_interval(
         block = slice(start, min(start + size, levels))
         moves = [np.nan_to_num(part[:, :, block]) for part in layout.moves]
         flat = [part.reshape(len(part), -1) for part in moves]
-        shifts = bootstrap_shifts(flat, resamples, generator())
+        shifts = bootstrap_shifts(flat, resamples, np.random.default_rng(seed))
         ends[:, :, block] = _block_ends(layout, block, moves, shifts)
     ends += difference
     ends[:, ~defined] = np.nan

@@ -1,4 +1,4 @@
-"""What a comparison of levels with a baseline found."""
+"""The result of a comparison of levels with a baseline."""
 
 from __future__ import annotations
 
@@ -26,20 +26,18 @@ class Comparison:
     Attributes
     ----------
     by, baseline : str
-        What is compared, and with which.
-    levels, scopes : tuple of str
-    measures : tuple of Measure
+        What levels differ in, and which of them is the baseline.
     tasks : tuple of dict
         Per scope the columns of its task; empty for "all tasks".
     pairs : ndarray of int, shape (S, L)
-        Sampling units that were complete with both: episodes of one seed and number. Such episodes
-        of several tasks that met the same chance are one unit: in matrix games those against one
+        Sampling units that both sides completed: episodes of one seed and number. Episodes of
+        several tasks that met the same chance are one unit: in matrix games those against one
         partner set, whatever the label set and the model.
     covered : ndarray of int, shape (S, L)
         Tasks of the scope with at least one pair.
     unpaired : ndarray of int, shape (S, L)
-        Complete episodes of either side that have no partner: the other one was voided, failed or
-        not played. They are in no number here.
+        Complete episodes of either side without a partner, which was voided, failed or not played.
+        No number here includes them.
     level_mean, baseline_mean, difference : ndarray, shape (S, L, M)
         Means over the pairs; `difference` is level - baseline.
     t_low, t_high, bca_low, bca_high : ndarray, shape (S, L, M)
@@ -55,16 +53,13 @@ class Comparison:
         Probability of improvement: that an episode of the level beats one of the baseline, ties
         half. NaN for metrics without a better side.
     margin : ndarray, shape (M,)
-        Margin of the equivalence test; NaN where none was stated.
+        Margin of the equivalence test; NaN if none was stated.
     p_equivalence : ndarray, shape (S, L, M)
         Two one-sided t tests: a small p says that the difference lies within ± margin.
-    family : str
-        What Holm's correction covers.
     family_size : ndarray of int, shape (S, L, M)
-        How many tests were corrected together; 0 where there was none.
-    resamples, seed : int
+        How many tests Holm's correction of this one covers; 0 without a test.
     notes : tuple of str
-        What a reader must know beside the numbers.
+        What a reader must know besides the numbers.
     """
 
     by: str
@@ -149,12 +144,10 @@ class Comparison:
             "tasks": int(self.covered[s, k]),
         }
         names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high"]
-        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm"]
+        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm", "family_size"]
+        names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
         renamed = {"t_low": "difference_low", "t_high": "difference_high"}
-        row |= {renamed.get(name, name): float(getattr(self, name)[at]) for name in names}
-        row["family_size"] = int(self.family_size[at])
-        names = ["effect_size", "improvement", "improvement_low", "improvement_high"]
-        row |= {name: float(getattr(self, name)[at]) for name in names}
+        row |= {renamed.get(name, name): getattr(self, name)[at].item() for name in names}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self._verdict(at)}

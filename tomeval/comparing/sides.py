@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Domain
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
+from tomeval.statistics.paired import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Runs = Run | str | Path | Sequence[Run | str | Path]
 
 
@@ -29,16 +28,14 @@ class Side:
     level : str
         What is compared: the cell's value of `by`, or its run.
     held : str
-        What else the cell must share with the one it is paired with, such as the model; empty
-        where it is paired with any. See `tomeval.runs.domain.Domain.held`.
+        What else the cell must share with the one it is paired with, such as the model; empty if it
+        pairs with any. See `tomeval.runs.domain.Domain.held`.
     task : dict
         The columns of the domain's task, without the one that is compared.
-    seed : int
     episodes, which : ndarray of int, shape (E,)
-        Episode numbers and what each one drew, such as its partner.
+        Episode numbers and what each episode drew, such as its partner.
     values : ndarray, shape (E, M)
         Measures.
-    cell : RunCell
     run : str
         The run folder.
     """
@@ -55,7 +52,7 @@ class Side:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The task and what is held: cells with the same key differ in level and seed alone."""
+        """The task and what is held: cells with the same key differ only in level and seed."""
         return (*self.task.values(), self.held)
 
     @property
@@ -66,24 +63,12 @@ class Side:
 
 @contextmanager
 def opened(runs: Runs) -> Iterator[list[Run]]:
-    """Open what is not open yet, and close it again.
-
-    Raises
-    ------
-    TomevalError
-        No run, or runs of different domains.
-    """
+    """Open the runs that are not open yet, and close those again; all must be of one domain."""
     listed = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     if not listed:
         raise TomevalError("no run was given")
-    mine: list[Run] = []
-    try:
-        result = []
-        for item in listed:
-            if not isinstance(item, Run):
-                item = Run(item)
-                mine.append(item)
-            result.append(item)
+    with ExitStack() as mine:
+        result = [r if isinstance(r, Run) else mine.enter_context(Run(r)) for r in listed]
         first = result[0]
         for run in result:
             if run.domain.name != first.domain.name:
@@ -92,9 +77,6 @@ def opened(runs: Runs) -> Iterator[list[Run]]:
                     f"{first.domain.name!r}, {run.folder} of {run.domain.name!r}"
                 )
         yield result
-    finally:
-        for run in mine:
-            run.close()
 
 
 def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -117,7 +99,7 @@ def known_by(domain: Domain) -> tuple[str, ...]:
 
 
 def check_by(runs: Sequence[Run], by: str | None) -> str:
-    """Return what levels differ in; the domain's first choice where nothing is given.
+    """Return what levels differ in; default: the domain's first choice.
 
     Raises
     ------
@@ -130,7 +112,7 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
-    # The default is always possible: a domain's `level` says what stands in for an empty column.
+    # The default is always possible: a domain's `level` replaces an empty column.
     if by not in ("run", domain.by[0]) and all(cell.columns.get(by) == "" for cell in cells):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
@@ -142,13 +124,13 @@ def read_sides(
 ) -> list[Side]:
     """Return every cell of the runs with its complete episodes, in the runs' order.
 
-    Without `by` every cell is on its own: it has no level, and its columns are held.
+    Without `by` every cell stands alone: it has no level, and its columns are held.
 
     Raises
     ------
     TomevalError
-        Two cells that the comparison could not tell apart; one name for different content, such as
-        a game with other payoffs.
+        Two cells that the comparison cannot tell apart; one name for different content, such as a
+        game with other payoffs.
     """
     folders = [str(run.folder) for run in runs]
     if len(set(folders)) < len(folders):
@@ -159,7 +141,8 @@ def read_sides(
     for run in runs:
         run.check_reference(reference)
         for cell in run.cells:
-            sides.append(_side(run, cell, by, metrics, reference, named[str(run.folder)]))
+            folder = str(run.folder)
+            sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
     _check_same_content(sides)
     seen: dict[tuple[Any, ...], Side] = {}
     for side in sides:
@@ -176,38 +159,25 @@ def read_sides(
 
 
 def _side(
-    run: Run,
-    cell: RunCell,
-    by: str | None,
-    metrics: Sequence[str],
-    reference: str | None,
-    name: str,
+    cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
 ) -> Side:
-    """Read one cell of a run that goes by `name`."""
+    """Read one cell of the folder `run`, whose name as a level is `own`."""
     task = dict(cell.task) if by is None else cell.domain.task_of(cell, by)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:
         level, held = "", ", ".join(map(str, cell.columns.values()))
     else:
-        level = name if by == "run" else cell.domain.level(cell, by)
+        level = own if by == "run" else cell.domain.level(cell, by)
         held = cell.domain.held(cell, by)
     values = [cell.totals(metric, reference).values for metric in metrics]
-    return Side(
-        level,
-        held,
-        task,
-        cell.seed,
-        cell.episodes,
-        np.asarray(cell.which, dtype=np.int64),
-        np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0)),
-        cell,
-        str(run.folder),
-    )
+    table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
+    which = np.asarray(cell.which, dtype=np.int64)
+    return Side(level, held, task, cell.seed, cell.episodes, which, table, cell, run)
 
 
 def _check_same_content(sides: Sequence[Side]) -> None:
-    """Raise where one name stands for several games, partner sets or the like."""
+    """Raise if one name stands for several games, partner sets or the like."""
     known: dict[tuple[str, ...], tuple[str, Side]] = {}
     for side in sides:
         for key, text in side.cell.domain.content(side.cell).items():
@@ -225,7 +195,7 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name tasks by what decides their chance, and by whatever else differs between them."""
+    """Name tasks by what decides their chance and by what else differs between them."""
     typed = [name for name in domain.shares_draws if name in domain.schema.cells]
     always = typed or domain.panel or domain.task[:1]
     result = []
@@ -240,7 +210,7 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
 
 
 def cell_names(columns: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name cells by the columns in which they differ; the first one where they do not."""
+    """Name cells by the columns in which they differ, or else by the first one."""
     first = next(iter(columns[0]))
     keys = [key for key in columns[0] if len({str(row[key]) for row in columns}) > 1] or [first]
     if any(row.get("strategy") == row[first] != "" for row in columns) and first != "strategy":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class TomevalError(Exception):
-    """Bad input or a bad state on disk, worded for the person who can mend it.
+    """Bad input or a bad state on disk, worded for the person who can fix it.
 
     The command line prints the message without a traceback and exits with code 2.
     """
@@ -40,7 +40,7 @@ def unknown(what: str, value: object, options: Iterable[str], where: str = "") -
     options : iterable of str
         The names that exist.
     where : str
-        File and field, put in front of the message.
+        File and field, placed before the message.
 
     Examples
     --------

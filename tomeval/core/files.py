@@ -1,4 +1,4 @@
-"""Write files whole or not at all: a reader, a kill or a full disk never leaves half of one."""
+"""Write files whole or not at all: neither a kill nor a full disk leaves half of one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from tomeval.core.errors import TomevalError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a draft to write, which takes the place of `path` when the block ends without an error.
+    """Give a draft to write, which replaces `path` if the block ends without an error.
 
-    The draft lies beside `path`, whose folder is made where it is missing; after an error it is
-    removed.
+    The draft lies beside `path`, in a folder that is made if needed; after an error it is removed.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Numbers for reading: values, intervals and p values, in tables and in sentences.
 
-Tables keep the plain minus, which can be copied and which LaTeX sets; sentences and figures have
-the true one.
+Tables keep the ASCII minus, which can be copied and which LaTeX typesets; sentences and figures
+have the true minus sign.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ _SMALLEST_P = 0.001
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with so many decimals, a dash for NaN."""
+    """Return a number with `digits` decimals, or a dash for NaN."""
     return MISSING if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def plus_minus(value: float, half: float, digits: int) -> str:
-    """Return a value with half the width of its interval for a table; alone where there is none."""
+    """Return a value ± half the width of its interval for a table; alone without an interval."""
     text = fixed(value, digits)
     return text if text == MISSING or math.isnan(half) else f"{text} ± {fixed(half, digits)}"
 
 
 def interval(value: float, low: float, high: float, digits: int, symmetric: bool = False) -> str:
-    """Return a value with its interval for a table; alone where there is none.
+    """Return a value with its interval for a table; alone without an interval.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def signed(value: float, digits: int) -> str:
-    """Return a difference with its sign; what rounds to zero has none."""
+    """Return a difference with its sign; zero after rounding has no sign."""
     if math.isnan(value):
         return MISSING
     text = f"{value:+.{digits}f}"

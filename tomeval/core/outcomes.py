@@ -1,4 +1,4 @@
-"""What becomes of a question and of an episode: the words that every kind of game uses."""
+"""Outcomes of questions and episodes: the words that every kind of game uses."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ VALID = "valid"
 INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "backend_error")
 NOT_ASKED = "not_asked"
 OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
-"""What became of a question; ``not_asked`` where the episode ended before it."""
+"""What became of a question; ``not_asked``: the episode ended before it."""
 
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
-the run is resumed; a void one was ended by an invalid answer and is in no measure."""
+the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""
 
 ON_INVALID = ("void", "random", "stop")
 """What an invalid answer does: end the episode, draw a legal action, stop the run."""
@@ -34,11 +34,11 @@ class Said(Generic[T]):
     Attributes
     ----------
     value
-        What was said: the index of an action, or what the domain makes of other answers.
+        The index of an action, or what the domain makes of other answers.
     probs : tuple of float or None
-        The distribution that `value`, an index, was drawn from; None where all mass lies on it.
+        The distribution that `value`, an index, was drawn from; None: all mass lies on it.
     attempts : int
-        How often the question was asked until it got this answer.
+        How often the question was asked to get this answer.
     calls : tuple of dict
         What was sent to and received from a model, one JSON-ready dict per call, for the call log.
     details : dict or None
@@ -69,13 +69,13 @@ class Decision(Said[int]):
 
 @dataclass(frozen=True)
 class Invalid:
-    """No readable answer: never turned into a move except by the experiment's named policy.
+    """No readable, legal answer; only the experiment's named policy may turn it into a move.
 
     Attributes
     ----------
     reason : {"illegal", "unparsable", "truncated", "refusal", "backend_error"}
     raw : str
-        What was said.
+        The text of the reply.
     attempts, calls, details
         As for `Said`.
     """

@@ -12,21 +12,18 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def shipped(folder: str) -> Path:
-    """Return the folder of shipped files called `folder`.
-
-    In a wheel they lie in ``tomeval/_data``; in a source tree at the top level.
-    """
+    """Return a folder of shipped files: in ``tomeval/_data`` of a wheel, or in the source tree."""
     installed = _PACKAGE / "_data" / folder
     return installed if installed.is_dir() else _PACKAGE.parent / folder
 
 
 def experiment_path(experiment: str | Path) -> Path:
-    """Return the path of an experiment file, or of a shipped experiment that is called by name.
+    """Return the path of an experiment file, or of a shipped experiment given by name.
 
     Raises
     ------
     TomevalError
-        Neither; a bare name gets the nearest shipped one.
+        There is neither; names the nearest shipped experiment.
     """
     path = Path(experiment)
     if path.is_file() or path.name != str(experiment):

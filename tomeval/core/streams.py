@@ -15,15 +15,8 @@ _PER_BLOCK = 4  # a Philox counter value yields four 64-bit draws
 class Stream:
     """A counter-based stream (Philox) for one seat of one cell.
 
-    Every episode owns a stretch of it. The stretch is found by arithmetic, not by drawing what
-    comes before: episodes can be played in any order, alone or in blocks, with equal results.
-
-    Parameters
-    ----------
-    seed : int
-        The run's seed.
-    *purpose : str
-        What the stream is for, such as the seat and the cell; different purposes never overlap.
+    Every episode owns a stretch of it, found by arithmetic and not by drawing what comes before:
+    episodes can be played in any order, alone or in blocks, with equal results.
 
     Examples
     --------
@@ -37,7 +30,7 @@ class Stream:
 
     @classmethod
     def of(cls, seed: int, *purpose: str) -> Stream:
-        """Return the stream of a purpose."""
+        """Return the stream of a purpose, such as a seat and a cell; purposes never overlap."""
         digest = hashlib.sha256(repr((seed, *purpose)).encode()).digest()
         return cls(int.from_bytes(digest[:16], "little"))
 
@@ -49,7 +42,7 @@ class Stream:
         index : int
             Episode, from 0.
         draws : int, optional
-            How many uniform numbers an episode takes at most; stretches then lie side by side, as
+            The most uniform numbers that an episode takes; stretches then lie side by side, as
             `block` reads them. Without it a stretch has room for 2**66 draws.
         """
         place = [0, index + 1] if draws is None else [index * _blocks(draws), 0]

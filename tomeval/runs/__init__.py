@@ -1,4 +1,11 @@
 """From an experiment to cells, episodes, the store and results, for every kind of game.
 
-May import core, statistics, models and strategies; a domain is reached through its contract.
+May import core, statistics, models and strategies; a domain is reached through its contract, given
+here. Runs are played by `runner.run_experiment` and read back as `results.Run`.
 """
+
+from tomeval.runs.domain import Block, Cell, Domain, Line, Player, get_domain, register_domain
+from tomeval.runs.measures import Measure, Totals
+
+__all__ = ["Block", "Cell", "Domain", "Line", "Measure", "Player", "Totals"]
+__all__ += ["get_domain", "register_domain"]

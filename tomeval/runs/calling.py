@@ -1,4 +1,4 @@
-"""Run coroutines to their end, wherever the caller stands."""
+"""Run coroutines from code that is not asynchronous."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end and return its result, also where a loop is running already."""
+    """Run a coroutine to its end and return its result, even if a loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # In a notebook a loop is running already: ours runs in a thread that this one waits for.
+    # As in a notebook: our loop runs in another thread, for which this one waits.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

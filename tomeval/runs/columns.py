@@ -1,4 +1,4 @@
-"""The flat rows of tables: how columns are headed, how a value stands there with its interval."""
+"""The flat rows of tables: headings of columns, and values with their intervals."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
 
 HEADINGS = {"horizon": "T", "invalid_rate": "invalid %"}
-"""What people read in place of a column's name, where the column is no measure."""
+"""Headings of columns that are not measures."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
 
 class Interval(NamedTuple):
-    """A 95 % interval around a value; `ends` is None where it is symmetric."""
+    """A 95 % interval around a value; `ends` is None if it is symmetric."""
 
     half: float
     ends: tuple[float, float] | None
 
 
 def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
-    """Return what people read in place of a column's name."""
+    """Return the heading of a column."""
     measure = (measures or {}).get(column)
     return measure.heading if measure else HEADINGS.get(column, column.replace("_", " "))
 
 
 def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> dict[str, float]:
-    """Return estimates as columns: value, half-width and, where it is uneven, both ends."""
+    """Return estimates as columns: value, half-width and, for `uneven` names, both ends."""
     row: dict[str, float] = {}
     for index, name in enumerate(names):
         row[name] = float(found.mean[index])
@@ -52,7 +52,7 @@ def has_interval(row: Mapping[str, Any], name: str) -> bool:
 
 
 def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
-    """Return the interval of a column, or None where it has none or none is defined."""
+    """Return the interval of a column; None if it has none or NaN."""
     half = row.get(f"{name}{_HALF}")
     if half is None or math.isnan(half):
         return None

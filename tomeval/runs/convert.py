@@ -1,4 +1,4 @@
-"""Make a run folder of this version out of one of store version 1."""
+"""Convert a run folder of store version 1 to this version."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _OLD = {STORE: "matrix", **dict.fromkeys(OLD_STORES, "decrypto")}
 
 
 def convert(old: Path, new: Path) -> Path:
-    """Copy a run of store version 1 into a new folder, and return that; `old` is not changed.
+    """Copy a run of store version 1 into the folder `new` and return it; `old` is not changed.
 
-    Every row is kept, and the run can be resumed where prompts and players are still the same.
+    Every row is kept. The run can be resumed if prompts and players are still the same.
 
     Raises
     ------
     TomevalError
-        No run there, one of another version, or a folder that is not empty.
+        `old` is not a run of version 1, or `new` is not empty.
     """
     source = next((old / name for name in _OLD if (old / name).is_file()), None)
     if source is None:
@@ -39,11 +39,8 @@ def convert(old: Path, new: Path) -> Path:
     Database(source, 1).close()
     make_folder(new)
     uri = f"{source.resolve().as_uri()}?mode=ro"
-    copied = new / "old.sqlite"  # with what is still in the log; the old folder stays as it is
-    with (
-        closing(sqlite3.connect(uri, uri=True)) as log,
-        closing(sqlite3.connect(copied)) as copy,
-    ):
+    copied = new / "old.sqlite"  # includes what is still in the log
+    with closing(sqlite3.connect(uri, uri=True)) as log, closing(sqlite3.connect(copied)) as copy:
         log.backup(copy)
     database = Database(new / STORE, SCHEMA_VERSION, schema_sql(domain.schema))
     try:
@@ -68,11 +65,9 @@ def _is_current(folder: Path) -> bool:
 
 
 def _experiment(old: Path, new: Path, domain: str) -> None:
-    """Write the experiment as this version does, where it can be read."""
+    """Write the experiment as this version does, if the old one can be read."""
     with suppress(OSError, ValueError):
         data = json.loads((old / "experiment.json").read_text(encoding="utf-8"))
         episodes = data.pop("games", None) or data.pop("episodes", None)
-        write_text(
-            new / "experiment.json",
-            json.dumps({"domain": domain, "episodes": episodes, **data}, indent=1),
-        )
+        resolved = {"domain": domain, "episodes": episodes, **data}
+        write_text(new / "experiment.json", json.dumps(resolved, indent=1))

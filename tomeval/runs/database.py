@@ -1,4 +1,4 @@
-"""One SQLite file: opened, versioned, its errors worded for the user."""
+"""One SQLite file: opened and versioned, with errors worded for the user."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Database:
     ----------
     path : Path
     version : int
-        What it must be of.
+        The version that it must have.
     schema : str, optional
-        Open for writing, and make the tables where there are none.
+        Open for writing, and make the tables if there are none.
 
     Raises
     ------
     TomevalError
-        A damaged database, another program's, one of another version, or no permission.
+        The database is damaged, of another program or version, or not permitted.
     """
 
     def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
@@ -45,11 +45,7 @@ class Database:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
             if schema is not None and found == 0:
-                with self.transaction():
-                    for statement in schema.split(";\n"):
-                        if statement.strip():
-                            self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version = {version}")
+                self._execute_all(f"{schema};\nPRAGMA user_version = {version}")
                 found = version
         if found != version:
             raise _wrong_version(path, found, version)
@@ -95,17 +91,20 @@ class Database:
         self._db.execute("COMMIT")
 
     def copy_from(self, old: Path, statements: str) -> None:
-        """Run statements that copy the tables of another database, there called ``old``."""
+        """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
             self._db.execute("ATTACH ? AS old", (str(old),))
-            with self.transaction() as db:
-                for statement in statements.split(";\n"):
-                    if statement.strip():
-                        db.execute(statement)
+            self._execute_all(statements)
             self._db.execute("DETACH old")
 
+    def _execute_all(self, statements: str) -> None:
+        """Execute statements, separated by semicolons at line ends, in one transaction."""
+        with self.transaction() as db:
+            for statement in statements.split(";\n"):
+                db.execute(statement)
+
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-        """Run a query."""
+        """Return all rows of a query."""
         with self.reporting():
             return self._db.execute(sql, parameters).fetchall()
 
@@ -118,8 +117,8 @@ class Database:
 
         def rows() -> Iterator[tuple[Any, ...]]:
             with self.reporting():
-                # Not from the cursor itself: with a reader that stops early it would be closed,
-                # perhaps after its store.
+                # Not from the cursor itself: a reader that stops early would close it, perhaps
+                # after its store.
                 yield from (row for row in cursor)
 
         return [column[0] for column in cursor.description], rows()
@@ -128,8 +127,8 @@ class Database:
 def _reading_mode(path: Path) -> str:
     """Return how to open a store for reading.
 
-    A store in WAL mode needs files beside it while it is open, which a read-only folder refuses; a
-    finished one without a log can be read as it is.
+    While a store in WAL mode is open, it needs files beside it, which a read-only folder refuses; a
+    finished store without a log can be read as it is.
     """
     finished = not path.with_name(f"{path.name}-wal").exists()
     return "mode=ro&immutable=1" if finished and not os.access(path.parent, os.W_OK) else "mode=ro"

@@ -1,8 +1,8 @@
 """The contract of a domain, that is of a kind of game, and the registry of domains.
 
 A *seat* is a place at a game's table; *episode* and *step* are its rows; a *cell* is one
-combination of players and task. What a domain gives here is all that runs, tables, figures,
-comparisons, reports and exports ever ask of it.
+combination of players and task. Runs, tables, figures, comparisons, reports and exports ask a
+domain for nothing but what is here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
+    from tomeval.runs.cell import RunCell
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.results import Run, RunCell
+    from tomeval.runs.results import Run
     from tomeval.runs.store import Store
 
 DOMAINS: dict[str, str] = {
@@ -43,13 +44,13 @@ class Player:
     name : str
         As tables show it.
     kind : str
-        What the domain calls its sort: ``llm``, ``rmax``, ``embedding`` ...
+        In the domain's words, such as ``llm``, ``rmax`` or ``embedding``.
     options : dict
         As the experiment gives them, JSON-ready.
     model : str or dict
-        The spec of its language model, see `tomeval.models.open_model`; empty: it asks none.
+        The spec of its language model, see `tomeval.models.open_model`; empty without one.
     strategy : str
-        Name of its prompting strategy; empty for others.
+        Name of its prompting strategy; empty without one.
     """
 
     name: str
@@ -60,12 +61,12 @@ class Player:
 
     @property
     def model_name(self) -> str:
-        """The model's name, or an empty text."""
+        """The model's name; empty without one."""
         return model_name(self.model) if self.model else ""
 
     @property
     def served(self) -> bool:
-        """Whether its model is behind a server, so that caps count its calls."""
+        """Whether its model is served, so that caps count its calls."""
         return bool(self.model) and is_served(self.model)
 
 
@@ -75,12 +76,12 @@ class Cell(ABC):
     @property
     @abstractmethod
     def seats(self) -> Mapping[str, Player | None]:
-        """Who sits where; None for a seat that answers from a record."""
+        """The player in each seat; None for a seat that answers from a record."""
 
     @property
     @abstractmethod
     def key(self) -> tuple[str, ...]:
-        """What tells this cell from the others of its experiment, in words."""
+        """The words that tell this cell from the others of its experiment."""
 
     @property
     @abstractmethod
@@ -90,14 +91,12 @@ class Cell(ABC):
     @property
     @abstractmethod
     def definition(self) -> dict[str, Any]:
-        """The cell as JSON-ready data, complete enough to be played again; has ``seed``."""
+        """The cell as JSON-ready data with ``seed``, complete enough to be played again."""
 
     @property
     def models(self) -> dict[str, str | dict[str, Any]]:
         """The specs of the language models, by seat."""
-        return {
-            seat: player.model for seat, player in self.seats.items() if player and player.model
-        }
+        return {seat: who.model for seat, who in self.seats.items() if who and who.model}
 
     @property
     def scores(self) -> bool:
@@ -107,23 +106,22 @@ class Cell(ABC):
 
 @dataclass(frozen=True)
 class Schema:
-    """A domain's typed columns beside the shared ones of the store, as name to SQL type.
+    """A domain's own columns of the store, as mappings of name to SQL type.
 
     Attributes
     ----------
     cells : mapping
         Columns that the views read: keys of `Domain.columns` or of a definition.
     episodes, steps : mapping
-        What a `Block` holds beside the shared columns, in this order. Lists of episodes show the
+        What a `Block` holds besides the shared columns, in this order. Lists of episodes show the
         first column of an episode, as `RunCell.shown_episode` gives it.
     views : str
-        SQL of two views: ``step_records``, all there is to know of every step, and ``asked``, every
+        SQL of two views: ``step_records``, everything known of every step, and ``asked``, every
         question with ``cell, episode, step, seat, question, outcome, attempts``.
     upgrade : str
-        SQL that copies the tables of the database ``old``, of store version 1, into these.
+        SQL that copies the tables of ``old``, a database of store version 1, into these.
     shown : mapping
-        SQL types of columns that exports show and no table holds, or that they show as another
-        type. What is named nowhere is text.
+        SQL types of columns that only exports have, or have with another type. All others are text.
     """
 
     cells: Mapping[str, str]
@@ -136,14 +134,14 @@ class Schema:
 
 @dataclass
 class Block:
-    """Finished episodes of one cell as the rows that are stored.
+    """Finished episodes of one cell, as rows of the store.
 
     Attributes
     ----------
     episodes : list of (episode, status, steps, *domain's)
     steps : iterable of (episode, step, *domain's)
     answers : list of (episode, step, seat, question, outcome, attempts, value, raw)
-        What was asked besides what the step's own columns hold; `value` is JSON or None.
+        What was asked and is not in the step's own columns; `value` is JSON or None.
     calls : list of (episode, step, seat, form, record)
         Every model call; `record` is a JSON-ready dict.
     """
@@ -162,14 +160,14 @@ class Line(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a report says of what was run: tables under one title, as (caption, rows)."""
+    """What a report says of players and tasks: tables under one title, as (caption, rows)."""
 
     title: str
     tables: list[tuple[str, Rows]]
 
 
 class Browser(Protocol):
-    """How a report shows a domain's episodes where lines of text would be too long or too plain."""
+    """How a report shows a domain's episodes if lines of text would be too long or too plain."""
 
     script: str
     """JavaScript that sets ``transcript.view``, see the report's ``assets/transcript.js``."""
@@ -178,14 +176,14 @@ class Browser(Protocol):
         """Yield a cell's episodes in order, JSON-ready, as the script reads them."""
 
     def summary(self, cell: RunCell) -> dict[str, Any]:
-        """Return what the script needs to know of a cell besides, JSON-ready."""
+        """Return what else the script needs to know of a cell, JSON-ready."""
 
 
 class Score(NamedTuple):
-    """A score from 0 to 1 that performance profiles and interquartile means can be of.
+    """A score from 0 to 1 for performance profiles and interquartile means.
 
-    `words` says what it is, `axis` names it short, `of` gives it per complete episode, shape (E,).
-    `defined` tells whether a cell has it; without it every cell has.
+    `words` says what it is, `axis` is its short name, `of` returns it per complete episode, shape
+    (E,), and `defined` tells whether a cell has it.
     """
 
     words: str
@@ -195,7 +193,7 @@ class Score(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """How a measure splits exactly into parts: names of measures; `part` maps a word to each."""
+    """How a measure splits exactly into others: names of measures; `part` has them by word."""
 
     whole: str
     part: Mapping[str, str]
@@ -207,7 +205,7 @@ class Domain(ABC):
     Attributes
     ----------
     name : str
-        Key of experiment files, of ``prompts/NAME/`` and of the store.
+        Its name in experiment files, in ``prompts/NAME/`` and in the store.
     title : str
         What it is, in a few words.
     experiment : type of Experiment
@@ -218,25 +216,25 @@ class Domain(ABC):
     headline : tuple of str
         The measures that figures, reports and comparisons show first: functional, then literal.
     by : tuple of str
-        Columns that the levels of a comparison may differ in; the first one is the default.
+        Columns that the levels of a comparison may differ in, the default first.
     task : tuple of str
         Columns in which compared cells must agree.
     panel : tuple of str
-        Columns of `task` that tell the panels of a figure apart, the first one by itself where that
-        is enough; default: the first one of `task`.
+        Columns of `task` that tell the panels of a figure apart, the first one alone if that is
+        enough; default: the first one of `task`.
     paired : str
-        What paired episodes share beside the seed, inside a sentence.
+        What paired episodes share besides the seed, as words of a sentence.
     baseline : str
-        What figures call cells with `RunCell.is_baseline`.
+        The name of cells with `RunCell.is_baseline` in figures.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
-        the same chance: those are one sampling unit.
+        the same chance, so that they are one sampling unit.
     references : tuple of str
-        What regret can be measured from; the first one is the default.
+        What regret can be measured from, the default first.
     tables : mapping
-        What it prints besides the table of cells: (run, options) -> rows, by name.
+        Tables besides that of cells by name: (run, options) -> rows.
     figures : mapping
-        What it draws besides what every run can: ``module:function`` by name.
+        Figures besides those of every domain by name: ``module:function``.
     lists : mapping
         What ``tomeval list`` can list of it, by name.
     scripts : mapping
@@ -279,22 +277,22 @@ class Domain(ABC):
         return 0
 
     def play_many(self, cell: Any, first: int, count: int) -> Block:
-        """Play consecutive episodes at once; only where `together` is not 0."""
+        """Play consecutive episodes at once; only if `together` is not 0."""
         raise TomevalError(f"{self.name}: this cell is played one episode at a time")
 
     # To read back
 
     @abstractmethod
     def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
-        """Return what tells a cell from others in tables, from its definition."""
+        """Return what tells a cell from others in tables, given its definition."""
 
     @abstractmethod
     def read(self, store: Store, number: int, definition: dict[str, Any]) -> RunCell:
-        """Return a cell of a run; its episodes are read when they are first used."""
+        """Return a cell of a run, which reads its episodes when they are first used."""
 
     @abstractmethod
     def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
-        """Yield an episode for readers, without the model calls, which are shown beside it."""
+        """Yield an episode for readers, without the model calls."""
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
         """Return the measures that a run has data for; default: all."""
@@ -303,7 +301,7 @@ class Domain(ABC):
     # To report
 
     def facts(self, run: Run) -> list[Facts]:
-        """Return what there is to know of players and tasks beyond the cells' columns."""
+        """Return what is known of players and tasks beyond the cells' columns."""
         return []
 
     def notes(self, run: Run) -> list[str]:
@@ -318,17 +316,17 @@ class Domain(ABC):
 
     @abstractmethod
     def preview(self, cell: Any, seat: str, form: str, step: int) -> Sequence[tuple[str, Prompt]]:
-        """Return what each model call of one question would do, and its prompt.
+        """Return for each model call of a question what it does, and its prompt.
 
         `form` is one of `forms`; past steps are made up.
         """
 
     @abstractmethod
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
-        """Return the questions that a seat is asked, with the steps it can be asked in."""
+        """Return the questions to a seat, with the steps that can ask them."""
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> Any:
-        """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` alone."""
+        """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` only."""
         raise TomevalError(f"domain {self.name!r} has no example of its own: give --experiment")
 
     # To compare
@@ -342,11 +340,11 @@ class Domain(ABC):
         return str(cell.columns[by])
 
     def task_of(self, cell: RunCell, by: str) -> dict[str, Any]:
-        """Return what compared cells must agree in where the levels differ in `by`."""
+        """Return what compared cells must agree in if levels differ in `by`."""
         return {name: value for name, value in cell.task.items() if name != by}
 
     def held(self, cell: RunCell, by: str) -> str:
-        """Return what two cells must share to be paired beside the task; empty: pairs with any.
+        """Return what cells must share besides the task to be paired; empty: pairs with any.
 
         Default: the other columns that comparisons may differ in.
         """
@@ -358,7 +356,7 @@ class Domain(ABC):
         return "player"
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
-        """Return what must be the same wherever a name is: (kind, ..., name) to content."""
+        """Return content that one name must always mean, by (kind, ..., name)."""
         return {}
 
 
@@ -366,24 +364,16 @@ REQUIRED = ("name", "title", "experiment", "schema", "measures", "headline", "by
 
 
 def check_domain(name: str, domain: object) -> Domain:
-    """Return a domain that keeps the contract.
-
-    Raises
-    ------
-    TomevalError
-        Names everything that is missing.
-    """
+    """Return a domain, checked to keep the contract; errors name all that is missing."""
     if isinstance(domain, type):
         missing = sorted(getattr(domain, "__abstractmethods__", ()))
         what = f"lacks {', '.join(missing)}" if missing else "is a class, not an object"
         raise TomevalError(f"domain {name!r}: {what}")
     if not isinstance(domain, Domain):
-        raise TomevalError(f"domain {name!r}: {type(domain).__name__} is no Domain")
-    missing = [attribute for attribute in REQUIRED if not hasattr(domain, attribute)]
-    if missing:
+        raise TomevalError(f"domain {name!r}: {type(domain).__name__} is not a Domain")
+    if missing := [attribute for attribute in REQUIRED if not hasattr(domain, attribute)]:
         raise TomevalError(f"domain {name!r}: lacks {', '.join(missing)}")
-    strangers = [m for m in domain.headline if m not in domain.measures]
-    if strangers:
+    if strangers := [m for m in domain.headline if m not in domain.measures]:
         raise TomevalError(f"domain {name!r}: headline names no measure: {', '.join(strangers)}")
     return domain
 
@@ -392,30 +382,27 @@ _LOADED: dict[str, Domain] = {}
 
 
 def get_domain(name: str, where: str = "") -> Domain:
-    """Return a domain by name, loading it first where needed.
+    """Return a domain by name, loaded when it is first named.
 
     Raises
     ------
     TomevalError
-        An unknown name, with the near match, or a domain whose contract is incomplete.
+        An unknown name, with the near match, or a domain that does not keep the contract.
     """
     if name not in _LOADED:
         if not isinstance(name, str) or name not in DOMAINS:
             raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
         module, _, attribute = DOMAINS[name].partition(":")
-        _keep(check_domain(name, getattr(importlib.import_module(module), attribute)))
+        register_domain(check_domain(name, getattr(importlib.import_module(module), attribute)))
     return _LOADED[name]
 
 
 def register_domain(domain: Domain) -> None:
-    """Make a domain of your own known under its name, in place of any other of that name."""
+    """Add a domain of your own, in place of any other of its name."""
     name = str(getattr(domain, "name", type(domain).__name__))
-    _keep(check_domain(name, domain))
-
-
-def _keep(domain: Domain) -> None:
-    _LOADED[domain.name] = domain
-    SCRIPTS.update(domain.scripts)
+    checked = check_domain(name, domain)
+    _LOADED[checked.name] = checked
+    SCRIPTS.update(checked.scripts)
 
 
 def domain_names() -> list[str]:

@@ -1,4 +1,4 @@
-"""Play episodes of language models: local ones in lockstep, served ones in parallel."""
+"""Play episodes of language models: local models in lockstep, served ones in parallel."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ def play_with_models(
     opened : mapping
         Models by `spec_key`.
     store : Store
-        Keeps the replies of episodes that are not finished, so that a killed run asks for none of
-        them again.
-    cells : sequence of Cell
-    jobs : sequence of (cell number, episode)
+        Keeps the replies of unfinished episodes, so that a killed run asks for none of them again.
+    cells, jobs
+        All cells of the experiment, and what to play of them.
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
     done : callable
@@ -56,11 +55,30 @@ def play_with_models(
     on_step : callable
         Called after each step of any episode.
     """
-    run_loop(_play(opened, store, cells, jobs, concurrency, done, on_step))
+
+    async def play() -> None:
+        async with started(opened) as lines:
+            for key, model in opened.items():  # by the name that cells have
+                store.check_revision(model_name(json.loads(key)), model.revision)
+            waiting = iter(jobs)
+            async with asyncio.TaskGroup() as group:
+                workers = [
+                    group.create_task(_worker(lines, store, cells, waiting, done, on_step))
+                    for _ in range(min(concurrency, len(jobs)))
+                ]
+        for worker in workers:
+            if stopped := worker.result():
+                raise stopped
+
+    try:
+        run_loop(play())
+    except BaseExceptionGroup as errors:
+        # The first thing that went wrong is what the user should read.
+        raise _first(errors) from None
 
 
 class Lines:
-    """Open models inside the running loop; gives every episode lines of its own to them."""
+    """Open models inside the running loop; gives every episode its own lines to them."""
 
     def __init__(self, opened: Mapping[str, Model | LocalModel]) -> None:
         self._opened = opened
@@ -70,7 +88,7 @@ class Lines:
 
     @contextmanager
     def episode(self, keys: Sequence[str]) -> Iterator[dict[str, Model]]:
-        """Give one episode a line to each of the models that it needs, by `spec_key`."""
+        """Give one episode a line to each model that it needs, by `spec_key`."""
         with ExitStack() as stack:
             lines: dict[str, Model] = {}
             for key in dict.fromkeys(keys):
@@ -93,33 +111,6 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
         yield Lines(opened)
 
 
-async def _play(
-    opened: Mapping[str, Model | LocalModel],
-    store: Store,
-    cells: Sequence[Cell],
-    jobs: Sequence[Job],
-    concurrency: int,
-    done: Done,
-    on_step: Callable[[], None],
-) -> None:
-    try:
-        async with started(opened) as lines:
-            for key, model in opened.items():  # by the name that cells have
-                store.check_revision(model_name(json.loads(key)), model.revision)
-            waiting = iter(jobs)
-            async with asyncio.TaskGroup() as group:
-                workers = [
-                    group.create_task(_worker(lines, store, cells, waiting, done, on_step))
-                    for _ in range(min(concurrency, len(jobs)))
-                ]
-        for worker in workers:
-            if stopped := worker.result():
-                raise stopped
-    except BaseExceptionGroup as errors:
-        # The first thing that went wrong is what the user should read.
-        raise _first(errors) from None
-
-
 async def _worker(
     lines: Lines,
     store: Store,
@@ -130,8 +121,8 @@ async def _worker(
 ) -> BudgetExceeded | None:
     """Play one job after another, and return what stopped it, if anything did.
 
-    A call that would pass a cap stops its own episode only: others end at their own next call, when
-    the replies that they had paid for have come in.
+    A call that would pass a cap stops only its own episode: the others end at their own next call,
+    after the replies that they have paid for.
     """
     for number, episode in jobs:
         cell, counted = cells[number], _Count(on_step)
@@ -161,7 +152,7 @@ class _Count:
 
 
 def _remembering(store: Store, place: tuple[int, int, str], model: Model) -> Model:
-    """Return a seat's own model, which knows what it was answered before."""
+    """Return a seat's own model, which repeats the replies kept from an earlier session."""
     kept = store.kept_replies(*place)
     return RememberingModel(model.episode(len(kept)), kept, partial(store.keep_reply, *place))
 

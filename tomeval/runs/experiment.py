@@ -1,11 +1,12 @@
-"""Experiments of any domain: the keys that all share, read from a file or a dict and checked."""
+"""Experiments of any domain: their shared keys, read from a file or a dict and checked."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,11 +28,9 @@ class Experiment(BaseModel):
     Parameters
     ----------
     domain : str
-        The kind of game; default ``matrix``.
-    name : str
+        The kind of game.
     episodes : int
         Episodes per cell.
-    seed : int or list of int
     on_invalid : {"void", "random", "stop"} or list
         What an invalid answer does: end the episode and leave it out of all measures; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
@@ -40,7 +39,7 @@ class Experiment(BaseModel):
     Raises
     ------
     TomevalError
-        By `load_experiment` and `make_experiment`: what is wrong, where, and the near match.
+        From `load_experiment` and `make_experiment`: what is wrong, where, and the near match.
     """
 
     model_config = ConfigDict(
@@ -91,12 +90,11 @@ class Experiment(BaseModel):
         kept: dict[tuple[str, ...], Cell] = {}
         for cell in cells:
             other = kept.setdefault(cell.key, cell)
-            # With one model in place of several, what was asked of each of them is asked once.
+            # If one model replaces several, what was asked of each of them is asked once.
             same = self._one_model and other.definition == cell.definition
             if other is not cell and not same:
-                raise TomevalError(
-                    f"{self._where}: the same cell appears twice: {', '.join(cell.key)}"
-                )
+                words = ", ".join(cell.key)
+                raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
 
     @abstractmethod
@@ -115,14 +113,13 @@ class Experiment(BaseModel):
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
-        """Return the models of keys that are tables, to word what is wrong inside them."""
+        """Return the models of keys that are tables, to word errors inside them."""
         return {}
 
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself: all but `episodes`, which may grow later."""
         data = {"name": self.name, "cells": [cell.definition for cell in self.cells]}
-        found: dict[str, Any] = json.loads(json.dumps(data))
-        return found
+        return dict(json.loads(json.dumps(data)))
 
 
 def axis(value: Any) -> Any:
@@ -139,30 +136,22 @@ def among(what: str, values: list[str], known: Sequence[str]) -> list[str]:
     """Check names inside a validator."""
     for value in values:
         if value not in known:
-            raise ValueError(
-                f"unknown {what} {value!r}{did_you_mean(value, known)}; it is one of: "
-                + ", ".join(known)
-            )
+            near, names = did_you_mean(value, known), ", ".join(known)
+            raise ValueError(f"unknown {what} {value!r}{near}; it is one of: {names}")
     return values
 
 
-class located:
-    """Put the place in front of a `TomevalError` that is raised inside."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, TomevalError):
-            raise TomevalError(f"{self.where}: {error}") from None
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put the place before the message of a `TomevalError` that is raised inside."""
+    try:
+        yield
+    except TomevalError as error:
+        raise TomevalError(f"{where}: {error}") from None
 
 
 def load_experiment(
-    path: str | Path,
-    overrides: Sequence[str] = (),
-    model: str | None = None,
+    path: str | Path, overrides: Sequence[str] = (), model: str | None = None
 ) -> Experiment:
     """Load an experiment file, or a shipped one by name.
 
@@ -170,10 +159,10 @@ def load_experiment(
     ----------
     path : path of a TOML file
     overrides : sequence of str
-        ``key=value`` with a dotted key, such as ``episodes=10`` or ``subjects.0.p=0.5``; the value
-        is TOML, or text where it is not.
+        ``key=value`` with a dotted key, such as ``episodes=10`` or ``subjects.0.p=0.5``; a value
+        that is not TOML is text.
     model : str, optional
-        A model for all language-model players, in place of those that the file names.
+        Replaces the models of all language-model players.
 
     Raises
     ------
@@ -188,9 +177,8 @@ def load_experiment(
     if model is not None:
         model_name(model)
         domain.experiment.use_model(data, model)
-    experiment = make_experiment(
-        data, base=path.parent, where=str(path), one_model=model is not None
-    )
+    replaced = model is not None
+    experiment = make_experiment(data, base=path.parent, where=str(path), one_model=replaced)
     if model is not None and not any(cell.models for cell in experiment.cells):
         raise TomevalError(f"{path}: no player is a language model, so --model replaces nothing")
     return experiment
@@ -205,15 +193,14 @@ def make_experiment(
 ) -> Experiment:
     """Check a dict with the keys of a domain's experiment; relative paths start from `base`.
 
-    With `one_model` cells that are all the same count once: one model took the place of several.
+    With `one_model`, which replaced several models, identical cells count once.
     """
     keys = _domain_of(data, where).experiment
     try:
         experiment = keys(**data)
     except ValidationError as error:
         raise TomevalError(_explain(error, keys, where)) from None
-    experiment._base, experiment._where = base, where
-    experiment._one_model = one_model
+    experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     return experiment
 
@@ -223,7 +210,7 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
 
 
 def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
-    """Word the first problem that pydantic found; a key of another domain explains the others."""
+    """Word the first problem that pydantic found; first of all a key of another domain."""
     problems = error.errors()
     problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
@@ -238,11 +225,8 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
                 f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
                 f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
             )
-        fields = known.model_fields
-        return (
-            f"{where}: unknown key {field!r}{did_you_mean(name, fields)}; "
-            f"known: {', '.join(fields)}"
-        )
+        near, names = did_you_mean(name, known.model_fields), ", ".join(known.model_fields)
+        return f"{where}: unknown key {field!r}{near}; known: {names}"
     if problem["type"] == "missing":
         return f"{where}: missing key {field!r}"
     message = problem["msg"].removeprefix("Value error, ")
@@ -260,14 +244,14 @@ def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
 
 
 def _is_type_name(part: str) -> bool:
-    """Tell the parts of a pydantic location that name a union's member, not a field."""
+    """Tell whether a part of a pydantic location names a union's member, not a field."""
     return part == "str" or part.startswith(("is-instance", "dict["))
 
 
 def override_key(
     data: dict[str, Any], text: str, tables: dict[str, type[BaseModel]] | None = None
 ) -> None:
-    """Apply one ``key=value`` to the raw experiment; `tables` may be left out there."""
+    """Apply one ``key=value`` to the raw experiment, in which `tables` may be missing."""
     key, equals, raw = text.partition("=")
     if not equals or not key.strip():
         raise TomevalError(f"--set {text!r}: write key=value, for example episodes=10")
@@ -281,8 +265,7 @@ def override_key(
         data.setdefault(parents[0], {})
     for part in parents:
         target = target[_place(target, part, text)]
-    place = _place(target, last, text, new=True)
-    target[place] = value
+    target[_place(target, last, text, new=True)] = value
 
 
 def _place(target: Any, part: str, text: str, *, new: bool = False) -> int | str:

@@ -1,4 +1,4 @@
-"""A run's folder: made or checked, held by one process, begun or resumed, with its sessions."""
+"""A run's folder: made or checked, locked, begun or resumed, with a list of its sessions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
-        # A run killed at its very start leaves these and nothing else.
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
+        # A run that was killed at its very start leaves these two files.
         others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
         if others:
             raise TomevalError(
@@ -42,7 +42,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder alone; a second process and a folder that cannot be written are refused."""
+    """Hold a run folder; refuse a second process and a folder that cannot be written."""
     try:
         with filelock.FileLock(folder / "run.lock", timeout=0):
             yield
@@ -55,15 +55,8 @@ def locked(folder: Path) -> Iterator[None]:
 def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted: int) -> None:
     """Begin a new store, or check that it holds the same experiment; write ``experiment.json``.
 
-    Parameters
-    ----------
-    store : Store
-        Open for writing; closed where it holds another experiment.
-    folder : Path
-    identity : dict
-        What makes the experiment itself, as JSON data.
-    wanted : int
-        How many episodes a cell is to have.
+    The `store` is open for writing, and is closed if it holds another experiment; `identity` is
+    `Experiment.identity`, `wanted` the number of episodes that a cell is to have.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
@@ -82,23 +75,21 @@ def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted
 
 
 def add_session(folder: Path) -> None:
-    """Note when, with what and from which commit the run was started or resumed."""
+    """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / "sessions.json"
     try:
         sessions = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         sessions = []
     packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
-    sessions.append(
-        {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "versions": {name: metadata.version(name) for name in packages},
-            "tomeval_commit": _commit(Path(__file__).parents[1]),
-            "working_folder_commit": _commit(Path()),
-        }
-    )
-    write_text(path, json.dumps(sessions, indent=1))
+    session = {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in packages},
+        "tomeval_commit": _commit(Path(__file__).parents[1]),
+        "working_folder_commit": _commit(Path()),
+    }
+    write_text(path, json.dumps([*sessions, session], indent=1))
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:
@@ -117,7 +108,7 @@ def _difference(old: Any, new: Any, where: str = "") -> str:
 
 
 def _commit(folder: Path) -> str | None:
-    """Return the git commit of a folder, with ``-dirty`` where files differ; None outside git."""
+    """Return the git commit of a folder, with ``-dirty`` if files differ; None outside git."""
     command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=40", "--dirty"]
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a measure is: its name, how people read it, and how it comes out of what was played."""
+"""What a measure is: its names, its meaning, and how it is computed from what was played."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Totals(NamedTuple):
     ----------
     top : ndarray
     bottom : ndarray or None
-        None: `top` holds the measure of every episode, and what is reported is its mean. Else
-        `top` / `bottom` is an episode's value, and episodes with a `bottom` of 0 have none.
+        None: `top` is the measure of every episode, and its mean is reported. Else an episode's
+        value is `top` / `bottom`, and episodes with a `bottom` of 0 have none.
     share : bool
-        `top` of `bottom` items are hits, and what is reported is the share of all items, in
-        percent: sum(top) / sum(bottom). Else it is the mean over the episodes that have a value.
+        `top` of `bottom` items are hits, and the share of all items is reported, in percent:
+        sum(top) / sum(bottom). Else the mean over the episodes that have a value is reported.
     """
 
     top: FloatArray
@@ -32,23 +32,22 @@ class Totals(NamedTuple):
 
     @property
     def values(self) -> FloatArray:
-        """The measure of every episode alone, shape (E,), in its unit; NaN where it has none."""
+        """The measure of every single episode, shape (E,), in its unit; NaN if undefined."""
         if self.bottom is None:
             return self.top
-        missing = np.full(len(self.top), np.nan)
-        found = np.divide(self.top, self.bottom, missing, where=self.bottom > 0)
-        result: FloatArray = 100.0 * found if self.share else found
-        return result
+        found = np.full(len(self.top), np.nan)
+        np.divide(self.top, self.bottom, found, where=self.bottom > 0)
+        return found * 100.0 if self.share else found
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure; everything that is said of it anywhere is said here.
+    """One measure, with everything that is said about it anywhere.
 
     Attributes
     ----------
     name : str
-        Column of tables and exports; ends in ``_percent`` where the unit is percent.
+        Column of tables and exports; ends in ``_percent`` if and only if the unit is percent.
     heading : str
         What tables and figures print.
     meaning : str
@@ -58,13 +57,13 @@ class Measure:
     better : {1, 0, -1}
         Whether more or less is better; 0: neither, because it trades off against others.
     source : str
-        Publication and definition, or where it is this project's own.
+        Publication and definition, or that it is this project's own.
     of : callable
-        Given a cell's played episodes and the reference of regret, its `Totals`.
+        Returns its `Totals`, given a cell's played episodes and the reference of regret.
     spoken : str
         Its name inside a sentence; default: the heading.
     label : str
-        A word for it in titles and names of files.
+        A word for it in titles and file names; default: the name without ``_percent``.
     """
 
     name: str
@@ -91,7 +90,7 @@ class Measure:
 
     @property
     def in_payoffs(self) -> bool:
-        """Whether it is in payoff units, so that games differ in its scale."""
+        """Whether it is in payoff units, so that its scale depends on the game."""
         return self.unit == "payoff"
 
     @property
@@ -101,17 +100,17 @@ class Measure:
 
     @property
     def short(self) -> str:
-        """Its label; without one the name, without ``_percent``."""
+        """Its label."""
         return self.label or self.name.removesuffix("_percent")
 
 
 def digits_of(column: str) -> int:
-    """Return the decimals of a column with an interval: percents are named as such."""
+    """Return how many decimals a column with an interval has."""
     return 2 if column.endswith("_percent") else 3
 
 
 def registry(*measures: Measure) -> dict[str, Measure]:
-    """Return measures by name; a name that comes twice is an error."""
+    """Return measures by name, which must be unique."""
     found = {measure.name: measure for measure in measures}
     if len(found) < len(measures):
         raise ValueError("two measures share a name")

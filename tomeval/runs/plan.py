@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tomeval.models.base import Prompt
@@ -16,10 +15,10 @@ CHARACTERS_PER_TOKEN = 4
 def plan_rows(experiment: Experiment) -> list[dict[str, Any]]:
     """Return one row per cell.
 
-    ``steps`` is the most that the episodes can have. For language models ``calls`` is the number of
-    calls if every answer is readable at once and every episode goes to its end, and
-    ``prompt_tokens`` about what they read: prompts of the first, middle and last step are rendered
-    and counted at four characters a token. Answers that must be asked for again come on top.
+    ``steps`` is the most that the episodes can have. ``calls`` of language models assumes that
+    every answer is readable at once and that every episode goes to its end; ``prompt_tokens`` is
+    about what they read: prompts of the first, middle and last step are rendered and counted at
+    four characters a token. Answers that must be asked for again come on top.
     """
     domain = get_domain(experiment.domain)
     rows = []
@@ -50,23 +49,19 @@ def _per_episode(domain: Domain, cell: Cell) -> tuple[int, int]:
     """Return calls and prompt tokens of one episode."""
     calls, length = 0, 0.0
     for seat in cell.models:
-        seen: set[tuple[int, Prompt]] = set()  # a prediction to act on is asked once
+        seen: set[tuple[int, Prompt]] = set()  # a question that serves two forms is asked once
         for form, steps in domain.forms(cell, seat).items():
             if not steps:
                 continue
             # Prompts grow by one line a step: Simpson's rule over three steps is exact for a line.
             three = (steps[0], steps[(len(steps) - 1) // 2], steps[-1])
-            shown = [_new(domain.preview(cell, seat, form, step), step, seen) for step in three]
+            shown = [
+                [p for _, p in domain.preview(cell, seat, form, step) if (step, p) not in seen]
+                for step in three
+            ]
             sizes = [sum(len(m.content) for prompt in s for m in prompt.messages) for s in shown]
             length += len(steps) * (sizes[0] + 4 * sizes[1] + sizes[2]) / 6
-            # Only the first step can differ: there is no past to sum up or to reflect on.
+            # Only the first step can differ: it has no past to summarise or reflect on.
             calls += len(shown[0]) + (len(steps) - 1) * len(shown[2])
             seen |= {(step, prompt) for step, s in zip(three, shown, strict=True) for prompt in s}
     return calls, round(length / CHARACTERS_PER_TOKEN)
-
-
-def _new(
-    shown: Sequence[tuple[str, Prompt]], step: int, seen: set[tuple[int, Prompt]]
-) -> list[Prompt]:
-    """Return the prompts of a question that no earlier question of the step has shown."""
-    return [prompt for _, prompt in shown if (step, prompt) not in seen]

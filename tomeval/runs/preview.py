@@ -1,4 +1,4 @@
-"""Show what a model would read: one question of a made-up play, in any domain."""
+"""Show what a model would read: one question of a made-up episode, in any domain."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ def preview(
     step: int | None = None,
     tokenizer: str | None = None,
 ) -> str:
-    """Return the prompts of one question as text: those of earlier calls in its step first.
+    """Return the prompts of one question as text, after those of earlier calls in its step.
 
     What a model would have written (summaries, lessons, plans, answers) is a stand-in text.
 
     Parameters
     ----------
-    domain : Domain
-    cell : Cell
     seat : str
-        One that a language model takes; empty: the first of them.
+        A seat of a language model; empty: the first one.
     form : str
-        A question of the seat, see `Domain.forms`; empty: the first of them.
+        A question of the seat, see `Domain.forms`; empty: the first one.
     step : int, optional
-        From 1. Default: the fifth in which the question is asked, or the last of fewer.
+        From 1; default: the fifth step that asks the question, or the last if there are fewer.
     tokenizer : str, optional
         Counts tokens: a local folder or a Hub name.
     """

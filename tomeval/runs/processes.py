@@ -1,4 +1,4 @@
-"""Play cells that ask no model, here or in worker processes: the rows are the same."""
+"""Play cells that ask no model, here or in worker processes, with the same rows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def play_all(
         for task in tasks:
             yield task, _play(domain, cells[task[0]], task[1], task[2])
         return
-    # Forked workers know what a script registered; where there is no fork, only what is built in
-    # can run in several processes.
+    # Forked workers know what a script registered; without fork, only what is built in can run in
+    # several processes.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     count = min(workers, len(tasks))
-    # Only a few tasks are handed out at a time: where writing is slower than playing, results
-    # would pile up in memory.
+    # Few tasks are handed out at a time: if writing is slower than playing, results would pile up
+    # in memory.
     todo = iter(tasks)
     with ProcessPoolExecutor(count, context, _share, (domain, cells)) as pool:
         waiting: set[Future[tuple[Task, Block]]] = set()
@@ -54,7 +54,7 @@ def play_all(
 
 
 def _play(domain: Domain, cell: Cell, first: int, count: int) -> Block:
-    """Play consecutive episodes: together where the domain can, else the one that is asked for."""
+    """Play consecutive episodes: together if the domain can, else the one that is asked for."""
     if domain.together(cell):
         return domain.play_many(cell, first, count)
     return run_loop(domain.play(cell, first, {}, lambda: None))
@@ -64,14 +64,14 @@ _SHARED: list[tuple[Domain, Sequence[Cell]]] = []
 
 
 def _share(domain: Domain, cells: Sequence[Cell]) -> None:
-    """Make a worker process ready: give it the cells, and tie it to the life of its parent."""
+    """Prepare a worker process: give it the cells, and end it when its parent ends."""
     _SHARED[:] = [(domain, cells)]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone, even killed: it would hold the folder's lock."""
+    """End this process with its parent, even a killed one: it would hold the folder's lock."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

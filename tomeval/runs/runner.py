@@ -1,4 +1,4 @@
-"""Run an experiment into a folder: start, resume, extend, in one or several processes."""
+"""Run an experiment into a folder: start, resume or extend it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import FAILED
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, LocalModel, Model
 from tomeval.models.served.limits import Budget
@@ -39,31 +40,24 @@ def run_experiment(
 
     Parameters
     ----------
-    experiment : Experiment
-        Of any domain.
     folder : Path
-        The run folder; made when missing. A run of the same experiment is resumed, or extended
-        where `episodes` has grown; rows on disk are never changed.
-    workers : int
-        Processes for cells that ask no model. The rows do not depend on it.
-    concurrency : int
-        Episodes with language models that are played at a time. Nor on this.
+        The run folder; made if missing. A run of the same experiment is resumed, or extended if
+        `episodes` has grown; rows on disk are never changed.
+    workers, concurrency, progress
+        As for `tomeval.run`.
     budget : Budget, optional
-        Caps on the calls and tokens of served models; refused where there is none.
+        Caps on the calls and tokens of served models; refused if there is no such model.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
-    progress : callable, optional
-        Called with (steps done, steps in all) after each batch or step.
 
     Raises
     ------
     TomevalError
         The folder holds another experiment or other files, is in use or cannot be written.
     """
-    if workers < 1:
-        raise TomevalError(f"workers must be at least 1, is {workers}")
-    if concurrency < 1:
-        raise TomevalError(f"concurrency must be at least 1, is {concurrency}")
+    for name, number in (("workers", workers), ("concurrency", concurrency)):
+        if number < 1:
+            raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
     identity = experiment.identity()
     make_folder(folder)
@@ -86,12 +80,12 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
     players = [player for cell in cells for player in cell.seats.values() if player]
     if budget is not None and not any(player.served for player in players):
         names = ", ".join(sorted({player.model_name for player in players} - {""}))
-        not_them = f", not {names}" if names else "; here is none"
+        not_them = f", not {names}" if names else "; none plays here"
         raise TomevalError(f"--max-calls and --max-tokens are for served models{not_them}")
 
 
 class _Filler:
-    """Plays all episodes that the store lacks."""
+    """Plays the episodes that the store lacks."""
 
     def __init__(self, store: Store, experiment: Experiment, progress: Progress | None) -> None:
         self.store, self.progress = store, progress
@@ -109,7 +103,7 @@ class _Filler:
         self._report()
 
     def play_without_models(self, workers: int) -> None:
-        """Play what needs no model."""
+        """Play the cells that ask no model."""
         tasks = [
             (number, first, count)
             for number, cell in enumerate(self.cells)
@@ -124,7 +118,7 @@ class _Filler:
     ) -> None:
         """Play the rest, cells with the same models together: no others are kept in memory.
 
-        `opening` holds what `tomeval.models.open_model` takes beside the model and its use.
+        `opening` holds the other arguments of `tomeval.models.open_model`.
         """
         # Episode by episode over all cells: a run that is stopped has some of everything, and the
         # time left is estimated from the mix of strategies that is still to come.
@@ -157,8 +151,8 @@ class _Filler:
             self._warn()
 
     def _warn(self) -> None:
-        """Tell what may be wrong with the models' answers, those of earlier sessions included."""
-        lost = tallies.failed(self.store)
+        """Warn of what may be wrong with the models' answers, of earlier sessions too."""
+        lost = sum(count.get(FAILED, 0) for count in tallies.episodes(self.store).values())
         if lost:
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
@@ -170,18 +164,16 @@ class _Filler:
             logger.warning(
                 "%d of %d scored answers give all labels together less than %g of the probability: "
                 "the model would hardly say any of them here",
-                low,
-                scored,
-                LOW_MASS,
+                *(low, scored, LOW_MASS),
             )
 
     def on_step(self) -> None:
-        """Count a step of a language model's episode: these take long enough to be shown."""
+        """Count a step of a language model: these take long enough to be shown."""
         self.under_way += 1
         self._report()
 
     def done(self, number: int, block: Block, under_way: int = 0) -> None:
-        """Store finished episodes, of which `under_way` steps have been counted."""
+        """Store finished episodes; `under_way` of their steps have been counted."""
         self.under_way -= under_way
         self.store.add(number, block)
         self.played += len(block.episodes)
@@ -194,7 +186,7 @@ class _Filler:
 
 
 def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, count) of consecutive numbers, at most `most` together."""
+    """Yield (first, count) of runs of consecutive numbers, at most `most` long."""
     start = 0
     for place in range(1, len(numbers) + 1):
         ends = place == len(numbers) or numbers[place] != numbers[place - 1] + 1

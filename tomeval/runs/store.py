@@ -7,7 +7,9 @@ killed keeps every episode that was finished.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tomeval.runs.domain import Block, Domain, Schema, get_domain
 SCHEMA_VERSION = 2
 STORE = "run.sqlite"
 OLD_STORES = ("decrypto.sqlite",)
-"""Names that stores had in version 1 and no longer have."""
+"""Names that stores had in version 1 only."""
 
 _EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
 _TABLES = {
@@ -69,13 +71,13 @@ class Store:
     folder : Path
         The run folder.
     domain : Domain, optional
-        Open for writing runs of this domain; makes the store where it does not exist. Default: open
-        for reading.
+        Open for writing a run of this domain, in a new store if there is none. Default: open for
+        reading.
 
     Raises
     ------
     TomevalError
-        No run there, a damaged store, one of another version or another domain, or no permission.
+        There is no run, or it is damaged, of another version or domain, or not permitted.
     """
 
     def __init__(self, folder: Path, domain: Domain | None = None) -> None:
@@ -106,7 +108,7 @@ class Store:
         return get_domain(name, str(self.path))
 
     def meta(self) -> dict[str, Any]:
-        """Return what `begin` wrote beside the cells: domain, name and hash of the experiment."""
+        """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
         rows = self.query("SELECT key, value FROM meta")
         try:
             return {key: json.loads(value) for key, value in rows}
@@ -117,10 +119,8 @@ class Store:
         """Write the cells of a new run, once."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
         with self._db.reporting(), self._db.transaction() as db:
-            db.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [(key, json.dumps(value)) for key, value in meta.items()],
-            )
+            rows = [(key, json.dumps(value)) for key, value in meta.items()]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 columns = {**cell, **self.domain.columns(cell)}
                 typed = [columns[name] for name in self.domain.schema.cells]
@@ -128,7 +128,7 @@ class Store:
                 db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
 
     def add(self, cell: int, block: Block) -> None:
-        """Write finished episodes of a cell, in place of an earlier, failed try at them."""
+        """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
         keys = [(cell, row[0]) for row in block.episodes]
         done = [(cell, row[0]) for row in block.episodes if row[1] != FAILED]
         rows: dict[str, Any] = {
@@ -142,21 +142,17 @@ class Store:
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", keys)
                 marks = ",".join("?" * self._width(name))
                 db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            # What a failed episode was answered serves the next try.
+            # The replies to a failed episode serve the next attempt.
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", done)
 
     def _width(self, table: str) -> int:
         """Return how many columns a table of episodes has."""
-        own = {"steps": self.domain.schema.steps, "episodes": self.domain.schema.episodes}
-        return {"steps": 3, "episodes": 4, "answers": 9, "calls": 7}[table] + len(
-            own.get(table, ())
-        )
+        schema = self.domain.schema
+        own = {"steps": len(schema.steps), "episodes": len(schema.episodes)}
+        return {"steps": 3, "episodes": 4, "answers": 9, "calls": 7}[table] + own.get(table, 0)
 
     def check_revision(self, model: str, revision: str) -> None:
-        """Note which revision of a model is used; another one later is refused.
-
-        One that was not known may become known.
-        """
+        """Note the revision of a model; refuse another one, unless the first was unknown."""
         with self._db.reporting(), self._db.transaction() as db:
             row = db.execute("SELECT revision FROM revisions WHERE model = ?", (model,)).fetchone()
             if row is not None and row[0] not in ("", revision):
@@ -167,32 +163,25 @@ class Store:
             db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
 
     def revisions(self) -> dict[str, str]:
-        """Return the revision of every model that was used, empty where it is not known."""
+        """Return the revision of every model that was used; empty if unknown."""
         return dict(self.query("SELECT model, revision FROM revisions"))
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        row = (cell, episode, seat, request, reply)
         with self._db.reporting(), self._db.transaction() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?)",
-                (cell, episode, seat, request, reply),
-            )
+            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?)", row)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
-        """Return the replies kept of a seat in an unfinished episode, by request."""
-        return dict(
-            self.query(
-                "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?",
-                (cell, episode, seat),
-            )
-        )
+        """Return the kept replies to a seat of an unfinished episode, by request."""
+        sql = "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?"
+        return dict(self.query(sql, (cell, episode, seat)))
 
     def finished(self) -> dict[int, set[int]]:
-        """Return the episodes that need not be played, void ones included, by cell."""
+        """Return by cell the episodes that need not be played, void ones included."""
         done: dict[int, set[int]] = {}
-        for cell, episode in self.query(
-            "SELECT cell, episode FROM episodes WHERE status != ?", (FAILED,)
-        ):
+        sql = "SELECT cell, episode FROM episodes WHERE status != ?"
+        for cell, episode in self.query(sql, (FAILED,)):
             done.setdefault(cell, set()).add(episode)
         return done
 
@@ -211,18 +200,13 @@ class Store:
 
     def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
         """Yield step, seat, form and record of every model call of an episode, in order."""
-        for step, seat, form, record in self.query(
-            "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ? "
-            "ORDER BY call",
-            (cell, episode),
-        ):
+        sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
+        for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(record)
 
 
 def _numbered(cell: int, block: Block) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the call log, numbered within each episode."""
-    count: dict[int, int] = {}
-    for episode, step, seat, form, record in block.calls:
-        number = count.get(episode, 0)
-        count[episode] = number + 1
-        yield cell, episode, number, step, seat, form, json.dumps(record)
+    numbers: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
+    for episode, *place, record in block.calls:
+        yield cell, episode, next(numbers[episode]), *place, json.dumps(record)

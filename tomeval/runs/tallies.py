@@ -1,10 +1,10 @@
-"""What a run's store counts, by cell: episodes, invalid answers, model calls and their tokens."""
+"""Counts of a run's store by cell: episodes, invalid answers, model calls and their tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
+from tomeval.core.outcomes import INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.store import Store
 
@@ -18,17 +18,10 @@ _RECORD = (
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     counts: dict[int, dict[str, int]] = {}
-    for cell, status, count in store.query(
-        "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
-    ):
+    sql = "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
+    for cell, status, count in store.query(sql):
         counts.setdefault(cell, {})[status] = count
     return counts
-
-
-def failed(store: Store) -> int:
-    """Return how many episodes got no reply and wait to be played again."""
-    rows = store.query("SELECT COUNT(*) FROM episodes WHERE status = ?", (FAILED,))
-    return int(rows[0][0])
 
 
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
@@ -47,10 +40,7 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
 
 
 def invalid_rates(store: Store) -> dict[int, float]:
-    """Return the share of answers that were invalid by cell, those of void episodes included.
-
-    A backend error is no answer.
-    """
+    """Return by cell the share of answers that were invalid; see `answers`."""
     return {cell: bad / asked for cell, (bad, asked) in answers(store).items() if asked}
 
 
@@ -64,11 +54,12 @@ def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
 def answers(store: Store, where: str = "1") -> dict[int, tuple[int, int]]:
     """Return by cell how many answers were invalid, and how many there were.
 
-    `where` narrows the questions: SQL over the view ``asked``.
+    Those of void episodes are included; backend errors are not answers. `where` narrows the
+    questions: SQL over the view ``asked``.
     """
     asked = dict(store.query(f"SELECT cell, COUNT(*) FROM asked WHERE {where} GROUP BY cell"))
     bad = dict.fromkeys(asked, 0)
-    # Nearly all answers are valid: counting the others is far cheaper than judging every one.
+    # Nearly all answers are valid: counting the others is far cheaper than testing every one.
     for cell, outcome, count in store.query(
         f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' AND ({where}) "
         "GROUP BY cell, outcome"
@@ -81,7 +72,7 @@ def answers(store: Store, where: str = "1") -> dict[int, tuple[int, int]]:
 
 
 def usage(store: Store) -> dict[int, dict[str, float]]:
-    """Return the model calls, their tokens, and their cost where prices were given."""
+    """Return the model calls, their tokens, and their cost if prices were given."""
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
     sums = ", ".join(
         f"SUM(COALESCE(json_extract(r, '$.reply.{f}'), json_extract(r, '$.scores.{f}')))"
@@ -96,7 +87,7 @@ def usage(store: Store) -> dict[int, dict[str, float]]:
 
 
 def low_mass(store: Store) -> tuple[int, int]:
-    """Return how many scored answers gave the labels little probability, and how many were."""
+    """Return how many scored answers gave the labels little probability, and their number."""
     mass = f"json_extract({_RECORD}, '$.scores.mass')"
     row = store.query(f"SELECT SUM({mass} < ?), COUNT({mass}) FROM calls", (LOW_MASS,))[0]
     return row[0] or 0, row[1]

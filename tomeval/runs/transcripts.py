@@ -1,4 +1,4 @@
-"""An episode as a reader wants it: what was played, asked and said; prompts by what is new."""
+"""An episode for readers: what was played, asked and said, with what is new in each prompt."""
 
 from __future__ import annotations
 
@@ -20,18 +20,11 @@ def cell_lines(run: Run) -> Iterator[str]:
 
 
 def find_cell(run: Run, number: int, episode: int) -> RunCell:
-    """Return a cell of a run that has an episode.
-
-    Raises
-    ------
-    TomevalError
-        No such cell or episode.
-    """
+    """Return a cell of a run, checked to have an episode."""
     if not 0 <= number < len(run.cells):
         raise TomevalError(f"{run.folder}: no cell {number}, there are {len(run.cells)}")
-    if not run.store.query(
-        "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?", (number, episode)
-    ):
+    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?"
+    if not run.store.query(sql, (number, episode)):
         raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
     return run.cells[number]
 
@@ -39,8 +32,8 @@ def find_cell(run: Run, number: int, episode: int) -> RunCell:
 def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
     """Yield the lines of one episode; with `calls` what models read and wrote in every step.
 
-    Prompts are told by their difference: what a prompt shares with the last one for the same
-    purpose is named by its length, the rest is printed.
+    Of the start that a prompt shares with the last one for the same purpose, only the length is
+    printed.
 
     Raises
     ------
@@ -69,7 +62,7 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
 
 
 def call_lines(call: dict[str, Any]) -> Iterator[str]:
-    """Yield one call."""
+    """Yield the lines of one call."""
     attempt = call.get("attempt", 1)
     yield f"-- {call['purpose']}" + (f", attempt {attempt}" if attempt > 1 else "")
     if "prompt_rest" in call:

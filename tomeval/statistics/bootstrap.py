@@ -1,6 +1,6 @@
-"""The bootstrap: how often each unit is drawn, how far means move by it, BCa and percentile ends.
+"""The bootstrap: counts of drawn units, shifts of means, ends of BCa and percentile intervals.
 
-Everything that resamples draws here, so that one seed means one thing.
+All resampling draws here, so that a seed always means the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 CHUNK = 4_000_000
-"""Drawn units held at a time."""
+"""Random numbers held at a time."""
 
 
 def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
@@ -27,14 +27,14 @@ def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
 def draw_bins(tally: ArrayLike, resamples: int, rng: np.random.Generator) -> IntArray:
     """Return how many units of a resample fall into each of K bins, shape (resamples, K).
 
-    The same as `draw_counts` where only the bin of a unit counts; `tally` units are in each.
+    The same as `draw_counts` if only a unit's bin matters; bin k has ``tally[k]`` units.
     """
     units = np.asarray(tally)
     return rng.multinomial(int(units.sum()), units / units.sum(), size=resamples)
 
 
 def chunks(resamples: int, size: int) -> Iterator[slice]:
-    """Yield the resamples in parts that draw at most `CHUNK` units."""
+    """Yield the resamples in parts that draw at most `CHUNK` units of `size` per resample."""
     step = max(1, min(resamples, CHUNK // max(1, size)))
     for first in range(0, resamples, step):
         yield slice(first, min(first + step, resamples))
@@ -43,7 +43,7 @@ def chunks(resamples: int, size: int) -> Iterator[slice]:
 def bootstrap_shifts(
     strata: Sequence[FloatArray], resamples: int, rng: np.random.Generator
 ) -> list[FloatArray]:
-    """Return how far bootstrap sums lie from the sum seen, per stratum of shape (resamples, C_g).
+    """Return how far bootstrap sums lie from the observed, per stratum of shape (resamples, C_g).
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def bca_ends(
     Notes
     -----
     Efron 1987; the stratified acceleration is that of Davison and Hinkley 1997, equation 5.22.
-    Where nothing varies both ends are 0.
+    If nothing varies, both ends are 0.
     """
     from scipy.special import ndtr, ndtri
 
@@ -101,13 +101,8 @@ def _quantiles(values: FloatArray, levels: Sequence[float]) -> list[float]:
     places = [level * (len(values) - 1) for level in levels]
     ranks = sorted({rank for place in places for rank in (int(place), -int(-place // 1))})
     chosen = np.partition(values, ranks)
-    return [
-        float(
-            chosen[int(place)]
-            + (place - int(place)) * (chosen[-int(-place // 1)] - chosen[int(place)])
-        )
-        for place in places
-    ]
+    ends = [(place % 1, chosen[int(place)], chosen[-int(-place // 1)]) for place in places]
+    return [float(low + part * (high - low)) for part, low, high in ends]
 
 
 def percentile_ends(values: FloatArray) -> tuple[FloatArray, FloatArray]:

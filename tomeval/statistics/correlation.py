@@ -11,7 +11,7 @@ from tomeval.statistics.paired import FloatArray
 def correlation(
     x: FloatArray, y: FloatArray
 ) -> tuple[float, float, float, float, float, float, str]:
-    """Return Pearson's and Spearman's coefficients with intervals, and why there are none.
+    """Return Pearson's and Spearman's coefficients, each with its interval, and why they are NaN.
 
     Examples
     --------
@@ -21,13 +21,13 @@ def correlation(
     """
     from scipy.stats import rankdata
 
-    nan = float("nan")
+    nothing = (float("nan"),) * 6
     if x.shape != y.shape:
         raise TomevalError("a correlation needs as many values on both sides")
     if len(x) < 3:
-        return nan, nan, nan, nan, nan, nan, f"{len(x)} cells: a correlation needs at least 3"
+        return *nothing, f"{len(x)} cells: a correlation needs at least 3"
     if _constant(x) or _constant(y):
-        return nan, nan, nan, nan, nan, nan, "all cells have the same value on one side"
+        return *nothing, "all cells have the same value on one side"
     pearson = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
     ranks = rankdata(np.round(x, 10)), rankdata(np.round(y, 10))
     spearman = float(np.clip(np.corrcoef(*ranks)[0, 1], -1, 1))

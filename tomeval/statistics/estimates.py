@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
-from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts
-
-FloatArray = NDArray[np.float64]
+from tomeval.statistics.bootstrap import FloatArray, IntArray, bca_ends, bootstrap_shifts
 
 INTERVALS = ("normal", "t", "bca")
 RESAMPLES = 9_999
@@ -50,14 +48,13 @@ def estimate(
     strata : array_like, shape (E,), optional
         For ``bca``: groups of episodes, such as those against one partner, resampled apart.
     shares : mapping, optional
-        Share of each stratum in what the mean is over, such as the partners' weights. The mean and
-        its interval then are those of the strata's means, weighted by these shares: episodes draw
-        their partner, and without shares the interval would hold for the partners as drawn only.
-        Where a stratum has fewer than two episodes, nothing is stratified.
+        Share of each stratum in the mean, such as the partners' weights. The mean and its interval
+        are then those of the strata's means, weighted by these shares: episodes draw their partner,
+        and without shares the interval would hold only for the partners as drawn. If a stratum has
+        fewer than two episodes, nothing is stratified.
     rng : numpy.random.Generator
         Needed for ``bca``.
     resamples : int
-        Bootstrap resamples.
 
     Returns
     -------
@@ -81,31 +78,24 @@ def estimate(
     data = np.asarray(values, dtype=np.float64)
     data = data[:, None] if data.ndim == 1 else data
     count, size = data.shape
-    if count == 0:
-        nothing = np.full(size, np.nan)
-        return Estimate(nothing, nothing, nothing, nothing)
-    mean = data.mean(axis=0)
-    if count == 1:
-        nothing = np.full(size, np.nan)
+    nothing = np.full(size, np.nan)
+    mean = data.mean(axis=0) if count else nothing
+    if count < 2:
         return Estimate(mean, nothing, nothing, nothing)
     if method == "bca":
         if rng is None:
             raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
         return _bca(data, _groups(strata, shares, count), rng, resamples)
-    half = _multiplier(method, count) * data.std(axis=0, ddof=1) / np.sqrt(count)
+    quantile = 1.96
+    if method == "t":
+        from scipy.special import stdtrit
+
+        quantile = float(stdtrit(count - 1, 0.975))
+    half = quantile * data.std(axis=0, ddof=1) / np.sqrt(count)
     return Estimate(mean, half, mean - half, mean + half)
 
 
-def _multiplier(method: str, count: int) -> float:
-    """Return how many standard errors make half an interval."""
-    if method == "normal":
-        return 1.96
-    from scipy.special import stdtrit
-
-    return float(stdtrit(count - 1, 0.975))
-
-
-_Groups = list[tuple[NDArray[np.int64], float]]  # rows of a stratum, and its share
+_Groups = list[tuple[IntArray, float]]  # rows of a stratum, and its share
 
 
 def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int) -> Estimate:
@@ -128,7 +118,7 @@ def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples:
 
 
 def _groups(strata: ArrayLike | None, shares: Mapping[Any, float] | None, count: int) -> _Groups:
-    """Return the strata with their shares; all rows as one where a stratum is too small."""
+    """Return the strata with their shares; all rows as one if a stratum is too small."""
     everything = [(np.arange(count), 1.0)]
     if strata is None:
         return everything

@@ -43,10 +43,9 @@ def improvement_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the 95 % interval of a probability of improvement, on the logit scale.
 
-    Where every value of one side beats all of the other, the spread is 0 and the interval is
-    Clopper and Pearson's for units // 2 disjoint pairs of different episodes, which are
-    independent. NaN where nothing varies otherwise: all values tie, or tasks are one-sided in
-    different directions.
+    If every value of one side beats all of the other, the spread is 0 and the interval is Clopper
+    and Pearson's for units // 2 disjoint pairs of different episodes, which are independent. NaN if
+    nothing varies for another reason: all values tie, or tasks are one-sided in opposite ways.
     """
     from scipy.special import expit, logit, stdtrit
 

@@ -1,8 +1,7 @@
 """Tests and intervals of paired differences, on plain arrays.
 
-The sampling unit is the pair of episodes that two subjects played with the same partner, which drew
-the same random numbers. A *linear form* is a weighted mean of such differences over several tasks;
-its influences say how much each sampling unit moves it.
+The sampling unit is a pair of episodes that met the same chance. A *linear form* is a weighted mean
+of their differences over several tasks; its influences say how much each unit moves it.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tomeval.statistics.bootstrap import chunks
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 ENUMERATED = 13
 """With up to this many pairs, all sign patterns are tried: 8,192."""
 _TIE = 1e-9  # relative: sums of the same numbers in another order are the same statistic
-_CHUNK = 4_000_000  # random numbers held at a time
 
 
 class Standard(NamedTuple):
@@ -35,14 +35,14 @@ def standard_error(influences: Sequence[FloatArray]) -> Standard:
     Parameters
     ----------
     influences : sequence of ndarray, shape (n_g, M)
-        Per stratum and sampling unit what it adds to the form, less the stratum's mean; for a plain
+        What each sampling unit of a stratum adds to the form, less the stratum's mean; for a plain
         mean of n values, (value - mean) / n.
 
     Returns
     -------
     Standard
-        One stratum gives n - 1 degrees of freedom, several those of Welch and Satterthwaite. NaN
-        where a stratum has fewer than two units. A form that does not vary has error 0.
+        One stratum gives n - 1 degrees of freedom, several those of Welch and Satterthwaite. NaN if
+        a stratum has fewer than two units. A form that does not vary has error 0.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def standard_error(influences: Sequence[FloatArray]) -> Standard:
 def t_interval(
     mean: FloatArray, standard: Standard, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of Student's interval; width 0 where nothing varies."""
+    """Return the ends of Student's interval; its width is 0 if nothing varies."""
     from scipy.special import stdtrit
 
     half = stdtrit(standard.freedom, 0.5 + level / 2) * standard.error
@@ -74,7 +74,7 @@ def t_interval(
 
 
 def t_test(mean: FloatArray, standard: Standard) -> FloatArray:
-    """Return the two-sided p of a mean of 0; NaN where nothing varies, 1 if it is always 0."""
+    """Return the two-sided p of a mean of 0; if nothing varies, 1 for a mean of 0, else NaN."""
     from scipy.special import stdtr
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -86,8 +86,8 @@ def t_test(mean: FloatArray, standard: Standard) -> FloatArray:
 def equivalence_test(mean: FloatArray, standard: Standard, margin: FloatArray) -> FloatArray:
     """Return p of the two one-sided tests that the mean lies outside ± margin (Schuirmann 1987).
 
-    A small p speaks for equivalence within the margin. NaN where nothing varies or no margin (NaN)
-    was stated: a sample without spread says nothing about how far the mean may be off.
+    A small p speaks for equivalence within the margin. NaN if nothing varies or no margin (NaN) was
+    stated: a sample without spread says nothing about how far off the mean may be.
     """
     from scipy.special import stdtr
 
@@ -100,8 +100,8 @@ def equivalence_test(mean: FloatArray, standard: Standard, margin: FloatArray) -
 def hedges(mean: FloatArray, deviation: FloatArray, freedom: int) -> FloatArray:
     """Return Hedges' g of paired differences: their mean / SD, times the small-sample factor.
 
-    0 where all differences are 0, NaN where they are all equal to something else, and with fewer
-    than two degrees of freedom, where the factor is 0.
+    0 if all differences are 0. NaN if they all equal another value, and with fewer than two degrees
+    of freedom, for which the factor is 0.
 
     Notes
     -----
@@ -151,7 +151,7 @@ def sign_flip_exact(parts: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray
-        The share of patterns whose sum is at least as far from 0 as the one seen, which counts
+        The share of patterns whose sum is at least as far from 0 as the observed one, which counts
         itself and its mirror image: never below 2 / 2^n.
 
     Examples
@@ -177,8 +177,8 @@ def sign_flip(
     Parameters
     ----------
     strata : sequence of ndarray, shape (n_g, T_g, C)
-        Per stratum what each sampling unit adds to the mean of each of the stratum's tasks, for C
-        columns; a unit that several tasks share flips in all of them at once.
+        What each sampling unit adds to the mean of each of its stratum's tasks, for C columns; a
+        unit that several tasks share flips in all of them at once.
     shares : ndarray, shape (T, C)
         Weight of each task in the sum over tasks, in the order of the strata's tasks.
     resamples : int
@@ -199,9 +199,8 @@ def sign_flip(
     extreme = np.zeros(means.shape, dtype=np.int64)
     extreme_pooled = np.zeros(columns, dtype=np.int64)
     widest = max(max(len(part) for part in strata), shares.size)
-    chunk = max(1, min(resamples, _CHUNK // widest))
-    for first in range(0, resamples, chunk):
-        count = min(chunk, resamples - first)
+    for chunk in chunks(resamples, widest):
+        count = chunk.stop - chunk.start
         pooled, task = np.zeros((count, columns)), 0
         for part in strata:
             flat = part.reshape(len(part), -1)
@@ -211,14 +210,11 @@ def sign_flip(
             pooled += np.einsum("rtc,tc->rc", sums, shares[rows])
             task = rows.stop
         extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
-    tasks: FloatArray = ((1 + extreme) / (1 + resamples)).astype(np.float64)
-    pooled_p: FloatArray = ((1 + extreme_pooled) / (1 + resamples)).astype(np.float64)
-    return tasks, pooled_p
+    return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
 
 
 def _random_signs(count: int, size: int, rng: np.random.Generator) -> FloatArray:
     """Return independent signs, shape (count, size)."""
-    bits = np.unpackbits(
-        np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8).reshape(count, -1), axis=1
-    )
+    octets = np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8)
+    bits = np.unpackbits(octets.reshape(count, -1), axis=1)
     return 1.0 - 2.0 * bits[:, :size].astype(np.float64)

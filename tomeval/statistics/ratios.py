@@ -12,7 +12,7 @@ from tomeval.statistics.paired import FloatArray, standard_error
 def ratio_moments(
     influences: Sequence[FloatArray], column: int
 ) -> tuple[float, float, float, float]:
-    """Return variances of a column's and the first column's mean, covariance, t's freedom.
+    """Return the variances of a column's and of the first column's mean, covariance, freedom.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def fieller(
     Returns
     -------
     value, low, high : float
-        NaN where `bottom` does not differ from 0 at 5 %: the interval would be unbounded.
+        NaN if `bottom` does not differ from 0 at 5 %: the interval would be unbounded.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.statistics.paired import FloatArray
 
-_SMALLEST, _LARGEST = -14.0, 14.0  # logarithms of variance ratios: none at all, nothing else
+_SMALLEST, _LARGEST = -14.0, 14.0  # logarithms of variance ratios: no variance, no residual
 
 
 def variance_ratios(
@@ -30,7 +30,7 @@ def variance_ratios(
     Returns
     -------
     ratios : ndarray, shape (F,)
-        Variances of the factors over that of the residual, at least 1e-6: none at all.
+        Variances of the factors over that of the residual; 1e-6, the least, means no variance.
     likelihood : float
         The restricted log-likelihood, in nats.
 
@@ -38,7 +38,7 @@ def variance_ratios(
     -----
     With V = I + Z D Z' the residual variance and the fixed effects are profiled out (Bates et al.
     2015, section 3); only the cross products of Z, X and y are needed. Several starting points,
-    because the likelihood can have several maxima.
+    as the likelihood can have several maxima.
     """
     from scipy.optimize import minimize
 
@@ -76,8 +76,8 @@ def crossed_fit(
 ) -> tuple[Any, list[str]]:
     """Fit crossed random factors; return the fit and which factors have no variance.
 
-    statsmodels' optimisers stop at poor points of this likelihood and call it converged, so it is
-    given the optimum to start from, and may not end below it.
+    statsmodels' optimisers can stop at poor points of this likelihood and report convergence, so
+    they start at the optimum and may not end below it.
     """
     try:
         module = importlib.import_module("statsmodels.regression.mixed_linear_model")
@@ -96,7 +96,7 @@ def crossed_fit(
         fe_params=np.zeros(fixed.shape[1]), cov_re=np.zeros((0, 0)), vcomp=ratios
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on variances of 0: they are told of below
+        warnings.simplefilter("ignore")  # about variances of 0, which are reported below
         try:
             fit = model.fit(reml=True, start_params=start, method="lbfgs")
         except np.linalg.LinAlgError as error:

@@ -1,4 +1,4 @@
-"""Shares with Wilson intervals, of independent draws and of draws that come in clusters."""
+"""Shares with Wilson intervals, of independent and of clustered draws."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 class Share(NamedTuple):
     """A share and its 95 % interval, all from 0 to 1.
 
-    `items` is how many the share is of, `clusters` in how many clusters they come. NaN share:
-    nothing to count; NaN interval: fewer than two clusters.
+    `items` and `clusters` count what the share is of. NaN share: no item; NaN interval: fewer than
+    two clusters.
     """
 
     share: float
@@ -29,7 +29,7 @@ def wilson(successes: float, count: float, z: float = 1.959963984540054) -> tupl
     Parameters
     ----------
     successes, count : float
-        `count` above 0; need not be whole, as for effective sample sizes.
+        `count` above 0; effective sample sizes need not be whole.
     z : float
         Normal (or t) quantile.
 
@@ -51,26 +51,26 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
     Parameters
     ----------
     hits : array_like of bool, shape (N,)
-        The items: turns.
+        The items, such as turns.
     clusters : array_like, shape (N,)
-        Which cluster each item belongs to: its game.
+        The cluster of each item, such as its game.
 
     Returns
     -------
     Share
-        Where every cluster has one item, the plain Wilson interval. Else Wilson's with the
-        effective number of items n / d and Student's quantile with G - 1 degrees of freedom:
+        The plain Wilson interval if every cluster has one item. Else Wilson's with the effective
+        number of items n / d and Student's quantile with G - 1 degrees of freedom:
 
         - share p = sum of x_g / sum of n_g, with x_g hits among n_g items in each of G clusters;
         - variance of p, linearised: v = G / (G - 1) x sum of (x_g - p n_g)^2 / n^2 (Kish 1965);
         - design effect d = v / (p (1 - p) / n), not below 1.
 
-        Where all items agree, v says nothing: then every cluster counts as one item.
+        If all items agree, v says nothing, and every cluster counts as one item.
 
     Notes
     -----
-    It says how far the share would move with other games of the same pairing; see Korn and
-    Graubard 1998 for effective sample sizes in intervals of shares.
+    The interval says how far the share would move with other games of the same pairing; see Korn
+    and Graubard 1998 for effective sample sizes in intervals of shares.
 
     Examples
     --------
@@ -91,8 +91,7 @@ def share_of_sums(hits: ArrayLike, items: ArrayLike) -> Share:
     Parameters
     ----------
     hits, items : array_like, shape (G,)
-        How many items each cluster has, and how many of them are hits; clusters without items are
-        left out.
+        Hits and items of each cluster; clusters without items are left out.
 
     Examples
     --------

@@ -1,0 +1,225 @@
+"""One cell of a run as analysis reads it: its episodes, measures and estimates."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.outcomes import COMPLETE
+from tomeval.runs.measures import FloatArray, Totals
+from tomeval.runs.store import Store
+from tomeval.statistics import RESAMPLES, Estimate, estimate
+from tomeval.statistics.shares import share_of_sums
+
+if TYPE_CHECKING:
+    from tomeval.runs.domain import Domain
+
+IntArray = NDArray[np.int64]
+
+
+class RunCell(ABC):
+    """One cell of a run; a domain's own subclass says how its arrays are read.
+
+    Attributes
+    ----------
+    title : str
+        What tells it from cells of the same task.
+    names : tuple of str
+        The measures that the run has data for.
+    """
+
+    def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
+        self._store = store
+        self.domain: Domain = store.domain
+        self.number = number
+        self.definition = definition
+        self.columns: dict[str, str | int] = self.domain.columns(definition)
+        self.title = self.player
+        self.names = tuple(self.domain.measures)
+        self._totals: dict[tuple[str, str], Totals] = {}
+        self._estimates: dict[tuple[str, str, int], Estimate] = {}
+
+    # What a domain's own cell answers
+
+    @property
+    @abstractmethod
+    def played(self) -> Any:
+        """The complete episodes, as the domain's measures read them."""
+
+    @property
+    def player(self) -> str:
+        """Who is measured, in a few words."""
+        return str(self.columns[self.domain.by[0]])
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether figures draw it as the line that others are compared with."""
+        return False
+
+    @property
+    def which(self) -> IntArray:
+        """What each complete episode drew, such as its partner, (E,): the bootstrap's strata."""
+        return np.zeros(len(self.episodes), dtype=np.int64)
+
+    @property
+    def weights(self) -> Mapping[int, float] | None:
+        """Share of each value of `which` in what is measured."""
+        return None
+
+    @property
+    def payoff_range(self) -> float | None:
+        """Range of the payoffs, for measures in payoff units; None without payoffs."""
+        return None
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Names of the playing language models by seat; default: that in the column `model`."""
+        name = str(self.columns.get("model", ""))
+        return {"": name} if name else {}
+
+    def groups(self, drawn: int) -> dict[str, str]:
+        """Return what a mixed model takes as a sample of more, coarse first, for one draw.
+
+        `drawn` is a value of `which`. Default: the columns of the task, and the draw if it has
+        weights.
+        """
+        found = {name: str(self.columns[name]) for name in self.domain.task if name in self.columns}
+        if self.weights is not None:
+            found["draw"] = ", ".join((*found.values(), str(drawn)))
+        return found
+
+    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
+        """Return the domain's columns of an episode as exports show them."""
+        return typed
+
+    def moves(self, episode: int) -> dict[str, list[Any]]:
+        """Return an episode's moves by name, one per step, JSON-ready; the measured player's first.
+
+        Default: the domain's columns of the step table.
+        """
+        typed = list(self.domain.schema.steps)
+        sql = f"SELECT {', '.join(typed)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step"
+        rows = self._store.query(sql, (self.number, episode))
+        return {name: [row[place] for row in rows] for place, name in enumerate(typed)}
+
+    # What follows from these
+
+    @property
+    def seed(self) -> int:
+        """The cell's seed."""
+        return int(self.definition["seed"])
+
+    @property
+    def reference(self) -> str:
+        """What regret is measured from by default."""
+        return str(self.definition.get("reference", self.domain.references[0]))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The columns, and what else was set for the cell: seed, reference, on_invalid."""
+        more = {"seed": self.seed, "on_invalid": self.definition["on_invalid"]}
+        return {**self.columns, **more, "reference": self.reference}
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What compared cells must agree in."""
+        return {name: self.facts[name] for name in self.domain.task}
+
+    @property
+    def name(self) -> str:
+        """A short text that names the cell."""
+        words = [self.player, *(self.columns.get(n) for n in self.domain.task)]
+        return ", ".join(str(word) for word in words if isinstance(word, str) and word)
+
+    @cached_property
+    def episodes(self) -> IntArray:
+        """The numbers of the complete episodes, shape (E,)."""
+        sql = "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode"
+        rows = self._store.query(sql, (self.number, COMPLETE))
+        return np.array([number for (number,) in rows], dtype=np.int64)
+
+    def totals(self, name: str, reference: str | None = None) -> Totals:
+        """Return a measure by complete episode."""
+        key = (name, reference or self.reference)
+        if key not in self._totals:
+            self._totals[key] = self.domain.measures[name].of(self.played, key[1])
+        return self._totals[key]
+
+    def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
+        """Return every measure by complete episode, shape (E,), in its unit."""
+        return {name: self.totals(name, reference).values for name in self.names}
+
+    def estimate(
+        self,
+        names: Sequence[str],
+        interval: str = "normal",
+        reference: str | None = None,
+        resamples: int = RESAMPLES,
+    ) -> Estimate:
+        """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
+
+        Numbers of tables, figures and reports are made here only. All measures are estimated
+        together and once: a bootstrap of some of them could differ by rounding.
+        """
+        key = (interval, reference or self.reference, resamples)
+        if key not in self._estimates:
+            self._estimates[key] = self._estimate(interval, reference, resamples)
+        places = [self.names.index(name) for name in names]
+        return Estimate(*(values[places] for values in self._estimates[key]))
+
+    def _estimate(self, interval: str, reference: str | None, resamples: int) -> Estimate:
+        """Estimate all measures; those that every episode has as one sample."""
+        found = [self.totals(name, reference) for name in self.names]
+        result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
+        whole = [i for i, totals in enumerate(found) if totals.bottom is None]
+        if whole:
+            table = np.stack([found[i].top for i in whole], axis=1)
+            _fill(result, whole, self.mean(table, interval, resamples))
+        for i, totals in enumerate(found):
+            if totals.share and totals.bottom is not None:
+                share = share_of_sums(totals.top, totals.bottom)
+                low, high = 100 * share.low, 100 * share.high
+                ends = (100 * share.share, (high - low) / 2, low, high)
+                _fill(result, [i], Estimate(*(np.array([end]) for end in ends)))
+            elif totals.bottom is not None:
+                some = totals.bottom > 0
+                _fill(result, [i], self.mean(totals.values, interval, resamples, some))
+        return result
+
+    def mean(
+        self,
+        values: FloatArray,
+        interval: str = "normal",
+        resamples: int = RESAMPLES,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Estimate:
+        """Estimate means of `values`, shape (E,) or (E, M), over the complete episodes.
+
+        `among`, boolean of shape (E,), restricts them to some episodes; `interval` and `resamples`
+        are as for `Run.rows`.
+        """
+        strata = self.which
+        if among is not None:
+            values, strata = values[among], strata[among]
+        # A seed that depends on the cell alone: the same table every time.
+        place = (self.columns, self.definition["seed"])
+        digest = hashlib.sha256(repr(place).encode()).digest()
+        return estimate(
+            values,
+            interval,
+            strata=strata,
+            shares=self.weights,
+            rng=np.random.default_rng(int.from_bytes(digest[:8], "little")),
+            resamples=resamples,
+        )
+
+
+def _fill(result: Estimate, places: list[int], part: Estimate) -> None:
+    for whole, found in zip(result, part, strict=True):
+        whole[places] = found
