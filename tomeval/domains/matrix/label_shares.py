@@ -86,10 +86,7 @@ def _per_episode(answers: IntArray, episode: IntArray, lengths: IntArray, count:
     return shares
 
 
-_ORDERS = {
-    "own": ("act_details", "$.own_order"),
-    "partner": ("predict_details", "$.partner_order"),
-}
+_ORDERS = {"own": ("act_details", "$.own_order"), "partner": ("predict_details", "$.partner_order")}
 
 
 def _stated(store: Store, cell: int, count: int) -> FloatArray | None:

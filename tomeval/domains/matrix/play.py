@@ -85,11 +85,7 @@ class Setup:
         return self.partners.cumulative()
 
     def seat_subject(
-        self,
-        partner: Partner,
-        rng: np.random.Generator,
-        model: Model | None = None,
-        name: str = "",
+        self, partner: Partner, rng: np.random.Generator, model: Model | None = None, name: str = ""
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
         door = Door(partner)

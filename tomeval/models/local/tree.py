@@ -43,10 +43,7 @@ class Block:
     """
 
     def __init__(
-        self,
-        cached: tuple[int, ...],
-        paths: Sequence[tuple[int, ...]],
-        first_wanted: Sequence[int],
+        self, cached: tuple[int, ...], paths: Sequence[tuple[int, ...]], first_wanted: Sequence[int]
     ) -> None:
         starts = [
             min(common_prefix(cached, path), wanted)

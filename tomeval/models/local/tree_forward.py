@@ -105,11 +105,7 @@ class TreeForward:
         return shapes, layers[0].keys.dtype, [layer.keys.device for layer in layers]
 
     def blocks(
-        self,
-        cache: SlotCache,
-        slots: Any,
-        blocks: Sequence[Block],
-        wanted: Sequence[Sequence[int]],
+        self, cache: SlotCache, slots: Any, blocks: Sequence[Block], wanted: Sequence[Sequence[int]]
     ) -> Logits:
         """Feed one block per slot; return the logits of the wanted nodes.
 

@@ -148,12 +148,7 @@ class HttpClient:
         return await self._persist("GET", path, None, True, retry_budget)
 
     async def post(
-        self,
-        path: str,
-        body: dict[str, Any],
-        *,
-        tokens: int | None = None,
-        probing: bool = False,
+        self, path: str, body: dict[str, Any], *, tokens: int | None = None, probing: bool = False
     ) -> Answer:
         """Send a request and return the reply.
 

@@ -99,10 +99,7 @@ class VllmTokenIds(_ByToken):
     ) -> dict[int, Any]:
         """See `_ByToken.next_token`."""
         body = query.body(
-            prompt=context,
-            logprobs=1,
-            logprob_token_ids=wanted,
-            return_tokens_as_token_ids=True,
+            prompt=context, logprobs=1, logprob_token_ids=wanted, return_tokens_as_token_ids=True
         )
         table = dig(await query.run("completions", body), *LEGACY_TOP)
         if not isinstance(table, dict):

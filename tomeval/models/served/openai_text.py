@@ -24,11 +24,7 @@ def chat_fields(prompt: Prompt) -> dict[str, Any]:
     if not prompt.prefill:
         return {"messages": messages}
     messages.append({"role": "assistant", "content": prompt.prefill})
-    return {
-        "messages": messages,
-        "continue_final_message": True,
-        "add_generation_prompt": False,
-    }
+    return {"messages": messages, "continue_final_message": True, "add_generation_prompt": False}
 
 
 def plain_text(prompt: Prompt) -> str:

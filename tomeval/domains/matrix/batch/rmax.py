@@ -103,9 +103,7 @@ class BatchRMax:
             live = ~settled
             for b in range(share.shape[3]):
                 np.subtract.at(
-                    system,
-                    (k, states, target[..., b]),
-                    model.gamma * chance[..., b] * live,
+                    system, (k, states, target[..., b]), model.gamma * chance[..., b] * live
                 )
             right = np.where(settled, model.optimistic, reward[k, states, np.maximum(policy, 0)])
             value = np.linalg.solve(system, right[..., None])[..., 0]

@@ -100,10 +100,7 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return drawings
 
 
-def scatter_figure(
-    cells: Sequence[RunCell],
-    options: Options = DEFAULT,
-) -> Figure:
+def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figure:
     """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one family of tasks.
 
     Every point is a cell with its 95 % intervals; the panels are games. On the diagonal a subject

@@ -89,12 +89,7 @@ class RMax(Subject):
     draws_per_step: ClassVar[int | None] = 1
 
     def __init__(
-        self,
-        seat: Seat,
-        m: int = 1,
-        gamma: float = 0.9,
-        ties: str = "random",
-        state: str = "joint",
+        self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random", state: str = "joint"
     ) -> None:
         super().__init__(seat)
         game = seat.game
