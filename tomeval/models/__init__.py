@@ -15,21 +15,11 @@ from tomeval.models.served.limits import Budget
 
 
 class Backend(NamedTuple):
-    """One kind of model.
+    """One kind of model."""
 
-    Attributes
-    ----------
-    opener : str
-        ``module:function``; called with a model's name, its options and an `Opening`.
-    form : str
-        How experiments write its models.
-    served : bool
-        Whether its calls cost money or wait for others, so that caps count them.
-    """
-
-    opener: str
-    form: str
-    served: bool = False
+    opener: str  # ``module:function``; called with a model's name, its options and an `Opening`
+    form: str  # how experiments write its models
+    served: bool = False  # whether its calls cost money or wait for others, so that caps count them
 
 
 BACKENDS = {

@@ -172,21 +172,11 @@ class MatrixExperiment(Experiment):
 
 @dataclass(frozen=True, eq=False)
 class MatrixCell(Cell):
-    """One combination of subject and task.
-
-    Attributes
-    ----------
-    spec : Player
-        The subject.
-    setup : Setup
-        How its episodes go.
-    reference : str
-        What ΔFunctional is measured from.
-    """
+    """One combination of subject and task."""
 
     spec: Player
     setup: Setup
-    reference: str
+    reference: str  # what ΔFunctional is measured from
 
     @property
     def seats(self) -> Mapping[str, Player]:

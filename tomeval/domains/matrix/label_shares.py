@@ -16,28 +16,21 @@ from tomeval.runs.store import Store
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of one kind of answer, over the steps of each complete episode.
+    """Shares of one kind of answer, over the steps of each complete episode."""
 
-    Attributes
-    ----------
-    by_label : ndarray, shape (E, K)
-        Share of steps on which each of the K actions was the answer; a row sums to 1.
-    expected_by_label : ndarray, shape (K,), or None
-        For choices: the mean of the stated distributions (`own_probs`; all mass on the action where
-        none was stated), None where no step stated one. For predictions: the share of steps on
-        which the partner played the action.
-    by_position : ndarray, shape (E, K), or None
-        The same by the place, from the first, at which the action stood among the options. None
-        where the order of options is not recorded or was the same in all episodes: label and
-        position then cannot be told apart.
-    expected_by_position : ndarray, shape (K,), or None
-        Expectation of `by_position` if answers depended on labels alone: at each place the mean,
-        over episodes, of the share that the action shown there gets in all episodes together.
-    """
-
+    # Shape (E, K): share of steps on which each of the K actions was the answer; a row sums to 1.
     by_label: FloatArray
+    # Shape (K,): for choices: the mean of the stated distributions (`own_probs`; all mass on the
+    # action where none was stated), None where no step stated one. For predictions: the share of
+    # steps on which the partner played the action.
     expected_by_label: FloatArray | None
+    # Shape (E, K): the same by the place, from the first, at which the action stood among the
+    # options. None where the order of options is not recorded or was the same in all episodes:
+    # label and position then cannot be told apart.
     by_position: FloatArray | None = None
+    # Shape (K,): expectation of `by_position` if answers depended on labels alone: at each place
+    # the mean, over episodes, of the share that the action shown there gets in all episodes
+    # together.
     expected_by_position: FloatArray | None = None
 
 

@@ -20,26 +20,17 @@ MAX_DENSE_STATES = 4_000
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A T-step response to a partner and what it earns.
+    """A T-step response to a partner and what it earns."""
 
-    Attributes
-    ----------
-    value : float
-        Expected sum of the subject's rewards over the T steps from the partner's start state.
-    values : ndarray, shape (T + 1, S)
-        ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts in state s.
-    policy : ndarray of int, shape (T, S)
-        The subject's action; the lowest index where several tie.
-    optimal : ndarray of bool, shape (T, S, n)
-        All actions that attain the value.
-    rewards : ndarray, shape (T,)
-        Expected reward of each step under `policy` from the start state; sums to `value`.
-    """
-
+    # Expected sum of the subject's rewards over the T steps from the partner's start state.
     value: float
+    # Shape (T + 1, S): ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts
+    # in state s.
     values: NDArray[np.float64]
+    # Shape (T, S): the subject's action; the lowest index where several tie.
     policy: NDArray[np.int64]
-    optimal: NDArray[np.bool_]
+    optimal: NDArray[np.bool_]  # shape (T, S, n): all actions that attain the value
+    # Shape (T,): expected reward of each step under `policy` from the start state; sums to `value`.
     rewards: NDArray[np.float64]
 
 
@@ -170,32 +161,20 @@ def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[f
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is attainable against one partner, per step.
-
-    Attributes
-    ----------
-    partner : str
-    weight : float
-        Probability of the partner in its set.
-    best, worst : float
-        Expected reward per step of the best and of the worst T-step response.
-    stationary : float
-        Best mean reward per step in the long run.
-    regret_min, regret_max : float
-        Smallest and largest expected ΔFunctional/T under the chosen reference. Under
-        ``horizon`` the smallest is 0; under ``stationary`` it may be negative.
-    misprediction_min, misprediction_max : float
-        What one wrong prediction can cost under the `misprediction` rule, over the actions that
-        the partner can play.
-    """
+    """What is attainable against one partner, per step."""
 
     partner: str
-    weight: float
+    weight: float  # probability of the partner in its set
+    # Expected reward per step of the best and of the worst T-step response.
     best: float
     worst: float
-    stationary: float
+    stationary: float  # best mean reward per step in the long run
+    # Smallest and largest expected ΔFunctional/T under the chosen reference. Under ``horizon`` the
+    # smallest is 0; under ``stationary`` it may be negative.
     regret_min: float
     regret_max: float
+    # What one wrong prediction can cost under the `misprediction` rule, over the actions that the
+    # partner can play.
     misprediction_min: float
     misprediction_max: float
 

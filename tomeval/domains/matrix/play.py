@@ -41,34 +41,24 @@ _NOT_ASKED = OUTCOMES.index("not_asked")
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """All that decides how the episodes of one cell go.
+    """All that decides how the episodes of one cell go."""
 
-    Attributes
-    ----------
-    kind, options
-        The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
-    game, labels, partners, horizon
-        The task.
-    seed : int
-        The run's seed. Which partner an episode draws depends on seed, game, partner set and
-        episode alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
-    base : Path, optional
-        Folder that relative paths among the options start from.
-    on_invalid : {"void", "random", "stop"}
-        What an invalid answer does: end the episode and leave it out of all metrics; draw a
-        uniformly random legal action in its place; or stop the run. A backend error never becomes
-        an action: under ``void`` and ``random`` the episode has failed, is left out of all metrics,
-        and is played again when the run is resumed.
-    """
-
+    # The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
     game: MatrixGame = field(kw_only=True)
     labels: Labels = field(kw_only=True)
     partners: PartnerSet = field(kw_only=True)
     horizon: int = field(kw_only=True)
+    # The run's seed. Which partner an episode draws depends on seed, game, partner set and episode
+    # alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
     seed: int = field(kw_only=True)
+    # {"void", "random", "stop"}: what an invalid answer does: end the episode and leave it out of
+    # all metrics; draw a uniformly random legal action in its place; or stop the run. A backend
+    # error never becomes an action: under ``void`` and ``random`` the episode has failed, is left
+    # out of all metrics, and is played again when the run is resumed.
     on_invalid: str = field(kw_only=True, default="void")
+    # Folder that relative paths among the options start from.
     base: Path | None = field(kw_only=True, default=None)
 
     def stream(self, seat: str) -> Stream:

@@ -14,24 +14,13 @@ _LEAST = 1e-12  # probability share below which the rest of a label is rounding 
 
 @dataclass(frozen=True)
 class LabelQuery:
-    """Token sequences to score after one common prefix.
+    """Token sequences to score after one common prefix."""
 
-    Attributes
-    ----------
-    prefix : tuple of int
-        At least one token; what all sequences are conditioned on.
-    sequences : tuple of tuple of int
-        One per label, not empty, all different.
-    backoff : int
-        How many tokens of the prompt are not in `prefix` because a label changes them.
-    group : str
-        The request's group.
-    """
-
-    prefix: tuple[int, ...]
-    sequences: tuple[tuple[int, ...], ...]
+    prefix: tuple[int, ...]  # at least one token; what all sequences are conditioned on
+    sequences: tuple[tuple[int, ...], ...]  # one per label, not empty, all different
+    # How many tokens of the prompt are not in `prefix` because a label changes them.
     backoff: int = 0
-    group: str = ""
+    group: str = ""  # the request's group
 
 
 def split_labels(

@@ -29,24 +29,13 @@ _PACK_BELOW = 0.6  # decode on a copy of the rows that still write, once so few 
 
 @dataclass
 class Work:
-    """What one group has to run: label rows and texts, and the block that holds them all.
-
-    Attributes
-    ----------
-    group : str
-    labels : list of Row
-    tasks : list of (index, Task)
-    block : Block
-        Made anew whenever the cache has changed.
-    cached : tuple of int or None
-        The chain that it was made over.
-    """
+    """What one group has to run: label rows and texts, and the block that holds them all."""
 
     group: str
     labels: list[Row] = field(default_factory=list)
     tasks: list[tuple[int, Task]] = field(default_factory=list)
-    block: Block = field(init=False)
-    cached: tuple[int, ...] | None = None
+    block: Block = field(init=False)  # made anew whenever the cache has changed
+    cached: tuple[int, ...] | None = None  # the chain that it was made over
 
     def make_block(self, cached: tuple[int, ...]) -> Block:
         """Return the block of all paths over a cached chain."""

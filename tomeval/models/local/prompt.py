@@ -23,18 +23,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rendered:
-    """A prompt as one text.
+    """A prompt as one text."""
 
-    Attributes
-    ----------
-    text : str
-        Marked as `ControlTokens.mark` does.
-    opened : str
-        From where the text opens a thinking block that it leaves open; else empty.
-    """
-
-    text: str
-    opened: str = ""
+    text: str  # marked as `ControlTokens.mark` does
+    opened: str = ""  # from where the text opens a thinking block that it leaves open; else empty
 
 
 class PromptCodec:

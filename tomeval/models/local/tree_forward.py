@@ -31,23 +31,12 @@ class Lane:
 
 @dataclass
 class Branch:
-    """A text that is being written, off the chain of its group.
-
-    Attributes
-    ----------
-    text : Decoding
-    row : int
-        Index of its group in the batch.
-    seen : ndarray of bool
-        Which places of the row its next token sees, itself not counted.
-    depth : int
-        Position of its next token.
-    """
+    """A text that is being written, off the chain of its group."""
 
     text: Decoding
-    row: int
-    seen: BoolArray
-    depth: int
+    row: int  # index of its group in the batch
+    seen: BoolArray  # which places of the row its next token sees, itself not counted
+    depth: int  # position of its next token
 
 
 class Logits:

@@ -42,44 +42,25 @@ class _Trouble(Exception):
 
 
 class Answer(NamedTuple):
-    """A JSON reply.
+    """A JSON reply."""
 
-    Attributes
-    ----------
-    data : dict
-        The body.
-    sent : dict
-        The request as the server took it, after mending.
-    mended : dict
-        What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
-    latency : float
-        Seconds of the attempt that succeeded.
-    attempts : int
-    """
-
-    data: dict[str, Any]
-    sent: dict[str, Any]
+    data: dict[str, Any]  # the body
+    sent: dict[str, Any]  # the request as the server took it, after mending
+    # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
     mended: dict[str, Any]
-    latency: float
+    latency: float  # seconds of the attempt that succeeded
     attempts: int
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The clock, the sleep and the chance that retries use; tests put in their own.
+    """The clock, the sleep and the chance that retries use; tests put in their own."""
 
-    Attributes
-    ----------
-    monotonic, now : callable
-        Seconds from any start, and seconds since 1970.
-    sleep : coroutine function
-    random : callable
-        A number from 0 to 1, for jitter. Nothing that is measured depends on it.
-    """
-
+    # Seconds from any start, and seconds since 1970.
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    # A number from 0 to 1, for jitter. Nothing that is measured depends on it.
     random: Callable[[], float] = field(default_factory=lambda: random.Random().random)
 
 

@@ -99,18 +99,12 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class Price:
-    """Prices per million tokens, in whatever currency the user's file is kept.
+    """Prices per million tokens, in whatever currency the user's file is kept."""
 
-    Attributes
-    ----------
-    prompt, completion : float
-        Per million tokens read and written.
-    cached : float or None
-        Per million prompt tokens that the server had cached; None: the price of `prompt`.
-    """
-
+    # Per million tokens read and written.
     prompt: float
     completion: float
+    # Per million prompt tokens that the server had cached; None: the price of `prompt`.
     cached: float | None = None
 
     def cost(self, usage: Usage) -> float:
