@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,16 +63,7 @@ def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], N
 def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
     """Return the best T-step response to a partner: the optimum that regret is measured from.
 
-    Parameters
-    ----------
-    game : MatrixGame
-    partner : Partner
-    horizon : int
-        T, at least 1.
-
-    Notes
-    -----
-    Backward induction over (step, partner state). The subject knows the partner's table and sees
+    Backward induction over T (at least 1) steps and the partner's states. The subject knows the partner's table and sees
     both actions, so it always knows the state; no policy earns more in expectation.
 
     Examples
@@ -85,6 +77,10 @@ def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
     802.0
     """
     return _induction(game, partner, horizon, sign=1.0)
+
+
+known_best_response = lru_cache(maxsize=256)(best_response)
+"""`best_response`, solved once for each (game, partner, horizon); objects count by identity."""
 
 
 def worst_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
