@@ -37,14 +37,10 @@ DEFAULT_MODEL = "pocket"
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
-    """Return the name in a model's spec; raise where it is not one.
+    """Return the name in a model's spec; raise `TomevalError` if it is not one.
 
-    Parameters
-    ----------
-    spec : str or dict
-        ``pocket``, ``pocket-rational``, ``hf:REPO_OR_PATH[@revision]``,
-        ``openai:MODEL@BASE_URL`` or ``scripted:NAME``; or a table with ``name`` and the
-        backend's options.
+    A spec is a name in the form of one of `BACKENDS`, or a table with ``name`` and the backend's
+    options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:

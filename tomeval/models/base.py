@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from tomeval.models.served.limits import Budget
 
-FINISHES = ("stop", "length", "refusal")
-
 
 class BackendError(Exception):
     """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
@@ -91,8 +89,7 @@ class Reply:
 
     text: str  # the answer, without the prefill and without reasoning that the backend separates
     reasoning: str | None = None  # thinking that the backend reports apart from the text
-    # {"stop", "length", "refusal"}: ``length``: cut off at `max_tokens`.
-    finish: Literal["stop", "length", "refusal"] = "stop"
+    finish: Literal["stop", "length", "refusal"] = "stop"  # ``length``: cut off at `max_tokens`
     usage: Usage = Usage()
     latency: float = 0.0  # seconds from sending to having the reply
     # JSON-ready facts worth keeping: route, effective parameters, server fingerprint.
@@ -155,18 +152,10 @@ class Opening:
 
 
 class Model(ABC):
-    """A model backend. A local one also is a `LocalModel`.
+    """A model backend that runs elsewhere, or one episode's line to a `LocalModel`."""
 
-    Attributes
-    ----------
-    name : str
-        As the experiment names it, such as ``hf:org/model`` or ``openai:gpt@http://...``.
-    revision : str
-        What was really used: a commit, a file hash, what a server says of itself.
-    """
-
-    name: str
-    revision: str = ""
+    name: str  # as the experiment names it, such as ``hf:org/model`` or ``openai:gpt@http://...``
+    revision: str = ""  # what was really used: a commit, a file hash, what a server says of itself
     capabilities: Capabilities = Capabilities()
 
     @abstractmethod
@@ -193,6 +182,18 @@ class Model(ABC):
 
     async def close(self) -> None:  # noqa: B027
         """Release what `start` took."""
+
+
+class WrappedModel(Model):
+    """A model that passes requests on to another one; subclasses add what happens on the way."""
+
+    def __init__(self, model: Model | LocalModel) -> None:
+        self.model = model
+        self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Ask the model."""
+        return self.model.count_tokens(prompt)
 
 
 class LocalModel(ABC):

@@ -32,7 +32,6 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
 
     Parameters
     ----------
-    played : Played
     reference : {"horizon", "stationary"}
         What ΔFunctional is measured from: the expected rewards of the best response over the
         episode's own length (the definition), or the best long-run mean reward per step.

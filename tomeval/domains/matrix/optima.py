@@ -38,12 +38,8 @@ class Plan:
 def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the decision process that a partner makes of a game.
 
-    Returns
-    -------
-    rewards : ndarray, shape (S, n)
-        Expected reward of the subject's action in each partner state.
-    transitions : ndarray, shape (S, n, S)
-        Probability of the partner's next state.
+    Expected rewards by partner state and own action, shape (S, n), and probabilities of the
+    partner's next state, shape (S, n, S).
     """
     _check_sizes(game, partner)
     rewards = partner.emissions @ game.own.T
@@ -63,8 +59,9 @@ def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], N
 def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
     """Return the best T-step response to a partner: the optimum that regret is measured from.
 
-    Backward induction over T (at least 1) steps and the partner's states. The subject knows the partner's table and sees
-    both actions, so it always knows the state; no policy earns more in expectation.
+    Backward induction over T (at least 1) steps and the partner's states. The subject knows the
+    partner's table and sees both actions, so it always knows the state; no policy earns more in
+    expectation.
 
     Examples
     --------
@@ -123,11 +120,8 @@ def reference_rewards(
 ) -> NDArray[np.float64]:
     """Return the rewards r*_t that ΔFunctional is measured from, shape (T,).
 
-    Parameters
-    ----------
-    reference : {"horizon", "stationary"}
-        ``horizon``: the expected rewards of the best T-step response (the definition).
-        ``stationary``: the best mean reward per step in the long run, the same for every step.
+    Under ``horizon`` the expected rewards of the best T-step response (the definition); under
+    ``stationary`` the best mean reward per step in the long run, the same for every step.
     """
     _check_horizon(horizon)
     if reference == "horizon":
@@ -180,18 +174,8 @@ def bounds(
 ) -> list[Bounds]:
     """Return the attainable values of a cell, one row per partner of the set.
 
-    Parameters
-    ----------
-    game : MatrixGame
-    partners : PartnerSet
-    horizon : int
-        T, at least 1.
-    reference : {"horizon", "stationary"}
-        What regret is measured from.
-
-    Notes
-    -----
-    For a stochastic partner these are bounds on expected values; a single episode can fall outside.
+    Regret is measured from `reference`, see `reference_rewards`; the horizon T is at least 1. For a
+    stochastic partner these are bounds on expected values; a single episode can fall outside.
 
     Examples
     --------
@@ -235,9 +219,6 @@ def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> flo
     The mean over two partners π', π'' drawn independently from the set of the expected
     ΔFunctional/T of a subject that plays the best T-step response to π' against π''. It tells how
     much a task rewards telling its partners apart; 0 for a set of one.
-
-    Notes
-    -----
     Where several actions are best against π', each is equally likely.
 
     Examples

@@ -98,10 +98,7 @@ class Setup:
 def play_episode(setup: Setup, episode: int) -> Steps:
     """Play one episode with a subject that answers at once (not a coroutine).
 
-    Returns
-    -------
-    Steps
-        One episode: complete, or void with the steps up to the invalid answer.
+    Returns it complete, or void with the steps up to the invalid answer.
     """
     return run_now(play_episode_async(setup, episode))
 

@@ -25,13 +25,8 @@ class SmuggledControlToken(TomevalError):
 class ControlTokens:
     """The control tokens of a tokenizer, and encoding that takes them from the template only.
 
-    Every added token counts, special or not, but those that are whitespace or a plain word. A
+    Every added token counts, special or not, except whitespace and plain words. A
     control token inside a message is encoded character by character, as the text that it is.
-
-    Attributes
-    ----------
-    ids : frozenset of int
-        Their token ids.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -43,7 +38,7 @@ class ControlTokens:
         }
         for text in tokenizer.all_special_tokens:
             found.setdefault(text, tokenizer.convert_tokens_to_ids(text))
-        self.ids = frozenset(found.values())
+        self.ids = frozenset(found.values())  # all control tokens
         anchors = {tokenizer.bos_token_id, tokenizer.eos_token_id}
         # An unknown character gives the unknown token rightly; it is special but controls nothing.
         self._guarded = self.ids - ({tokenizer.unk_token_id} - anchors)
@@ -79,10 +74,8 @@ class ControlTokens:
     def encode(self, marked: Sequence[str]) -> list[list[int]]:
         """Return the token ids of marked texts, without tokens that a tokenizer puts around them.
 
-        Raises
-        ------
-        SmuggledControlToken
-            Marked or unmarked text gave more control tokens than its unmarked part spells.
+        Raises `SmuggledControlToken` if a text gave more control tokens than its unmarked part
+        spells.
         """
         texts = [self._pieces(text) for text in marked]
         flat = [piece for pieces in texts for piece in pieces]

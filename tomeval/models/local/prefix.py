@@ -66,17 +66,8 @@ class Work:
 class PrefixEngine:
     """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
 
-    Parameters
-    ----------
-    plain : PlainEngine
-        Of the same model, whose limits hold; `tree_forward.supported` admits it.
-    memory : int, optional
-        Bytes for caches; default: a share of what is free.
-
-    Attributes
-    ----------
-    processed : int
-        Tokens run so far.
+    The limits of `plain` hold, an engine of the same model, which `tree_forward.supported` admits.
+    Caches take `memory` bytes; default: a share of what is free.
     """
 
     def __init__(self, plain: PlainEngine, memory: int | None = None) -> None:
@@ -87,7 +78,7 @@ class PrefixEngine:
         memory = int(SHARE_OF_FREE * free_memory(device)) if memory is None else memory
         self.cache = SlotCache(*self._forward.shapes(), memory)
         self._alone = itertools.count()
-        self.processed = 0
+        self.processed = 0  # tokens run so far
 
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes; errors as for `PlainEngine.score`."""

@@ -25,11 +25,7 @@ _NARROW_TOLERANCE = 0.25
 def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
     """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
 
-    Parameters
-    ----------
-    plain : PlainEngine
-    memory : int, optional
-        Bytes for caches; default: a share of what is free.
+    `memory` is as for `PrefixEngine`.
     """
     reason = supported(plain.model)
     if not reason:

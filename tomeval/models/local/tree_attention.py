@@ -21,12 +21,7 @@ _NAME = "tomeval_tree"
 class TreeAttention:
     """The attention of one model while it runs trees; otherwise what it was. See `tree_attention`.
 
-    Parameters
-    ----------
-    attentions : list
-        Modules, the last layer's last.
-    mlp
-        The network behind the last one.
+    `attentions` are modules, the last layer's last; `mlp` is the network behind that one.
     """
 
     def __init__(self, attentions: Sequence[Any], mlp: Any) -> None:
@@ -93,11 +88,6 @@ def tree_attention(model: Any) -> TreeAttention | None:
 
     Its layers must hold a ``self_attn`` or ``attn`` that takes ``sdpa`` from transformers'
     registry, the last one also an ``mlp``.
-
-    Parameters
-    ----------
-    model
-        A transformers causal model.
     """
     found = {
         module.layer_idx: (layer, module)

@@ -66,13 +66,7 @@ class Logits:
 
 
 class TreeForward:
-    """Forward passes of one model over slot caches.
-
-    Parameters
-    ----------
-    model
-        A transformers causal model that `supported` admits.
-    """
+    """Forward passes over slot caches, of a transformers causal model that `supported` admits."""
 
     def __init__(self, model: Any) -> None:
         self._torch = require("torch")

@@ -67,21 +67,8 @@ class Timing:
 class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
-    Parameters
-    ----------
-    base_url : str
-        Such as ``http://127.0.0.1:8000/v1``.
-    key_env : str
-        Environment variable that holds the API key; unset or empty: none is sent.
-    concurrency : int
-        Most requests at a time.
-    timeout : float
-        Seconds for one attempt.
-    retry_budget : float
-        Seconds from the first attempt of a request after which it is given up.
-    budget : Budget, optional
-        Caps to keep.
-    timing : Timing
+    Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
+    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps.
     """
 
     def __init__(
@@ -146,14 +133,10 @@ class HttpClient:
 
         Raises
         ------
-        Refused
-            Where the server will not do it.
-        BackendError
-            Where no reply came within the retry budget.
-        TomevalError
-            Where the key is refused or the account is empty.
-        BudgetExceeded
-            Where the call would pass a cap; nothing was sent.
+        Refused, BackendError
+            The server will not do it; no reply came within the retry budget.
+        TomevalError, BudgetExceeded
+            The key is refused or the account is empty; the call would pass a cap and was not sent.
         """
         mends = self._mends.setdefault(path, Mends())
         while True:
@@ -278,7 +261,7 @@ class HttpClient:
 
 
 def check_url(url: str) -> str:
-    """Return a base URL in its usual form; one that is no URL or holds a secret is refused.
+    """Return a base URL in its usual form; refuse what is not a URL or holds a secret.
 
     Examples
     --------

@@ -43,15 +43,9 @@ def plain_text(prompt: Prompt) -> str:
 def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule: str) -> list[str]:
     """Return the labels as they continue the prompt: with a space before them where it needs one.
 
-    Parameters
-    ----------
-    prompt, labels
-        What is scored.
-    text : str or None
-        The rendered prompt; None where only the server knows it. Then a prompt without prefill is
-        taken to end in a control token or a line break, as chat templates do.
-    rule : {"auto", "space", "bare"}
-        The last two fix the choice.
+    `text` is the rendered prompt, None if only the server knows it: then a prompt without prefill
+    is taken to end in a control token or a line break, as chat templates do. Of the rules ``auto``,
+    ``space`` and ``bare`` the last two fix the choice.
     """
     end = prompt.prefill or text or "\n"
     space = rule == "space" or (rule == "auto" and not end[-1].isspace())

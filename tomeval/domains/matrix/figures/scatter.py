@@ -104,12 +104,8 @@ def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figu
     """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one family of tasks.
 
     Every point is a cell with its 95 % intervals; the panels are games. On the diagonal a subject
-    loses what its predictions cost; above it, it loses more than that.
-
-    Raises
-    ------
-    ValueError
-        The cells have no complete episode, or belong to several families.
+    loses what its predictions cost; above it, it loses more than that. Raises `ValueError` if the
+    cells have no complete episode, or belong to several families.
     """
     found = families(cells)
     if len(found) != 1:
@@ -164,15 +160,9 @@ def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: O
         if np.isnan(found.mean).any():
             continue
         ends = np.nan_to_num(np.stack([found.mean - found.low, found.high - found.mean]))
-        axes.errorbar(
-            found.mean[0],
-            found.mean[1],
-            xerr=ends[:, :1],
-            yerr=ends[:, 1:],
-            elinewidth=0.8,
-            capsize=1.5,
-            **point_style(subjects.index(cell.title)),
-        )
+        style = point_style(subjects.index(cell.title))
+        x, y = found.mean
+        axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
         drawn_low = np.minimum(drawn_low, found.mean - ends[0])
         drawn_high = np.maximum(drawn_high, found.mean + ends[1])
     room = 0.06 * max(float((drawn_high - drawn_low).max()), 0.1)

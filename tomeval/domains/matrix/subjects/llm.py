@@ -62,12 +62,7 @@ class SubjectOptions(ModelOptions):
 class LLMSubject(Subject, Foresight):
     """A language model that plays and predicts through prompts.
 
-    Parameters
-    ----------
-    seat : Seat
-        Its `model` answers.
-    **options
-        See `SubjectOptions`.
+    The seat's `model` answers; the options are those of `SubjectOptions`.
     """
 
     def __init__(self, seat: Seat, **options: Any) -> None:
@@ -125,10 +120,8 @@ class LLMSubject(Subject, Foresight):
             return None
         answers = []
         for label in self.seat.labels.own:
-            purpose, values = f"react {label}", {"own_action": label}
-            question = Question(
-                purpose, "literal", "react", self._partner, observation.round, values
-            )
+            step, values = observation.round, {"own_action": label}
+            question = Question(f"react {label}", "literal", "react", self._partner, step, values)
             answers.append(self._close((await self.player.ask(question)).answer))
         return tuple(answers)
 

@@ -42,7 +42,6 @@ class EquilibriumPlayer(Subject):
 
     Parameters
     ----------
-    seat : Seat
     select : {"highest_welfare", "most_mixed"}
         Which equilibrium: the largest sum of both payoffs (then the largest own payoff), or the one
         that mixes over most actions.
@@ -99,7 +98,6 @@ class SimulatedSubject(Subject):
 
     Parameters
     ----------
-    seat : Seat
     p : float
         Literal accuracy, 0 to 1.
     q : float
@@ -148,8 +146,8 @@ def _sharp(decision: Decision) -> Decision:
 def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
     """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
 
-    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found (vertex
-    enumeration can fail on degenerate games).
+    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found:
+    vertex enumeration can fail on degenerate games.
     """
     import nashpy
 

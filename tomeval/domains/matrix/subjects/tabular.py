@@ -71,7 +71,6 @@ class RMax(Subject):
 
     Parameters
     ----------
-    seat : Seat
     m : int
         Visits after which a pair is known.
     gamma : float
@@ -142,7 +141,6 @@ class FictitiousPlay(Subject):
 
     Parameters
     ----------
-    seat : Seat
     prior : float
         Count that every partner action starts with; positive.
     """
