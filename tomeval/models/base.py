@@ -167,7 +167,7 @@ class Model(ABC):
         """Score labels; `BackendError` when the backend cannot."""
 
     def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return the prompt's length in tokens, or None where no tokenizer is at hand."""
+        """Return the prompt's length in tokens, or None without a tokenizer."""
         return None
 
     def episode(self, answered: int) -> Model:

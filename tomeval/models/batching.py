@@ -51,7 +51,7 @@ class Batcher:
     """Makes one asynchronous model per episode out of a local model.
 
     A batch runs as soon as every live episode has a request waiting or is away, asking another
-    model: nothing polls, nothing sleeps, and the batch is as large as it can be. Where the backend
+    model: nothing polls, nothing sleeps, and the batch is as large as it can be. If the backend
     keeps less than all episodes have read, the first ones are played, and the others wait until
     those are done.
     """
@@ -214,7 +214,7 @@ def _run(
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
         for _, future in items:
             future.set_exception(error)
-            future.exception()  # the first episode that fails cancels those that wait beside it
+            future.exception()  # the first episode that fails cancels the others that wait
         return
     for (_, future), result in zip(items, results, strict=True):
         future.set_result(result)

@@ -20,7 +20,7 @@ from tomeval.models.base import (
 
 
 class RememberingModel(WrappedModel):
-    """A model for one episode that answers from what is kept, and keeps what it is answered.
+    """A model for one episode that answers from what is kept, and keeps new answers.
 
     `kept` holds replies by request hash, from an earlier, interrupted try at the same episode.
     `keep` is called with (request hash, reply as JSON) before a new reply is used.

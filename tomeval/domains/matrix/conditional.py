@@ -27,7 +27,7 @@ def conditional_metrics(played: Played) -> dict[str, FloatArray]:
         really taken, so the two compare also where the partner reacts; against others the cost is
         measured, as all of ΔToM, from the best action given the move that the partner drew.
         ``reaction_accuracy_percent``: how probable the stated next actions are under the partner's
-        table, mean over own actions. NaN where nothing was asked or a reaction was invalid.
+        table, mean over own actions. NaN if nothing was asked or a reaction was invalid.
     """
     count = played.episodes
     result = {name: np.full(count, np.nan) for name in CONDITIONAL_METRICS}

@@ -83,7 +83,7 @@ class Setup:
         return SUBJECTS[self.kind](seat, **self.options), door
 
     def templates(self) -> str:
-        """Return the hash of the prompt templates the subject uses; empty where it uses none."""
+        """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject):
             return ""
         return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
@@ -185,12 +185,12 @@ def _failed(*answers: Answer | None) -> bool:
 
 
 async def _wait(value: Any) -> Any:
-    """Wait for a value where it is a coroutine."""
+    """Wait for a value if it is a coroutine."""
     return await value if inspect.isawaitable(value) else value
 
 
 async def _resolve(answer: Any) -> Answer:
-    """Wait for an answer where it is a coroutine, and check its type."""
+    """Wait for an answer if it is a coroutine, and check its type."""
     answer = await _wait(answer)
     if not isinstance(answer, Decision | Invalid):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
@@ -200,7 +200,7 @@ async def _resolve(answer: Any) -> Answer:
 def _settle(
     setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
 ) -> int | None:
-    """Return the action that counts, or None where the episode is void."""
+    """Return the action that counts, or None if the episode is void."""
     if isinstance(answer, Decision):
         if isinstance(answer.action, bool) or not 0 <= operator.index(answer.action) < count:
             raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
@@ -234,7 +234,7 @@ class _Record:
         predict: tuple[Answer | None, int | None],
         told: bool,
     ) -> None:
-        """Add one step: the answers and the actions that count (None where there is none)."""
+        """Add one step: the answers and the actions that count (None if there is none)."""
         row = [state, theirs]
         for form, (answer, action) in (("act", act), ("predict", predict)):
             valid = isinstance(answer, Decision)

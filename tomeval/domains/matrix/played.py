@@ -27,11 +27,11 @@ class Played:
     # Shape (N,): actions; N is the sum of `lengths`.
     own: IntArray
     partner: IntArray
-    # Shape (N,): predicted partner actions, or None where none were asked for.
+    # Shape (N,): predicted partner actions, or None if none were asked for.
     predicted: IntArray | None
     own_reward: FloatArray  # shape (N,): the subject's recorded rewards
     # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
-    # was not asked (always in the last step) or gave no valid answer. None where no step was asked.
+    # was not asked (always in the last step) or gave no valid answer. None if no step was asked.
     reactions: IntArray | None = None
     partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
 

@@ -45,7 +45,7 @@ def score(
         are labels of any of the game's label sets, or indices from 0. Every episode's steps run
         1, 2, ... (or 0, 1, ...) without a gap, in order.
     partners : PartnerSet or None
-        Who was played against; of a set, each episode must fit exactly one partner. None where it
+        Who was played against; of a set, each episode must fit exactly one partner. None if it
         is unknown: then only reward and ToM % are given.
     labels : Labels, optional
         The label set to read; default: all of the game's.
@@ -55,7 +55,7 @@ def score(
     Returns
     -------
     dict
-        One table row, its columns as in `tomeval.Run.rows`; ``horizon`` is empty where lengths
+        One table row, its columns as in `tomeval.Run.rows`; ``horizon`` is empty if lengths
         differ.
 
     Raises

@@ -50,7 +50,7 @@ class Steps:
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 
     def rewards(self, game: MatrixGame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return own and partner's rewards, shape (E, T); NaN where no action was taken."""
+        """Return own and partner's rewards, shape (E, T); NaN if no action was taken."""
         pair = game.payoffs[self.own_action, self.partner_action]
         played = (self.own_action != NONE)[..., None]
         pair = np.where(played, pair, np.nan)

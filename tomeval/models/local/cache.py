@@ -9,7 +9,7 @@ from typing import Any
 from tomeval.models.local.load import require
 
 SHARE_OF_FREE = 0.4
-"""Part of the free memory that caches take where nothing else is said."""
+"""Part of the free memory that caches take by default."""
 
 _LEAST_PLACES = 256
 
@@ -23,7 +23,7 @@ class Entry:
 
 
 class SlotCache:
-    """Buffers of shape (slots, heads, places, size) per layer, and who lies in which slot.
+    """Buffers of shape (slots, heads, places, size) per layer, and which group has which slot.
 
     `shapes` holds (heads, key size, value size) per layer, `devices` one device per layer. The
     buffers take at most `memory` bytes; one slot is made even if it takes more.

@@ -40,7 +40,7 @@ class ControlTokens:
             found.setdefault(text, tokenizer.convert_tokens_to_ids(text))
         self.ids = frozenset(found.values())  # all control tokens
         anchors = {tokenizer.bos_token_id, tokenizer.eos_token_id}
-        # An unknown character gives the unknown token rightly; it is special but controls nothing.
+        # An unknown character may give the unknown token, which is special but controls nothing.
         self._guarded = self.ids - ({tokenizer.unk_token_id} - anchors)
         longest_first = sorted(found, key=len, reverse=True)
         tokens = "|".join(map(re.escape, longest_first)) or "(?!)"
@@ -136,7 +136,7 @@ class ControlTokens:
 def splits_at_lines(tokenizer: Any) -> bool:
     """Tell whether a text's tokens are its lines' tokens, one after another.
 
-    So it is where a pattern cuts the text before the merges and never across a line break: the
+    This holds if a pattern cuts the text before the merges and never across a line break: the
     byte-level tokenizers of GPT-2, Llama 3, Qwen and their like. Others, which may write a mark
     before any text or merge across lines, are encoded whole. Structure and a trial must agree.
     """

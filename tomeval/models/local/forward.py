@@ -76,7 +76,7 @@ class PlainEngine:
         """Return None: nothing is kept."""
 
     def check(self, lengths: Sequence[int]) -> None:
-        """Raise where a sequence is longer than the model's context."""
+        """Raise if a sequence is longer than the model's context."""
         longest = max(lengths, default=0)
         if self.context is not None and longest > self.context:
             raise TomevalError(

@@ -26,7 +26,7 @@ class Rendered:
     """A prompt as one text."""
 
     text: str  # marked as `ControlTokens.mark` does
-    opened: str = ""  # from where the text opens a thinking block that it leaves open; else empty
+    opened: str = ""  # the text from a thinking block that it leaves open, or empty
 
 
 class PromptCodec:
@@ -37,7 +37,7 @@ class PromptCodec:
     tokenizer
         A transformers tokenizer.
     chat : bool or "auto"
-        Whether to use the chat template; ``auto``: where there is one.
+        Whether to use the chat template; ``auto``: if there is one.
     thinking : bool, optional
         The template's thinking switch; None leaves the template's default.
     system : str

@@ -38,7 +38,7 @@ class Task:
 class Generated:
     """Generated tokens without the one that ended them; `ended`: eos, stop, length or context.
 
-    `processed` counts the prompt tokens that were run for it, 0 where that is not counted.
+    `processed` counts the prompt tokens that were run for it, 0 if that is not counted.
     """
 
     tokens: list[int] = field(default_factory=list)

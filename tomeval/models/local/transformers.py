@@ -45,13 +45,13 @@ class TransformersModel(LocalModel):
     dtype : str
         ``auto`` (as the weights are stored) or a torch dtype's name.
     device : str, optional
-        Torch device; by default a GPU where there is one.
+        Torch device; by default a GPU if there is one.
     device_map
         Given to `from_pretrained`, for models spread over devices; then `device` does not count.
     quantization : dict, optional
         Given to `from_pretrained` as the quantisation configuration.
     chat : bool or "auto"
-        Chat template or plain text; ``auto``: the template where there is one.
+        Chat template or plain text; ``auto``: the template if there is one.
     thinking : bool, optional
         The template's thinking switch for generated text; None leaves the template's default.
         Labels are always scored with thinking off, and not at all with ``thinking=True``.
@@ -61,7 +61,7 @@ class TransformersModel(LocalModel):
         Most tokens of a batch; 32,768 on a GPU and 8,192 elsewhere.
     prefix_reuse : bool
         Encode every token of an episode once where the model allows it, see
-        `tomeval.models.local.prefix`; else, or where it does not, every prompt whole.
+        `tomeval.models.local.prefix`; otherwise every prompt whole.
     cache_memory : int, optional
         Bytes for the caches of prefixes; default: a share of what is free.
     local_files_only, trust_remote_code : bool

@@ -84,7 +84,7 @@ class TreeAttention:
 
 
 def tree_attention(model: Any) -> TreeAttention | None:
-    """Return a model's attention for trees, or None where the model is built otherwise.
+    """Return a model's attention for trees, or None if the model is built differently.
 
     Its layers must hold a ``self_attn`` or ``attn`` that takes ``sdpa`` from transformers'
     registry, the last one also an ``mlp``.

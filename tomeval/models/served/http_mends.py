@@ -16,7 +16,7 @@ EXCERPT = 300
 
 
 class Refused(BackendError):
-    """The server answered that it will not do this request; sending it again is no use."""
+    """The server answered that it will not do this request; sending it again does not help."""
 
     def __init__(self, url: str, status: int, message: str) -> None:
         super().__init__(f"{url}: HTTP {status}: {message[:EXCERPT]}")
@@ -93,7 +93,7 @@ def merge_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a ``Retry-After`` header asks for, or None where it cannot be read.
+    """Return the seconds that a ``Retry-After`` header asks for, or None if it cannot be read.
 
     Examples
     --------

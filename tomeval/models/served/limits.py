@@ -53,7 +53,7 @@ class Budget:
         self._reserved = 0
 
     def reserve(self, tokens: int) -> None:
-        """Take room for a call that uses at most `tokens`; `BudgetExceeded` where there is none."""
+        """Take room for a call that uses at most `tokens`; `BudgetExceeded` if there is none."""
         if self.max_calls is not None and self.calls + 1 > self.max_calls:
             plural = "" if self.max_calls == 1 else "s"
             raise BudgetExceeded(
@@ -138,7 +138,7 @@ def _price(entry: Any, where: str) -> Price:
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that a server's reply reports, or None where it reports none.
+    """Return the tokens that a server's reply reports, or None if it reports none.
 
     Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama.
     """

@@ -30,7 +30,7 @@ Ids = list[int]
 NO_THINKING = {"enable_thinking": False}
 """Template switch sent with every request that scores: a label is not the first thought."""
 
-_FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, first and at last
+_FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 
 
 class Route(ABC):
@@ -40,7 +40,7 @@ class Route(ABC):
 
     @abstractmethod
     async def score(self, query: Query) -> list[float]:
-        """Return log P(label | prompt) per label, in nats; `Unusable` where the reply lacks it."""
+        """Return log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
 
     async def sample(self, query: Query) -> list[float]:
         """Return log-probabilities that the self-test can judge, about different texts."""

@@ -36,7 +36,7 @@ class Query:
     model: str  # as the server calls it
     request: ScoreRequest
     chat: bool  # whether the prompt is a conversation for the server's chat template
-    codec: PromptCodec | None = None  # the tokenizer, where there is one
+    codec: PromptCodec | None = None  # the tokenizer, if there is one
     label_space: str = "auto"  # for routes without tokenizer: ``auto``, ``space`` or ``bare``
     # Sent with requests to the OpenAI-compatible paths.
     extra_body: dict[str, Any] = field(default_factory=dict)
@@ -138,7 +138,7 @@ def is_number(value: Any) -> bool:
 
 
 def total(values: list[Any]) -> float:
-    """Return the sum of a label's log-probabilities; `Unusable` where one is missing."""
+    """Return the sum of a label's log-probabilities; `Unusable` if one is missing."""
     if not values or not all(is_number(value) for value in values):
         raise Unusable(f"log-probs of a label are missing: {values}")
     return math.fsum(values)

@@ -230,7 +230,7 @@ class OpenAIModel(Model):
         return replace(prompt, prefill="") if omit and prompt.prefill else prompt
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length for the token cap; 0 where there is none to keep."""
+        """Return the prompt's length for the token cap; 0 if there is no cap."""
         if self._budget is None or self._budget.max_tokens is None:
             return 0
         counted = self.count_tokens(prompt)
@@ -254,7 +254,7 @@ class OpenAIModel(Model):
         )
 
     def _explained(self, refusal: Refused, prompt: Prompt) -> Exception:
-        """Return the error to raise for a refusal: a clear one where a prefill is the reason."""
+        """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
         by_chat = "continue_final_message" in refusal.message
         by_ids = self._prefill_by_ids and refusal.status in (400, 404, 405, 422)
         if not prompt.prefill or not self._chat or not (by_chat or by_ids):

@@ -47,7 +47,7 @@ def sampling_fields(sampling: Sampling, seed: int) -> dict[str, Any]:
 
 
 def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that restrict a reply to `choices`; none where there are no choices."""
+    """Return the fields that restrict a reply to `choices`; none if there are no choices."""
     if not choices or structured == "off":
         return {}
     if structured == "vllm":

@@ -53,7 +53,7 @@ def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule:
 
 
 def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer from the Hub or a folder; `TomevalError` where that fails."""
+    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
     try:
         transformers = importlib.import_module("transformers")
     except ModuleNotFoundError:

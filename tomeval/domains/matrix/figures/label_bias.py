@@ -91,7 +91,7 @@ def label_figure(
     title: str,
     options: Options = DEFAULT,
 ) -> Figure:
-    """Draw the shares of one task: two panels by label, and two by position where there is one."""
+    """Draw the shares of one task: two panels by label, and two by position if there are any."""
     forms = ("chosen", "predicted")
     placed = [
         (form, "position")

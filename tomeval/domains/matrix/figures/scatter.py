@@ -166,7 +166,7 @@ def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: O
         drawn_low = np.minimum(drawn_low, found.mean - ends[0])
         drawn_high = np.maximum(drawn_high, found.mean + ends[1])
     room = 0.06 * max(float((drawn_high - drawn_low).max()), 0.1)
-    # Where predictions cannot cost anything the region is a line: give it a visible width.
+    # If predictions cannot cost anything the region is a line: give it a visible width.
     thin = max(0.0, room / 2 - high[0]) / 2
     axes.fill_between([-thin, high[0] + thin], low[1], high[1], color=SHADE, lw=0, zorder=0)
     axes.axline((0, 0), slope=1, color="0.4", lw=0.9, ls="--", zorder=1)

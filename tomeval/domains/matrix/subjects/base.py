@@ -99,7 +99,7 @@ class Subject(ABC):
     ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
         """Say, for each own action of this step, what the partner plays in the next one.
 
-        A probe, asked after `predict`. None where the subject is not asked.
+        A probe, asked after `predict`. None if the subject is not asked.
         """
         return None
 

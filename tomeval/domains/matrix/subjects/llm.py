@@ -89,7 +89,7 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so it is asked beside.
+        A written literal question does not depend on it, so it is asked at the same time.
         """
         self._expected = self._beside = None
         question = Question("act", "functional", "act", self._own, observation.round)

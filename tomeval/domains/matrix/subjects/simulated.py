@@ -91,7 +91,7 @@ class BestResponseOracle(Subject):
 class SimulatedSubject(Subject):
     """A subject with two dials, which calibrates the instrument.
 
-    It predicts the partner's action rightly with probability `p`, else says one of the wrong
+    It predicts the partner's action correctly with probability `p`, otherwise one of the wrong
     actions, each equally likely. It plays a best response to its own prediction with probability
     `q` (ties equally likely), else draws an own action uniformly. What it should measure is known
     in closed form: `tomeval.domains.matrix.calibration.expected`.
