@@ -15,21 +15,11 @@ from tomeval.models.served.limits import Budget
 
 
 class Backend(NamedTuple):
-    """One kind of model.
+    """One kind of model."""
 
-    Attributes
-    ----------
-    opener : str
-        ``module:function``; called with a model's name, its options and an `Opening`.
-    form : str
-        How experiments write its models.
-    served : bool
-        Whether its calls cost money or wait for others, so that caps count them.
-    """
-
-    opener: str
-    form: str
-    served: bool = False
+    opener: str  # ``module:function``; called with a model's name, its options and an `Opening`
+    form: str  # how experiments write its models
+    served: bool = False  # whether its calls cost money or wait for others, so that caps count them
 
 
 BACKENDS = {
@@ -47,14 +37,10 @@ DEFAULT_MODEL = "pocket"
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
-    """Return the name in a model's spec; raise where it is not one.
+    """Return the name in a model's spec; raise `TomevalError` if it is not one.
 
-    Parameters
-    ----------
-    spec : str or dict
-        ``pocket``, ``pocket-rational``, ``hf:REPO_OR_PATH[@revision]``,
-        ``openai:MODEL@BASE_URL`` or ``scripted:NAME``; or a table with ``name`` and the
-        backend's options.
+    A spec is a name in the form of one of `BACKENDS`, or a table with ``name`` and the backend's
+    options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from tomeval.models.served.limits import Budget
 
-FINISHES = ("stop", "length", "refusal")
-
 
 class BackendError(Exception):
     """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
@@ -26,65 +24,38 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model reads.
+    """What a model reads."""
 
-    Attributes
-    ----------
-    messages : tuple of Message
-        The conversation. A backend without chat template joins the contents by blank lines.
-    prefill : str
-        How the answer begins, without a trailing space; the model goes on from there.
-    """
-
+    # The conversation. A backend without chat template joins the contents by blank lines.
     messages: tuple[Message, ...]
+    # How the answer begins, without a trailing space; the model goes on from there.
     prefill: str = ""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How text is drawn. Every value is sent explicitly, so no server default takes part.
+    """How text is drawn. Every value is sent explicitly, so no server default takes part."""
 
-    Attributes
-    ----------
-    temperature : float
-        0 is greedy.
-    top_p, top_k, min_p
-        Truncation; 1.0, 0 and 0.0 switch it off.
-    max_tokens : int
-        Longest reply.
-    stop : tuple of str
-        Texts that end the reply; they are not part of it.
-    """
-
-    temperature: float = 1.0
+    temperature: float = 1.0  # 0 is greedy
+    # Truncation; 1.0, 0 and 0.0 switch it off.
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
-    max_tokens: int = 256
-    stop: tuple[str, ...] = ()
+    max_tokens: int = 256  # longest reply
+    stop: tuple[str, ...] = ()  # texts that end the reply; they are not part of it
 
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """One text to generate.
-
-    Attributes
-    ----------
-    prompt : Prompt
-    sampling : Sampling
-    seed : int
-        Seed of this draw (63 bits); an equal request with an equal seed gives an equal reply where
-        the backend allows it, whatever else is in its batch.
-    group : str
-        Which episode the request belongs to: requests of a group share long prefixes.
-    choices : tuple of str
-        Where not empty, a backend that can may restrict the reply to one of these texts.
-    """
+    """One text to generate."""
 
     prompt: Prompt
     sampling: Sampling
+    # Seed of this draw (63 bits); an equal request with an equal seed gives an equal reply where
+    # the backend allows it, whatever else is in its batch.
     seed: int
-    group: str = ""
+    group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
+    # Where not empty, a backend that can may restrict the reply to one of these texts.
     choices: tuple[str, ...] = ()
 
 
@@ -94,22 +65,13 @@ LOW_MASS = 0.01
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Labels to score as continuations of a prompt.
+    """Labels to score as continuations of a prompt."""
 
-    Attributes
-    ----------
-    prompt : Prompt
-        Ends without a trailing space; the backend puts one before each label where the prompt text
-        does not end in a line break or a control token.
-    labels : tuple of str
-        At least two, different.
-    group : str
-        As for `GenerateRequest`.
-    """
-
+    # Ends without a trailing space; the backend puts one before each label where the prompt text
+    # does not end in a line break or a control token.
     prompt: Prompt
-    labels: tuple[str, ...]
-    group: str = ""
+    labels: tuple[str, ...]  # at least two, different
+    group: str = ""  # as for `GenerateRequest`
 
 
 @dataclass(frozen=True)
@@ -123,51 +85,29 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """A generated text.
+    """A generated text."""
 
-    Attributes
-    ----------
-    text : str
-        The answer, without the prefill and without reasoning that the backend separates.
-    reasoning : str or None
-        Thinking that the backend reports apart from the text.
-    finish : {"stop", "length", "refusal"}
-        ``length``: cut off at `max_tokens`.
-    usage : Usage
-    latency : float
-        Seconds from sending to having the reply.
-    details : dict
-        JSON-ready facts worth keeping: route, effective parameters, server fingerprint.
-    """
-
-    text: str
-    reasoning: str | None = None
-    finish: Literal["stop", "length", "refusal"] = "stop"
+    text: str  # the answer, without the prefill and without reasoning that the backend separates
+    reasoning: str | None = None  # thinking that the backend reports apart from the text
+    finish: Literal["stop", "length", "refusal"] = "stop"  # ``length``: cut off at `max_tokens`
     usage: Usage = Usage()
-    latency: float = 0.0
+    latency: float = 0.0  # seconds from sending to having the reply
+    # JSON-ready facts worth keeping: route, effective parameters, server fingerprint.
     details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Log-probabilities of labels.
+    """Log-probabilities of labels."""
 
-    Attributes
-    ----------
-    logprobs : tuple of float
-        log P(label | prompt) in nats, one per label, summed over the label's tokens.
-    mass : float
-        Probability that the labels share: the sum of exp(logprobs) over the whole vocabulary's 1.
-    method : str
-        The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by
-        accident because it is stored with every row.
-    usage, latency, details
-        As for `Reply`.
-    """
-
+    # log P(label | prompt) in nats, one per label, summed over the label's tokens.
     logprobs: tuple[float, ...]
+    # Probability that the labels share: the sum of exp(logprobs) over the whole vocabulary's 1.
     mass: float
+    # The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by accident
+    # because it is stored with every row.
     method: str
+    # As for `Reply`.
     usage: Usage = Usage()
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
@@ -188,63 +128,34 @@ def as_dict(answer: Reply | Scores) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can do.
-
-    Attributes
-    ----------
-    generate, score : bool
-    local : bool
-        Runs in this process and profits from batches; else requests are sent one by one,
-        concurrently.
-    seeded : bool
-        Whether equal seeds give equal replies.
-    concurrent : bool
-        Whether questions of one episode that do not depend on each other may be asked at once.
-    """
+    """What a backend can do."""
 
     generate: bool = True
     score: bool = True
+    # Runs in this process and profits from batches; else requests are sent singly, concurrently.
     local: bool = False
-    seeded: bool = True
+    seeded: bool = True  # whether equal seeds give equal replies
+    # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What a backend is told when it opens a model.
+    """What a backend is told when it opens a model."""
 
-    Attributes
-    ----------
-    base : Path or None
-        Folder that relative paths start from.
-    budget : Budget or None
-        Caps on calls and tokens, for served models.
-    scores : bool
-        Whether labels will be scored: a server that cannot is then refused at the start, and asked
-        nothing about it otherwise.
-    prefix_reuse : bool
-        False makes a local model encode every prompt whole.
-    """
-
-    base: Path | None = None
-    budget: Budget | None = None
+    base: Path | None = None  # folder that relative paths start from
+    budget: Budget | None = None  # caps on calls and tokens, for served models
+    # Whether labels will be scored: a server that cannot is then refused at the start, and asked
+    # nothing about it otherwise.
     scores: bool = True
-    prefix_reuse: bool = True
+    prefix_reuse: bool = True  # False makes a local model encode every prompt whole
 
 
 class Model(ABC):
-    """A model backend. A local one also is a `LocalModel`.
+    """A model backend that runs elsewhere, or one episode's line to a `LocalModel`."""
 
-    Attributes
-    ----------
-    name : str
-        As the experiment names it, such as ``hf:org/model`` or ``openai:gpt@http://...``.
-    revision : str
-        What was really used: a commit, a file hash, what a server says of itself.
-    """
-
-    name: str
-    revision: str = ""
+    name: str  # as the experiment names it, such as ``hf:org/model`` or ``openai:gpt@http://...``
+    revision: str = ""  # what was really used: a commit, a file hash, what a server says of itself
     capabilities: Capabilities = Capabilities()
 
     @abstractmethod
@@ -256,7 +167,7 @@ class Model(ABC):
         """Score labels; `BackendError` when the backend cannot."""
 
     def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return the prompt's length in tokens, or None where no tokenizer is at hand."""
+        """Return the prompt's length in tokens, or None without a tokenizer."""
         return None
 
     def episode(self, answered: int) -> Model:
@@ -271,6 +182,18 @@ class Model(ABC):
 
     async def close(self) -> None:  # noqa: B027
         """Release what `start` took."""
+
+
+class WrappedModel(Model):
+    """A model that passes requests on to another one; subclasses add what happens on the way."""
+
+    def __init__(self, model: Model | LocalModel) -> None:
+        self.model = model
+        self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
+
+    def count_tokens(self, prompt: Prompt) -> int | None:
+        """Ask the model."""
+        return self.model.count_tokens(prompt)
 
 
 class LocalModel(ABC):

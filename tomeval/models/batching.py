@@ -13,13 +13,13 @@ from tomeval.models.base import (
     GenerateRequest,
     LocalModel,
     Model,
-    Prompt,
     Reply,
     ScoreRequest,
     Scores,
+    WrappedModel,
 )
 
-_Request = TypeVar("_Request")
+_Request = TypeVar("_Request", GenerateRequest, ScoreRequest)
 _Result = TypeVar("_Result")
 
 
@@ -51,13 +51,9 @@ class Batcher:
     """Makes one asynchronous model per episode out of a local model.
 
     A batch runs as soon as every live episode has a request waiting or is away, asking another
-    model: nothing polls, nothing sleeps, and the batch is as large as it can be. Where the backend
+    model: nothing polls, nothing sleeps, and the batch is as large as it can be. If the backend
     keeps less than all episodes have read, the first ones are played, and the others wait until
     those are done.
-
-    Parameters
-    ----------
-    model : LocalModel
     """
 
     def __init__(self, model: LocalModel) -> None:
@@ -86,19 +82,21 @@ class Batcher:
             (self._away.add if gone else self._away.discard)(who)
             self._check()
 
-    async def generate(self, who: LockstepModel, request: GenerateRequest) -> Reply:
-        """Wait for the batch that holds this request."""
-        self._live[who].add(request.group)
-        future = self._generate.put(who, request)
-        self._check()
-        return await future
+    def generate(self, who: LockstepModel, request: GenerateRequest) -> asyncio.Future[Reply]:
+        """Return what becomes the reply once the batch that holds this request has run."""
+        return self._put(self._generate, who, request)
 
-    async def score(self, who: LockstepModel, request: ScoreRequest) -> Scores:
-        """Wait for the batch that holds this request."""
+    def score(self, who: LockstepModel, request: ScoreRequest) -> asyncio.Future[Scores]:
+        """Return what becomes the scores once the batch that holds this request has run."""
+        return self._put(self._score, who, request)
+
+    def _put(
+        self, waiting: _Waiting[_Request, _Result], who: LockstepModel, request: _Request
+    ) -> asyncio.Future[_Result]:
         self._live[who].add(request.group)
-        future = self._score.put(who, request)
+        future = waiting.put(who, request)
         self._check()
-        return await future
+        return future
 
     def _check(self) -> None:
         """Look again once all that is ready to go on has done so."""
@@ -131,17 +129,12 @@ class Batcher:
         return set(itertools.islice(self._live, max(1, slots // max(1, groups))))
 
 
-class LockstepModel(Model):
+class LockstepModel(WrappedModel):
     """One episode's line into a `Batcher`."""
 
     def __init__(self, batcher: Batcher) -> None:
+        super().__init__(batcher.model)
         self._batcher = batcher
-        model = batcher.model
-        self.name, self.revision, self.capabilities = (
-            model.name,
-            model.revision,
-            model.capabilities,
-        )
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Wait for the batch that holds this request."""
@@ -154,10 +147,6 @@ class LockstepModel(Model):
     def leave(self, gone: bool) -> None:
         """Say whether the episode is busy elsewhere."""
         self._batcher.leave(self, gone)
-
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Ask the model."""
-        return self._batcher.model.count_tokens(prompt)
 
 
 def side_by_side(lines: Mapping[str, Model]) -> dict[str, Model]:
@@ -189,12 +178,12 @@ class _Busy:
             line.leave(busy and not self._pending[line])
 
 
-class _JoinedModel(Model):
+class _JoinedModel(WrappedModel):
     """One of several lines of an episode."""
 
     def __init__(self, line: Model, busy: _Busy) -> None:
+        super().__init__(line)
         self._line, self._busy = line, busy
-        self.name, self.revision, self.capabilities = line.name, line.revision, line.capabilities
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Ask, away from the other models meanwhile."""
@@ -205,10 +194,6 @@ class _JoinedModel(Model):
         """Ask, away from the other models meanwhile."""
         with self._busy.asking(self._line):
             return await self._line.score(request)
-
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Ask the model."""
-        return self._line.count_tokens(prompt)
 
     def episode(self, answered: int) -> Model:
         """Return the line as one episode uses it."""
@@ -229,7 +214,7 @@ def _run(
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
         for _, future in items:
             future.set_exception(error)
-            future.exception()  # the first episode that fails cancels those that wait beside it
+            future.exception()  # the first episode that fails cancels the others that wait
         return
     for (_, future), result in zip(items, results, strict=True):
         future.set_result(result)

@@ -10,32 +10,29 @@ from typing import Any
 from tomeval.models.base import (
     GenerateRequest,
     Model,
-    Prompt,
     Reply,
     ScoreRequest,
     Scores,
     Usage,
+    WrappedModel,
     as_dict,
 )
 
 
-class RememberingModel(Model):
-    """A model for one episode that answers from what is kept, and keeps what it is answered.
+class RememberingModel(WrappedModel):
+    """A model for one episode that answers from what is kept, and keeps new answers.
 
-    Parameters
-    ----------
-    model : Model
-    kept : dict
-        Replies by request hash, from an earlier, interrupted try at the same episode.
-    keep : callable
-        Called with (request hash, reply as JSON) before a new reply is used.
+    `kept` holds replies by request hash, from an earlier, interrupted try at the same episode.
+    `keep` is called with (request hash, reply as JSON) before a new reply is used.
     """
+
+    model: Model
 
     def __init__(
         self, model: Model, kept: dict[str, str], keep: Callable[[str, str], None]
     ) -> None:
-        self.model, self._kept, self._keep = model, kept, keep
-        self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
+        super().__init__(model)
+        self._kept, self._keep = kept, keep
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""
@@ -57,10 +54,6 @@ class RememberingModel(Model):
         scores = await self.model.score(request)
         self._keep(key, json.dumps(as_dict(scores)))
         return scores
-
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Ask the model."""
-        return self.model.count_tokens(prompt)
 
 
 def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:

@@ -16,7 +16,6 @@ from tomeval.models.base import (
     GenerateRequest,
     Model,
     Opening,
-    Prompt,
     Reply,
     ScoreRequest,
     Scores,
@@ -32,17 +31,9 @@ SCRIPTS: dict[str, Script] = {}
 class ScriptedModel(Model):
     """Replies from a function, or from a list that every episode reads from its start.
 
-    Parameters
-    ----------
-    script : callable or sequence
-        Called with the request, or read in order: texts or `Reply` for generated answers;
-        log-probabilities or `Scores` for scored labels.
-    name : str
-
-    Raises
-    ------
-    BackendError
-        By `generate` and `score`: the list is exhausted.
+    A function is called with the request, a list read in order: texts or `Reply` for generated
+    answers; log-probabilities or `Scores` for scored labels. `generate` and `score` raise
+    `BackendError` when the list is exhausted.
     """
 
     def __init__(self, script: Script | Sequence[Said], name: str = "scripted") -> None:
@@ -83,29 +74,21 @@ class ScriptedModel(Model):
         self._used += 1
         return self._script[self._used - 1]
 
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return None: scripts have no tokens."""
-        return None
-
 
 def open_named(name: str, options: dict[str, Any], opening: Opening) -> ScriptedModel:
-    """Open ``scripted:NAME``."""
-    if options:
-        raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
-    return open_script(name.partition(":")[2], opening.base)
+    """Open ``scripted:NAME``.
 
-
-def open_script(name: str, base: Path | None = None) -> ScriptedModel:
-    """Return the model that an experiment names ``scripted:NAME``.
-
-    `name` is a key of `SCRIPTS`, or a JSON file with a list of replies: texts, or lists of
+    NAME is a key of `SCRIPTS`, or a JSON file with a list of replies: texts, or lists of
     log-probabilities.
     """
-    if name in SCRIPTS:
-        return ScriptedModel(SCRIPTS[name], f"scripted:{name}")
-    if not name.endswith(".json"):
-        raise unknown("script", name, SCRIPTS)
-    path = (base or Path()) / name
+    if options:
+        raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
+    script = name.partition(":")[2]
+    if script in SCRIPTS:
+        return ScriptedModel(SCRIPTS[script], name)
+    if not script.endswith(".json"):
+        raise unknown("script", script, SCRIPTS)
+    path = (opening.base or Path()) / script
     try:
         replies = json.loads(read_text(path))
     except json.JSONDecodeError as error:

@@ -16,21 +16,16 @@ _KNOWN: dict[tuple[bytes, str, int], tuple[float, float]] = {}
 
 
 def predicted_right(cell: RunCell) -> FloatArray:
-    """Return ToM % / 100 of each complete episode."""
+    """Return ToM % / 100 of each complete episode, shape (E,)."""
     return cell.totals("tom_percent").values / 100
 
 
 def attained(cell: RunCell) -> FloatArray:
-    """Return which share of what is attainable each complete episode attained, shape (E,).
+    """Return the share of what is attainable that each complete episode attained, shape (E,).
 
     (reward - worst) / (best - worst), both exact for the episode's own partner and horizon: 0 is
-    the worst and 1 the best that can be expected, in every game. Chance in a stochastic partner
-    can carry an episode outside.
-
-    Raises
-    ------
-    TomevalError
-        Every policy earns the same.
+    the worst and 1 the best that can be expected, in every game. Chance in a stochastic partner can
+    carry an episode outside. Raises `TomevalError` if every policy earns the same.
     """
     played, horizon = matrix_cell(cell), cell.definition["horizon"]
     ends = np.full((len(played.partners), 2), np.nan)

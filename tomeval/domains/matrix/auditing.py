@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -13,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.resources import read_text
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import bounds, possible_totals
 from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.scoring import csv_rows
 
 COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
 FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"
@@ -78,7 +75,7 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
     Raises
     ------
     TomevalError
-        A missing column, an unknown game or partner, a number that is none: with the line.
+        A missing column, an unknown game or partner, text in place of a number: with the line.
     """
     path = Path(path)
     rows = read_results(path)
@@ -108,7 +105,7 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
 
 
 def _misprediction(row: dict[str, str], tom: str, cost: Range) -> str | None:
-    """Return why ΔToM does not fit ToM %, or None where it does."""
+    """Return why ΔToM does not fit ToM %, or None if it does."""
     percent = Range.of(tom)
     errors = Range(max(0.0, 1 - percent.high / 100), max(0.0, 1 - percent.low / 100))
     possible = Range(cost.low * errors.low, cost.high * errors.high)
@@ -157,40 +154,18 @@ def _report(row: dict[str, str], reason: str) -> dict[str, Any]:
 
 def read_results(path: Path) -> list[dict[str, str]]:
     """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     rows = []
-    try:
-        header = list(reader.fieldnames or [])
-        for column in COLUMNS:
-            if column not in header:
-                raise TomevalError(
-                    f"{path}: missing column {column!r}{did_you_mean(column, header)}; "
-                    f"it has: {', '.join(header) or 'none'}"
-                )
-        for row in reader:
-            line = str(reader.line_num)
-            if None in row or None in row.values():
-                raise TomevalError(f"{path}, line {line}: has another number of fields")
-            for name in ("mean", "ci95"):
-                if not _is_number(row[name]) and not (name == "ci95" and row[name] == ""):
-                    raise TomevalError(f"{path}, line {line}: {name} {row[name]!r} is no number")
-            rows.append({**row, "line": line})
-    except csv.Error as error:
-        raise TomevalError(f"{path}, line {reader.line_num}: not valid CSV: {error}") from None
-    _check_unique(path, rows)
+    seen: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
+    for line, row in csv_rows(path, COLUMNS):
+        where = f"{path}, line {line}"
+        for name in ("mean", "ci95"):
+            if not _is_number(row[name]) and not (name == "ci95" and row[name] == ""):
+                raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")
+        first = seen.setdefault((*_cell(row), row["metric"]), line)
+        if first != line:
+            raise TomevalError(f"{where}: the same cell and metric as line {first}")
+        rows.append({**row, "line": str(line)})
     return rows
-
-
-def _check_unique(path: Path, rows: Iterable[dict[str, str]]) -> None:
-    """Raise where a cell has two ToM % that a ΔToM could belong to."""
-    seen: dict[tuple[str, ...], str] = {}
-    for row in rows:
-        key = (*_cell(row), row["metric"])
-        if key in seen:
-            raise TomevalError(
-                f"{path}, line {row['line']}: the same cell and metric as line {seen[key]}"
-            )
-        seen[key] = row["line"]
 
 
 def _is_number(text: str) -> bool:

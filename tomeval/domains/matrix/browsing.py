@@ -1,6 +1,6 @@
 """Matrix games in a report's episode browser: a million steps, a few bytes each.
 
-What the browser shows of a step beside these (regret, what was lost) follows from a cell's summary.
+What the browser shows of a step beside these (regret, losses) follows from a cell's summary.
 """
 
 from __future__ import annotations

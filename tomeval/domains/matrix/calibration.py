@@ -25,7 +25,6 @@ def expected(
 
     Parameters
     ----------
-    game : MatrixGame
     partners : PartnerSet
         The mean is over its weights.
     p, q : float

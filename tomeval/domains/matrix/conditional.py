@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.optima import best_response
+from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Partner
-from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 
 CONDITIONAL_METRICS = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
 """Further metrics of runs with the conditional probe; they follow the others."""
@@ -30,7 +27,7 @@ def conditional_metrics(played: Played) -> dict[str, FloatArray]:
         really taken, so the two compare also where the partner reacts; against others the cost is
         measured, as all of ΔToM, from the best action given the move that the partner drew.
         ``reaction_accuracy_percent``: how probable the stated next actions are under the partner's
-        table, mean over own actions. NaN where nothing was asked or a reaction was invalid.
+        table, mean over own actions. NaN if nothing was asked or a reaction was invalid.
     """
     count = played.episodes
     result = {name: np.full(count, np.nan) for name in CONDITIONAL_METRICS}
@@ -43,13 +40,10 @@ def conditional_metrics(played: Played) -> dict[str, FloatArray]:
         if len(reactions) < 2 or (reactions[:-1] < 0).any():
             continue
         partner = played.partners[played.which[episode]]
+        states, predicted = played.partner_state[part], played.predicted[part]
+        actions = played.partner[part]
         planned, accuracy = planned_regret(
-            played.game,
-            partner,
-            played.partner_state[part],
-            played.partner[part],
-            played.predicted[part],
-            reactions,
+            played.game, partner, states, actions, predicted, reactions
         )
         result["delta_tom_planned_per_step"][episode] = planned.mean()
         result["reaction_accuracy_percent"][episode] = 100.0 * accuracy.mean()
@@ -59,11 +53,11 @@ def conditional_metrics(played: Played) -> dict[str, FloatArray]:
 def planned_regret(
     game: MatrixGame,
     partner: Partner,
-    states: NDArray[np.int64],
-    actions: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    reactions: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    states: IntArray,
+    actions: IntArray,
+    predicted: IntArray,
+    reactions: IntArray,
+) -> tuple[FloatArray, FloatArray]:
     """Return what a planner that trusts its stated reactions loses in each step.
 
     Parameters
@@ -84,7 +78,7 @@ def planned_regret(
         Mean over own actions of the probability of the stated next action.
     """
     horizon = len(states)
-    optimum = _optimum(game, partner, horizon)
+    optimum = known_best_response(game, partner, horizon).values
     plans: dict[tuple[int, ...], FloatArray] = {}
     regret = np.zeros(horizon)
     accuracy = np.zeros(horizon - 1)
@@ -105,7 +99,7 @@ def planned_regret(
     return regret, accuracy
 
 
-def _worth_ahead(game: MatrixGame, reactions: NDArray[np.int64], horizon: int) -> FloatArray:
+def _worth_ahead(game: MatrixGame, reactions: IntArray, horizon: int) -> FloatArray:
     """Return what k more steps are worth under stated reactions, shape (T, m).
 
     ``[k, b]``: when the partner plays b in the first of them.
@@ -114,9 +108,3 @@ def _worth_ahead(game: MatrixGame, reactions: NDArray[np.int64], horizon: int) -
     for k in range(1, horizon):
         worth[k] = (game.own + worth[k - 1][reactions][:, None]).max(axis=0)
     return worth
-
-
-@lru_cache(maxsize=256)
-def _optimum(game: MatrixGame, partner: Partner, horizon: int) -> FloatArray:
-    """Solve each (game, partner, horizon) once; both are compared by identity."""
-    return best_response(game, partner, horizon).values

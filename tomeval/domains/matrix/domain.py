@@ -116,7 +116,7 @@ class Matrix(Domain):
         return episode_lines(run.store, matrix_cell(cell), episode)
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
-        """Return the measures, those of the conditional probe only where it was asked."""
+        """Return the measures, those of the conditional probe only if it was asked."""
         if has_reactions(run.store):
             return self.measures
         return {name: self.measures[name] for name in METRICS}

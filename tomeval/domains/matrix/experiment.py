@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
@@ -129,12 +129,7 @@ class MatrixExperiment(Experiment):
         for index, spec in enumerate(self.games):
             where = f"{self._where}: games[{index}]"
             entry = spec if isinstance(spec, dict) else {"game": spec}
-            for key in entry:
-                if key not in ("game", "labels", "partners"):
-                    near = did_you_mean(key, ("game", "labels", "partners"))
-                    raise TomevalError(f"{where}: unknown key {key!r}{near}")
-            if "game" not in entry:
-                raise TomevalError(f"{where}: missing key 'game'")
+            check_keys(where, entry, ("game", "labels", "partners"), ("game",))
             with located(where):
                 game = entry["game"]
                 if not isinstance(game, MatrixGame):
@@ -172,21 +167,11 @@ class MatrixExperiment(Experiment):
 
 @dataclass(frozen=True, eq=False)
 class MatrixCell(Cell):
-    """One combination of subject and task.
-
-    Attributes
-    ----------
-    spec : Player
-        The subject.
-    setup : Setup
-        How its episodes go.
-    reference : str
-        What ΔFunctional is measured from.
-    """
+    """One combination of subject and task."""
 
     spec: Player
     setup: Setup
-    reference: str
+    reference: str  # what ΔFunctional is measured from
 
     @property
     def seats(self) -> Mapping[str, Player]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,30 +74,28 @@ class MatrixGame:
 
     def __post_init__(self) -> None:
         payoffs = _read_payoffs(self.name, self.payoffs)
+        where = f"game {self.name!r}"
         if payoffs.ndim != 3 or payoffs.shape[2] != 2 or min(payoffs.shape[:2]) < 2:
             raise TomevalError(
-                f"game {self.name!r}: payoffs have shape {payoffs.shape}, "
+                f"{where}: payoffs have shape {payoffs.shape}, "
                 "need (n, m, 2) with n and m at least 2"
             )
         if not np.isfinite(payoffs).all():
             a, b, who = (int(i) for i in np.argwhere(~np.isfinite(payoffs))[0])
             raise TomevalError(
-                f"game {self.name!r}: payoffs[{a}][{b}][{who}] is {payoffs[a, b, who]}, "
-                "payoffs must be finite"
+                f"{where}: payoffs[{a}][{b}][{who}] is {payoffs[a, b, who]}, payoffs must be finite"
             )
         if np.abs(payoffs).max() > MAX_PAYOFF:
-            raise TomevalError(
-                f"game {self.name!r}: payoffs must not exceed {MAX_PAYOFF:g} in size"
-            )
+            raise TomevalError(f"{where}: payoffs must not exceed {MAX_PAYOFF:g} in size")
         payoffs.setflags(write=False)
         object.__setattr__(self, "payoffs", payoffs)
         wording = self.wording or ("score" if payoffs.min() < 0 else "points")
         if wording not in WORDINGS:
-            raise unknown("wording", wording, WORDINGS, f"game {self.name!r}")
+            raise unknown("wording", wording, WORDINGS, where)
         object.__setattr__(self, "wording", wording)
         object.__setattr__(self, "title", self.title or self.name)
         if not self.labels:
-            raise TomevalError(f"game {self.name!r}: needs at least one label set")
+            raise TomevalError(f"{where}: needs at least one label set")
         for label_set in self.labels.values():
             _check_labels(self.name, label_set, payoffs.shape[0], payoffs.shape[1])
 
@@ -176,8 +174,10 @@ def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:
                 )
 
 
-def _standard_labels(canonical: Sequence[str], letters: Sequence[str] = ()) -> dict[str, Labels]:
-    """Return the label sets every built-in game has; letters only where given."""
+def _built_in(
+    name: str, title: str, canonical: Sequence[str], source: str, payoffs: Any, letters: str = ""
+) -> MatrixGame:
+    """Return a game with the label sets that every built-in game has; `letters` only if given."""
     n = len(canonical)
     names: dict[str, Sequence[str]] = {"canonical": canonical}
     if letters:
@@ -185,90 +185,65 @@ def _standard_labels(canonical: Sequence[str], letters: Sequence[str] = ()) -> d
     names["neutral"] = NEUTRAL[:n]
     names["long_neutral"] = [letter * 21 for letter in NEUTRAL[:n]]
     names["nonsense"] = NONSENSE[:n]
-    return {name: Labels(name, tuple(own), tuple(own)) for name, own in names.items()}
-
-
-def _built_in(
-    name: str,
-    title: str,
-    payoffs: Sequence[Sequence[Sequence[float]]],
-    canonical: Sequence[str],
-    source: str,
-    letters: Sequence[str] = (),
-) -> MatrixGame:
-    labels = _standard_labels(canonical, letters)
+    labels = {key: Labels(key, tuple(own), tuple(own)) for key, own in names.items()}
     return MatrixGame(name, np.array(payoffs, float), labels, title=title, source=source)
+
+
+def _dilemma(
+    name: str, title: str, labels: tuple[str, str], source: str, payoffs: tuple[int, int, int, int]
+) -> MatrixGame:
+    """Return a symmetric 2x2 game from its payoffs: reward, sucker, temptation, punishment."""
+    r, s, t, p = payoffs
+    return _built_in(name, title, labels, source, [[[r, r], [s, t]], [[t, s], [p, p]]])
 
 
 _RIEMER = "Riemer et al. 2025, arXiv 2412.19726"
 _ORDINAL = "ordinal 2x2 payoffs 4 > 3 > 2 > 1 (Rapoport and Guyer 1966)"
-# In the symmetric 2x2 games: reward R, sucker S, temptation T, punishment P.
+_MOVES = ("Cooperate", "Defect")
 GAMES: dict[str, MatrixGame] = {
     game.name: game
     for game in (
         _built_in(
             "RPS",
             "Rock, Paper, Scissors",
-            [
-                [[0, 0], [-1, 1], [1, -1]],
-                [[1, -1], [0, 0], [-1, 1]],
-                [[-1, 1], [1, -1], [0, 0]],
-            ],
             ["Rock", "Paper", "Scissors"],
             _RIEMER,
+            [[[0, 0], [-1, 1], [1, -1]], [[1, -1], [0, 0], [-1, 1]], [[-1, 1], [1, -1], [0, 0]]],
             letters="RPS",
         ),
         _built_in(
             "IBS",
             "Iterated Battle of the Sexes",
-            [[[10, 7], [0, 0]], [[0, 0], [7, 10]]],
             ["Fight", "Ballet"],
             _RIEMER,
+            [[[10, 7], [0, 0]], [[0, 0], [7, 10]]],
         ),
-        _built_in(
-            "IPD",
-            "Iterated Prisoner's Dilemma",
-            [[[8, 8], [0, 10]], [[10, 0], [5, 5]]],
-            ["Cooperate", "Defect"],
-            _RIEMER,
-        ),
-        _built_in(
-            "stag_hunt",
-            "Stag Hunt",
-            [[[4, 4], [1, 3]], [[3, 1], [2, 2]]],  # R > T > P > S
-            ["Stag", "Hare"],
-            _ORDINAL,
-        ),
-        _built_in(
-            "chicken",
-            "Chicken",
-            [[[3, 3], [2, 4]], [[4, 2], [1, 1]]],  # T > R > S > P
-            ["Swerve", "Straight"],
-            _ORDINAL,
-        ),
+        _dilemma("IPD", "Iterated Prisoner's Dilemma", _MOVES, _RIEMER, (8, 0, 10, 5)),
+        _dilemma("stag_hunt", "Stag Hunt", ("Stag", "Hare"), _ORDINAL, (4, 1, 3, 2)),
+        _dilemma("chicken", "Chicken", ("Swerve", "Straight"), _ORDINAL, (3, 2, 4, 1)),
         _built_in(
             "matching_pennies",
             "Matching Pennies",
-            [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]],
             ["Heads", "Tails"],
             "von Neumann and Morgenstern 1944; the subject wins when the sides match",
+            [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]],
         ),
-        _built_in(
-            "harmony",
-            "Harmony",
-            [[[4, 4], [2, 3]], [[3, 2], [1, 1]]],  # R > T and S > P
-            ["Cooperate", "Defect"],
-            _ORDINAL,
-        ),
-        _built_in(
-            "deadlock",
-            "Deadlock",
-            [[[2, 2], [1, 4]], [[4, 1], [3, 3]]],  # T > P > R > S
-            ["Cooperate", "Defect"],
-            _ORDINAL,
-        ),
+        _dilemma("harmony", "Harmony", _MOVES, _ORDINAL, (4, 2, 3, 1)),
+        _dilemma("deadlock", "Deadlock", _MOVES, _ORDINAL, (2, 1, 4, 3)),
     )
 }
+
+
+def check_keys(
+    where: object, given: Iterable[str], known: Sequence[str], required: Iterable[str] = ()
+) -> None:
+    """Raise unless a table has known keys only, and all required ones."""
+    for key in given:
+        if key not in known:
+            raise TomevalError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
+    for key in required:
+        if key not in given:
+            raise TomevalError(f"{where}: missing key {key!r}")
 
 
 def load_game(path: str | Path) -> MatrixGame:
@@ -285,14 +260,9 @@ def load_game(path: str | Path) -> MatrixGame:
     """
     path = Path(path)
     data = read_toml(path)
-    known = ("name", "title", "source", "wording", "payoffs", "labels")
-    for key in data:
-        if key not in known:
-            raise TomevalError(f"{path}: unknown key {key!r}{did_you_mean(key, known)}")
-    for key in ("name", "payoffs", "labels"):
-        if key not in data:
-            raise TomevalError(f"{path}: missing key {key!r}")
-    for key in ("name", "title", "source", "wording"):
+    texts = ("name", "title", "source", "wording")
+    check_keys(path, data, (*texts, "payoffs", "labels"), ("name", "payoffs", "labels"))
+    for key in texts:
         if not isinstance(data.get(key, ""), str):
             raise TomevalError(f"{path}: {key} must be text, is {data[key]!r}")
     if data["name"].lower() in {name.lower() for name in GAMES}:
@@ -301,12 +271,9 @@ def load_game(path: str | Path) -> MatrixGame:
         raise TomevalError(f"{path}: labels must be a table of label sets")
     try:
         return MatrixGame(
-            name=data["name"],
             payoffs=data["payoffs"],
             labels={name: _read_labels(name, raw) for name, raw in data["labels"].items()},
-            title=data.get("title", ""),
-            wording=data.get("wording", ""),
-            source=data.get("source", ""),
+            **{key: data.get(key, "") for key in texts},
         )
     except TomevalError as error:
         raise TomevalError(f"{path}: {error}") from None
@@ -328,17 +295,8 @@ def _read_labels(name: str, raw: Any) -> Labels:
 def get_game(name: str, base: Path | None = None) -> MatrixGame:
     """Return a built-in game by name (case does not matter) or load a ``.toml`` game file.
 
-    Parameters
-    ----------
-    name : str
-        Name, or path of a TOML file.
-    base : Path, optional
-        Folder that a relative path starts from (default: the working folder).
-
-    Raises
-    ------
-    TomevalError
-        Unknown name, or a file that is not a valid game.
+    A relative path starts from `base` (default: the working folder). Raises `TomevalError` for an
+    unknown name or a file that is not a valid game.
     """
     for known, game in GAMES.items():
         if name.lower() == known.lower():

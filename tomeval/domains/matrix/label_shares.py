@@ -16,41 +16,34 @@ from tomeval.runs.store import Store
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of one kind of answer, over the steps of each complete episode.
+    """Shares of one kind of answer, over the steps of each complete episode."""
 
-    Attributes
-    ----------
-    by_label : ndarray, shape (E, K)
-        Share of steps on which each of the K actions was the answer; a row sums to 1.
-    expected_by_label : ndarray, shape (K,), or None
-        For choices: the mean of the stated distributions (`own_probs`; all mass on the action where
-        none was stated), None where no step stated one. For predictions: the share of steps on
-        which the partner played the action.
-    by_position : ndarray, shape (E, K), or None
-        The same by the place, from the first, at which the action stood among the options. None
-        where the order of options is not recorded or was the same in all episodes: label and
-        position then cannot be told apart.
-    expected_by_position : ndarray, shape (K,), or None
-        Expectation of `by_position` if answers depended on labels alone: at each place the mean,
-        over episodes, of the share that the action shown there gets in all episodes together.
-    """
-
+    # Shape (E, K): share of steps on which each of the K actions was the answer; a row sums to 1.
     by_label: FloatArray
+    # Shape (K,): for choices: the mean of the stated distributions (`own_probs`; all mass on the
+    # action where none was stated), None if no step stated one. For predictions: the share of
+    # steps on which the partner played the action.
     expected_by_label: FloatArray | None
+    # Shape (E, K): the same by the place, from the first, at which the action stood among the
+    # options. None if the order of options is not recorded or was the same in all episodes:
+    # label and position then cannot be told apart.
     by_position: FloatArray | None = None
+    # Shape (K,): expectation of `by_position` if answers depended on labels alone: at each place
+    # the mean, over episodes, of the share that the action shown there gets in all episodes
+    # together.
     expected_by_position: FloatArray | None = None
 
 
 def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     """Return the shares of a cell's choices and predictions, under ``chosen`` and ``predicted``.
 
-    The sampling unit is the episode. Only complete episodes count; a random action that took an
-    invalid answer's place counts as an answer, as everywhere: look at the invalid rate first.
+    The sampling unit is the episode. Only complete episodes count; a random action in place of an
+    invalid answer counts as an answer, as everywhere: look at the invalid rate first.
 
     Notes
     -----
-    A subject without any preference for labels still has unequal shares where the game asks for
-    it: in the prisoner's dilemma defecting is best. Position is free of that where the order of
+    A subject without any preference for labels still has unequal shares if the game asks for
+    it: in the prisoner's dilemma defecting is best. Position is free of that if the order of
     options was shuffled.
     """
     played = cell.played
@@ -86,16 +79,13 @@ def _per_episode(answers: IntArray, episode: IntArray, lengths: IntArray, count:
     return shares
 
 
-_ORDERS = {
-    "own": ("act_details", "$.own_order"),
-    "partner": ("predict_details", "$.partner_order"),
-}
+_ORDERS = {"own": ("act_details", "$.own_order"), "partner": ("predict_details", "$.partner_order")}
 
 
 def _stated(store: Store, cell: int, count: int) -> FloatArray | None:
     """Return the mean of the stated distributions of choices; every episode counts the same.
 
-    None where no step of the cell stated one.
+    None if no step of the cell stated one.
     """
     rows = store.query(
         "SELECT own_probs, own_action, SUM(1.0 / e.steps) FROM steps "
@@ -116,7 +106,7 @@ def _stated(store: Store, cell: int, count: int) -> FloatArray | None:
 def _orders(store: Store, cell: int, side: str, count: int) -> IntArray | None:
     """Return the order in which each complete episode's options were shown, shape (E, count).
 
-    None where no step recorded one.
+    None if no step recorded one.
     """
     details, key = _ORDERS[side]
     rows = store.query(

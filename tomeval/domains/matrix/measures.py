@@ -32,7 +32,6 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
 
     Parameters
     ----------
-    played : Played
     reference : {"horizon", "stationary"}
         What ΔFunctional is measured from: the expected rewards of the best response over the
         episode's own length (the definition), or the best long-run mean reward per step.
@@ -41,7 +40,7 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
     -------
     dict of str to ndarray, shape (N,)
         One entry per name in `METRICS`, in payoff units or percent. Their mean over an episode's
-        steps is the episode's value. NaN where the needed input is missing: everything but reward
+        steps is the episode's value. NaN if the needed input is missing: everything but reward
         and ToM % without a partner table, everything about predictions without predictions.
 
     Notes

@@ -51,24 +51,10 @@ class Past(Sequence[Joint]):
 
 @dataclass(frozen=True)
 class Observation:
-    """What the subject knows when it is asked: the rules and the past, never the partner's table.
+    """What the subject knows when asked: the rules and the past, never the partner's table."""
 
-    Attributes
-    ----------
-    game : MatrixGame
-        Payoffs of both sides, title and wording.
-    labels : Labels
-        What the actions are called in this episode.
-    round : int
-        The current step, from 1.
-    horizon : int
-        The number of steps of the episode.
-    past : Past
-        The steps played so far, ``round - 1`` of them.
-    """
-
-    game: MatrixGame
-    labels: Labels
-    round: int
-    horizon: int
-    past: Past
+    game: MatrixGame  # payoffs of both sides, title and wording
+    labels: Labels  # what the actions are called in this episode
+    round: int  # the current step, from 1
+    horizon: int  # the number of steps of the episode
+    past: Past  # the steps played so far, ``round - 1`` of them

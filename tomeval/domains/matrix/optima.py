@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,38 +21,25 @@ MAX_DENSE_STATES = 4_000
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A T-step response to a partner and what it earns.
+    """A T-step response to a partner and what it earns."""
 
-    Attributes
-    ----------
-    value : float
-        Expected sum of the subject's rewards over the T steps from the partner's start state.
-    values : ndarray, shape (T + 1, S)
-        ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts in state s.
-    policy : ndarray of int, shape (T, S)
-        The subject's action; the lowest index where several tie.
-    optimal : ndarray of bool, shape (T, S, n)
-        All actions that attain the value.
-    rewards : ndarray, shape (T,)
-        Expected reward of each step under `policy` from the start state; sums to `value`.
-    """
-
+    # Expected sum of the subject's rewards over the T steps from the partner's start state.
     value: float
+    # Shape (T + 1, S): ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts
+    # in state s.
     values: NDArray[np.float64]
+    # Shape (T, S): the subject's action; the lowest index where several tie.
     policy: NDArray[np.int64]
-    optimal: NDArray[np.bool_]
+    optimal: NDArray[np.bool_]  # shape (T, S, n): all actions that attain the value
+    # Shape (T,): expected reward of each step under `policy` from the start state; sums to `value`.
     rewards: NDArray[np.float64]
 
 
 def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the decision process that a partner makes of a game.
 
-    Returns
-    -------
-    rewards : ndarray, shape (S, n)
-        Expected reward of the subject's action in each partner state.
-    transitions : ndarray, shape (S, n, S)
-        Probability of the partner's next state.
+    Expected rewards by partner state and own action, shape (S, n), and probabilities of the
+    partner's next state, shape (S, n, S).
     """
     _check_sizes(game, partner)
     rewards = partner.emissions @ game.own.T
@@ -71,17 +59,9 @@ def dynamics(game: MatrixGame, partner: Partner) -> tuple[NDArray[np.float64], N
 def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
     """Return the best T-step response to a partner: the optimum that regret is measured from.
 
-    Parameters
-    ----------
-    game : MatrixGame
-    partner : Partner
-    horizon : int
-        T, at least 1.
-
-    Notes
-    -----
-    Backward induction over (step, partner state). The subject knows the partner's table and sees
-    both actions, so it always knows the state; no policy earns more in expectation.
+    Backward induction over T (at least 1) steps and the partner's states. The subject knows the
+    partner's table and sees both actions, so it always knows the state; no policy earns more in
+    expectation.
 
     Examples
     --------
@@ -94,6 +74,10 @@ def best_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
     802.0
     """
     return _induction(game, partner, horizon, sign=1.0)
+
+
+known_best_response = lru_cache(maxsize=256)(best_response)
+"""`best_response`, solved once for each (game, partner, horizon); objects count by identity."""
 
 
 def worst_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
@@ -136,11 +120,8 @@ def reference_rewards(
 ) -> NDArray[np.float64]:
     """Return the rewards r*_t that ΔFunctional is measured from, shape (T,).
 
-    Parameters
-    ----------
-    reference : {"horizon", "stationary"}
-        ``horizon``: the expected rewards of the best T-step response (the definition).
-        ``stationary``: the best mean reward per step in the long run, the same for every step.
+    Under ``horizon`` the expected rewards of the best T-step response (the definition); under
+    ``stationary`` the best mean reward per step in the long run, the same for every step.
     """
     _check_horizon(horizon)
     if reference == "horizon":
@@ -170,32 +151,20 @@ def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[f
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is attainable against one partner, per step.
-
-    Attributes
-    ----------
-    partner : str
-    weight : float
-        Probability of the partner in its set.
-    best, worst : float
-        Expected reward per step of the best and of the worst T-step response.
-    stationary : float
-        Best mean reward per step in the long run.
-    regret_min, regret_max : float
-        Smallest and largest expected ΔFunctional/T under the chosen reference. Under
-        ``horizon`` the smallest is 0; under ``stationary`` it may be negative.
-    misprediction_min, misprediction_max : float
-        What one wrong prediction can cost under the `misprediction` rule, over the actions that
-        the partner can play.
-    """
+    """What is attainable against one partner, per step."""
 
     partner: str
-    weight: float
+    weight: float  # probability of the partner in its set
+    # Expected reward per step of the best and of the worst T-step response.
     best: float
     worst: float
-    stationary: float
+    stationary: float  # best mean reward per step in the long run
+    # Smallest and largest expected ΔFunctional/T under the chosen reference. Under ``horizon`` the
+    # smallest is 0; under ``stationary`` it may be negative.
     regret_min: float
     regret_max: float
+    # What one wrong prediction can cost under the `misprediction` rule, over the actions that the
+    # partner can play.
     misprediction_min: float
     misprediction_max: float
 
@@ -205,18 +174,8 @@ def bounds(
 ) -> list[Bounds]:
     """Return the attainable values of a cell, one row per partner of the set.
 
-    Parameters
-    ----------
-    game : MatrixGame
-    partners : PartnerSet
-    horizon : int
-        T, at least 1.
-    reference : {"horizon", "stationary"}
-        What regret is measured from.
-
-    Notes
-    -----
-    For a stochastic partner these are bounds on expected values; a single episode can fall outside.
+    Regret is measured from `reference`, see `reference_rewards`; the horizon T is at least 1. For a
+    stochastic partner these are bounds on expected values; a single episode can fall outside.
 
     Examples
     --------
@@ -260,9 +219,6 @@ def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> flo
     The mean over two partners π', π'' drawn independently from the set of the expected
     ΔFunctional/T of a subject that plays the best T-step response to π' against π''. It tells how
     much a task rewards telling its partners apart; 0 for a set of one.
-
-    Notes
-    -----
     Where several actions are best against π', each is equally likely.
 
     Examples

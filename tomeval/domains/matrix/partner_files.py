@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_toml, shipped
-from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partners import Partner, reachable
 
 _Table = tuple[NDArray[np.float64], NDArray[np.int64], list[str]]
@@ -44,8 +44,6 @@ def build_partner(
         The TOML file: ``title``, ``source``, optional ``games`` (names) or ``actions`` ``[n, m]``
         that it fits, optional ``parameters`` with defaults, and either ``start`` + ``states``
         (an explicit table) or ``rule`` (a compact form).
-    game : MatrixGame
-        The game to expand for.
     name : str
         What the built partner is called.
     args, options
@@ -58,11 +56,8 @@ def build_partner(
     """
     data = read_toml(path)
     where = str(path) if path.parent != shipped("partners") else f"partner {name!r}"
-    known = (*_COMMON_KEYS, "start", "states", "rule")
-    for key in data:
-        if key not in known:
-            raise TomevalError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
-    _check_keys(where, data)
+    check_keys(where, data, (*_COMMON_KEYS, "start", "states", "rule"))
+    _check_common(where, data)
     if ("rule" in data) == ("states" in data):
         raise TomevalError(f"{where}: needs either 'states' (a table) or 'rule' (a compact form)")
     _check_fits(where, data, game)
@@ -92,7 +87,7 @@ def build_partner(
         raise TomevalError(f"{file}{error}") from None
 
 
-def _check_keys(where: str, data: dict[str, Any]) -> None:
+def _check_common(where: str, data: dict[str, Any]) -> None:
     """Raise unless the common keys hold what they should."""
     for key in ("title", "source"):
         if not isinstance(data.get(key, ""), str):
@@ -186,10 +181,7 @@ def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
         here = f"{where}: states.{state}"
         if not isinstance(row, dict):
             raise TomevalError(f"{here} must be a table with 'play' and 'next'")
-        for key in row:
-            if key not in ("play", "next"):
-                near = did_you_mean(key, ("play", "next"))
-                raise TomevalError(f"{here}: unknown key {key!r}{near}")
+        check_keys(here, row, ("play", "next"))
         for key in ("play", "next"):
             if key not in row:
                 raise TomevalError(f"{here}: incomplete, {key!r} is missing")
@@ -226,9 +218,7 @@ def _expand(where: str, rule: Any, game: MatrixGame) -> _Table:
     if not isinstance(rule, dict) or not isinstance(kind, str) or kind not in _RULES:
         raise unknown("rule", kind, _RULES, f"{where}: rule.kind")
     expand, keys = _RULES[kind]
-    for key in rule:
-        if key not in ("kind", *keys):
-            raise TomevalError(f"{where}: rule: unknown key {key!r}{did_you_mean(key, keys)}")
+    check_keys(f"{where}: rule", rule, ("kind", *keys))
     emissions, next_state, states = expand(f"{where}: rule", rule, game)
     keep = np.flatnonzero(reachable(emissions, next_state, 0))
     renumber = np.zeros(len(states), dtype=np.int64)

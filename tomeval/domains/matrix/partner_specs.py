@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.domains.matrix.games import MatrixGame
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 
@@ -23,8 +23,6 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
     ----------
     spec : str
         Name of a shipped partner or path of a TOML file, with parameters in parentheses.
-    game : MatrixGame
-        The game to build it for.
     base : Path, optional
         Folder that a relative path starts from (default: the working folder).
 
@@ -91,10 +89,7 @@ def get_partner_set(
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
-    known = ("name", "partners", "weights")
-    for key in spec:
-        if key not in known:
-            raise TomevalError(f"partner set: unknown key {key!r}{did_you_mean(key, known)}")
+    check_keys("partner set", spec, ("name", "partners", "weights"))
     specs = spec.get("partners")
     if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
         raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")

@@ -41,34 +41,24 @@ _NOT_ASKED = OUTCOMES.index("not_asked")
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """All that decides how the episodes of one cell go.
+    """All that decides how the episodes of one cell go."""
 
-    Attributes
-    ----------
-    kind, options
-        The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
-    game, labels, partners, horizon
-        The task.
-    seed : int
-        The run's seed. Which partner an episode draws depends on seed, game, partner set and
-        episode alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
-    base : Path, optional
-        Folder that relative paths among the options start from.
-    on_invalid : {"void", "random", "stop"}
-        What an invalid answer does: end the episode and leave it out of all metrics; draw a
-        uniformly random legal action in its place; or stop the run. A backend error never becomes
-        an action: under ``void`` and ``random`` the episode has failed, is left out of all metrics,
-        and is played again when the run is resumed.
-    """
-
+    # The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
     game: MatrixGame = field(kw_only=True)
     labels: Labels = field(kw_only=True)
     partners: PartnerSet = field(kw_only=True)
     horizon: int = field(kw_only=True)
+    # The run's seed. Which partner an episode draws depends on seed, game, partner set and episode
+    # alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
     seed: int = field(kw_only=True)
+    # {"void", "random", "stop"}: what an invalid answer does: end the episode and leave it out of
+    # all metrics; draw a uniformly random legal action in its place; or stop the run. A backend
+    # error never becomes an action: under ``void`` and ``random`` the episode has failed, is left
+    # out of all metrics, and is played again when the run is resumed.
     on_invalid: str = field(kw_only=True, default="void")
+    # Folder that relative paths among the options start from.
     base: Path | None = field(kw_only=True, default=None)
 
     def stream(self, seat: str) -> Stream:
@@ -85,11 +75,7 @@ class Setup:
         return self.partners.cumulative()
 
     def seat_subject(
-        self,
-        partner: Partner,
-        rng: np.random.Generator,
-        model: Model | None = None,
-        name: str = "",
+        self, partner: Partner, rng: np.random.Generator, model: Model | None = None, name: str = ""
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
         door = Door(partner)
@@ -97,7 +83,7 @@ class Setup:
         return SUBJECTS[self.kind](seat, **self.options), door
 
     def templates(self) -> str:
-        """Return the hash of the prompt templates the subject uses; empty where it uses none."""
+        """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject):
             return ""
         return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
@@ -112,10 +98,7 @@ class Setup:
 def play_episode(setup: Setup, episode: int) -> Steps:
     """Play one episode with a subject that answers at once (not a coroutine).
 
-    Returns
-    -------
-    Steps
-        One episode: complete, or void with the steps up to the invalid answer.
+    Returns it complete, or void with the steps up to the invalid answer.
     """
     return run_now(play_episode_async(setup, episode))
 
@@ -202,12 +185,12 @@ def _failed(*answers: Answer | None) -> bool:
 
 
 async def _wait(value: Any) -> Any:
-    """Wait for a value where it is a coroutine."""
+    """Wait for a value if it is a coroutine."""
     return await value if inspect.isawaitable(value) else value
 
 
 async def _resolve(answer: Any) -> Answer:
-    """Wait for an answer where it is a coroutine, and check its type."""
+    """Wait for an answer if it is a coroutine, and check its type."""
     answer = await _wait(answer)
     if not isinstance(answer, Decision | Invalid):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
@@ -217,7 +200,7 @@ async def _resolve(answer: Any) -> Answer:
 def _settle(
     setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
 ) -> int | None:
-    """Return the action that counts, or None where the episode is void."""
+    """Return the action that counts, or None if the episode is void."""
     if isinstance(answer, Decision):
         if isinstance(answer.action, bool) or not 0 <= operator.index(answer.action) < count:
             raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
@@ -251,7 +234,7 @@ class _Record:
         predict: tuple[Answer | None, int | None],
         told: bool,
     ) -> None:
-        """Add one step: the answers and the actions that count (None where there is none)."""
+        """Add one step: the answers and the actions that count (None if there is none)."""
         row = [state, theirs]
         for form, (answer, action) in (("act", act), ("predict", predict)):
             valid = isinstance(answer, Decision)

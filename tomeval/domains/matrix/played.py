@@ -17,40 +17,23 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """Complete episodes of one cell, step after step, episode after episode.
-
-    Attributes
-    ----------
-    game : MatrixGame
-    partners : sequence of Partner
-        The cell's partners; empty where the partner is unknown.
-    which : ndarray of int, shape (E,)
-        Index into `partners` per episode; not read where `partners` is empty.
-    lengths : ndarray of int, shape (E,)
-        Steps per episode, at least 1.
-    own, partner : ndarray of int, shape (N,)
-        Actions; N is the sum of `lengths`.
-    predicted : ndarray of int, shape (N,), or None
-        Predicted partner actions, or None where none were asked for.
-    own_reward : ndarray, shape (N,)
-        The subject's recorded rewards.
-    reactions : ndarray of int, shape (N, n), or None
-        Per own action the partner's next action as the subject states it; -1 where it was not asked
-        (always in the last step) or gave no valid answer. None where no step was asked.
-    partner_state : ndarray of int, shape (N,), or None
-        Needed with `reactions`.
-    """
+    """Complete episodes of one cell, step after step, episode after episode."""
 
     game: MatrixGame
-    partners: Sequence[Partner]
+    partners: Sequence[Partner]  # empty if the partner is unknown
+    # Shape (E,): index into `partners` per episode; not read where `partners` is empty.
     which: IntArray
-    lengths: IntArray
+    lengths: IntArray  # shape (E,): steps per episode, at least 1
+    # Shape (N,): actions; N is the sum of `lengths`.
     own: IntArray
     partner: IntArray
+    # Shape (N,): predicted partner actions, or None if none were asked for.
     predicted: IntArray | None
-    own_reward: FloatArray
+    own_reward: FloatArray  # shape (N,): the subject's recorded rewards
+    # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
+    # was not asked (always in the last step) or gave no valid answer. None if no step was asked.
     reactions: IntArray | None = None
-    partner_state: IntArray | None = None
+    partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
 
     @property
     def episodes(self) -> int:

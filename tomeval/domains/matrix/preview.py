@@ -74,15 +74,8 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
 def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
-    A reflection on the round before comes first.
-
-    Parameters
-    ----------
-    setup : Setup
-        Of a language model; its first partner plays along.
-    form : {"act", "predict", "react"}
-    number : int
-        The round, from 1.
+    A reflection on the round before comes first. `setup` is a language model's, whose first partner
+    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1.
     """
     game, partner = setup.game, setup.partners.partners[0]
     options = {**setup.options, "conditional": form == "react"}

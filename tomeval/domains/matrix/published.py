@@ -38,7 +38,6 @@ def beside(
 
     Parameters
     ----------
-    run : Run
     path : path
         A CSV as `tomeval.audit` reads it, such as ``experiments/reported_results.csv``.
     model : str, optional
@@ -89,7 +88,7 @@ def beside(
 
 
 def _strategy(prompting: str) -> str:
-    """Return one spelling of a published strategy; text that is none stays as it is."""
+    """Return one spelling of a published strategy; other text stays as it is."""
     try:
         return parse_strategy(prompting).name
     except TomevalError:
@@ -99,7 +98,7 @@ def _strategy(prompting: str) -> str:
 def _reported_subject(
     cell: MatrixRunCell, model: str | None, names: Sequence[str]
 ) -> tuple[tuple[str, str] | None, str]:
-    """Return the published model and strategy that a cell is to be held against, or why none."""
+    """Return the published model and strategy to compare a cell with, or why there is none."""
     data = cell.definition
     if data["kind"] == "rmax":
         return TABULAR, ""
@@ -110,7 +109,7 @@ def _reported_subject(
         model = next((n for n in names if own in (n.lower(), *_hub_names().get(n, ()))), None)
     if model is None:
         return None, (
-            f"{data['model']} is none of the published models; give one with --as-model "
+            f"{data['model']} is not one of the published models; give one with --as-model "
             f"({', '.join(names)})"
         )
     return (model, data["strategy"]), ""
@@ -165,7 +164,7 @@ def _rows(
 
 
 def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
-    """Return in what a cell is not of the published ones' kind."""
+    """Return how a cell differs in kind from the published ones."""
     notes = []
     if ours["horizon"] != _HORIZON:
         notes.append(f"published episodes have {_HORIZON} steps, these {ours['horizon']}")

@@ -12,24 +12,18 @@ RULES = ("best_response", "misprediction")
 
 
 def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
-    """Tell which of the subject's actions are best against each partner action.
+    """Tell which of the subject's actions are best against each partner action, shape (n, m).
 
-    Returns
-    -------
-    ndarray of bool, shape (n, m)
-        ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
+    ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
     """
     best: NDArray[np.bool_] = game.own == game.own.max(axis=0)
     return best
 
 
 def stepwise_regret(game: MatrixGame) -> NDArray[np.float64]:
-    """Return what each action leaves on the table in one step, the partner's move held fixed.
+    """Return what each action loses in one step, the partner's move held fixed, shape (n, m).
 
-    Returns
-    -------
-    ndarray, shape (n, m)
-        ``max_a' r(a', b) - r(a, b)``, in payoff units, at least 0.
+    ``max_a' r(a', b) - r(a, b)``, in payoff units, at least 0.
     """
     regret: NDArray[np.float64] = game.own.max(axis=0) - game.own
     return regret
@@ -40,7 +34,6 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    game : MatrixGame
     rule : {"best_response", "misprediction"}
         ``best_response``: the subject plays a best response to the prediction (the definition of
         ΔToM as written). ``misprediction``: a right prediction costs nothing and a wrong one leads

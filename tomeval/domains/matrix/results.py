@@ -115,13 +115,7 @@ class MatrixRunCell(RunCell):
 
 
 def matrix_cells(run: Run) -> list[MatrixRunCell]:
-    """Return the cells of a run of matrix games.
-
-    Raises
-    ------
-    TomevalError
-        A run of another domain.
-    """
+    """Return the cells of a run of matrix games; raise `TomevalError` for another domain's."""
     cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
     if len(cells) < len(run.cells):
         raise TomevalError(f"{run.folder}: is a run of {run.domain.title}, not of matrix games")
@@ -129,13 +123,13 @@ def matrix_cells(run: Run) -> list[MatrixRunCell]:
 
 
 def matrix_cell(cell: RunCell) -> MatrixRunCell:
-    """Return a cell of a run of matrix games as what it is."""
+    """Narrow the type of a cell of a run of matrix games."""
     assert isinstance(cell, MatrixRunCell)
     return cell
 
 
 def _contradiction(played: Played) -> str:
-    """Return what stored episodes of a run cannot be, or an empty string.
+    """Return what is impossible in the stored episodes of a run, or an empty string.
 
     The store keeps no checksums; this finds rows that were damaged without breaking the file.
     """

@@ -17,12 +17,7 @@ from tomeval.strategies.templates import Prompts
 class MatrixScene:
     """Rules and history; the history grows by one line per round and is never rendered again.
 
-    Parameters
-    ----------
-    prompts : Prompts
-    words : Words
-        Whether payoffs are shown, in the rules and in the history, is up to it.
-    strategy : Strategy
+    `words` decides whether payoffs are shown, in the rules and in the history.
     """
 
     earlier: tuple[Message, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,8 @@ def score(
         ``partner_action`` and optionally ``predicted_action``; other columns are not read. Actions
         are labels of any of the game's label sets, or indices from 0. Every episode's steps run
         1, 2, ... (or 0, 1, ...) without a gap, in order.
-    game : MatrixGame
     partners : PartnerSet or None
-        Who was played against; of a set, each episode must fit exactly one partner. None where it
+        Who was played against; of a set, each episode must fit exactly one partner. None if it
         is unknown: then only reward and ToM % are given.
     labels : Labels, optional
         The label set to read; default: all of the game's.
@@ -56,7 +55,7 @@ def score(
     Returns
     -------
     dict
-        One table row, its columns as in `tomeval.Run.rows`; ``horizon`` is empty where lengths
+        One table row, its columns as in `tomeval.Run.rows`; ``horizon`` is empty if lengths
         differ.
 
     Raises
@@ -66,9 +65,9 @@ def score(
         with file and line.
     """
     path = Path(path)
-    order, episodes = _read(path, game, labels)
-    which = [_identify(path, name, episodes[name], partners) for name in order]
-    played = _as_played([episodes[name] for name in order], game, partners, which)
+    episodes = _read(path, game, labels)
+    which = [_identify(path, name, steps, partners) for name, steps in episodes.items()]
+    played = _as_played(list(episodes.values()), game, partners, which)
     values = episode_metrics(played, reference)
     found = estimate(
         np.stack([values[name] for name in METRICS], axis=1),
@@ -84,7 +83,7 @@ def score(
         "labels": labels.name if labels else "",
         "partners": partners.name if partners else UNKNOWN,
         "horizon": int(played.lengths[0]) if len(set(played.lengths.tolist())) == 1 else None,
-        "episodes": len(order),
+        "episodes": len(episodes),
         "invalid_rate": 0.0,
     }
     return (
@@ -111,15 +110,13 @@ def _as_played(
     )
 
 
-def _read(
-    path: Path, game: MatrixGame, labels: Labels | None
-) -> tuple[list[str], dict[str, Episode]]:
-    """Read the CSV: episode names in order of appearance, and their steps."""
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and fields of a CSV file's rows; its header must hold `columns`."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         header = [name.strip() for name in reader.fieldnames or []]
         reader.fieldnames = header
-        for column in COLUMNS:
+        for column in columns:
             if column not in header:
                 raise TomevalError(
                     f"{path}: missing column {column!r}{did_you_mean(column, header)}; "
@@ -127,38 +124,39 @@ def _read(
                 )
         if len(set(header)) < len(header):
             raise TomevalError(f"{path}: a column name appears twice: {', '.join(header)}")
-        has_predictions = "predicted_action" in header
-        own = _names(game, labels, "own")
-        partner = _names(game, labels, "partner")
-        episodes: dict[str, Episode] = {}
-        first: dict[str, int] = {}
-        last = None
         for row in reader:
-            where = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
+                where = f"{path}, line {reader.line_num}"
                 raise TomevalError(f"{where}: has another number of fields than the header")
-            name = row["episode"].strip()
-            if not name:
-                raise TomevalError(f"{where}: episode is empty")
-            if name != last and name in episodes:
-                raise TomevalError(f"{where}: episode {name!r} continues after another one began")
-            last = name
-            steps = episodes.setdefault(name, [])
-            _check_step(where, name, row["step"], len(steps), first)
-            steps.append(
-                (
-                    _action(where, "own_action", row["own_action"], own),
-                    _action(where, "partner_action", row["partner_action"], partner),
-                    _action(where, "predicted_action", row["predicted_action"], partner)
-                    if has_predictions
-                    else None,
-                )
-            )
+            yield reader.line_num, row
     except csv.Error as error:
         raise TomevalError(f"{path}, line {reader.line_num}: not valid CSV: {error}") from None
+
+
+def _read(path: Path, game: MatrixGame, labels: Labels | None) -> dict[str, Episode]:
+    """Return the steps of every episode, in order of appearance."""
+    own, partner = _names(game, labels, "own"), _names(game, labels, "partner")
+    episodes: dict[str, Episode] = {}
+    first: dict[str, int] = {}
+    last = None
+    for line, row in csv_rows(path, COLUMNS):
+        where = f"{path}, line {line}"
+        name = row["episode"].strip()
+        if not name:
+            raise TomevalError(f"{where}: episode is empty")
+        if name != last and name in episodes:
+            raise TomevalError(f"{where}: episode {name!r} continues after another one began")
+        last = name
+        steps = episodes.setdefault(name, [])
+        _check_step(where, name, row["step"], len(steps), first)
+        a = _action(where, "own_action", row["own_action"], own)
+        b = _action(where, "partner_action", row["partner_action"], partner)
+        said = row.get("predicted_action")
+        guess = None if said is None else _action(where, "predicted_action", said, partner)
+        steps.append((a, b, guess))
     if not episodes:
         raise TomevalError(f"{path}: has a header but no steps")
-    return list(episodes), episodes
+    return episodes
 
 
 def _check_step(where: str, episode: str, text: str, done: int, first: dict[str, int]) -> None:

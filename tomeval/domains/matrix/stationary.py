@@ -17,19 +17,12 @@ def stationary_reward(rewards: _Array, transitions: _Array, start: int) -> float
         Expected reward of each action in each state.
     transitions : ndarray, shape (S, n, S)
         Probability of the next state.
-    start : int
-        The start state.
-
-    Returns
-    -------
-    float
-        In payoff units per step; exact up to rounding, for periodic, transient and stochastic
-        partners alike.
 
     Notes
     -----
-    Howard's policy iteration for multichain processes: Puterman 1994, section 9.2.1. An action is
-    changed only where another is better by more than rounding, so the iteration ends.
+    In payoff units per step; exact up to rounding, for periodic, transient and stochastic partners
+    alike. Howard's policy iteration for multichain processes: Puterman 1994, section 9.2.1. An
+    action is changed only if another is better by more than rounding, so the iteration ends.
     """
     states = np.arange(len(rewards))
     tolerance = 1e-9 * float(np.abs(rewards).max())

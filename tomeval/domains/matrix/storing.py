@@ -202,7 +202,7 @@ def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
 
 
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
-    """Return the conditional probe's answers and the partner's states, where it was asked."""
+    """Return the conditional probe's answers and the partner's states, if it was asked."""
     rows = store.query(
         "SELECT reactions, partner_state FROM steps JOIN episodes USING (cell, episode) "
         "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",

@@ -24,7 +24,7 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
         A kind, or a table with ``kind``, an optional ``name`` and options. A table with ``model``
         or ``strategy`` needs no kind: it is a language model.
     models : list
-        The experiment's own models, for language models that name none; where there are none
+        The experiment's own models, for language models that name none; if there are none
         either, `tomeval.models.DEFAULT_MODEL`.
     where : str
         Put in front of error messages.

@@ -22,7 +22,7 @@ class Order:
 
 
 def option_order(kind: str, n: int, m: int, rng: np.random.Generator) -> Order:
-    """Return the order of one episode: as indexed, reversed, or drawn."""
+    """Return the order of one episode: as indexed, reversed or drawn."""
     own, partner = list(range(n)), list(range(m))
     if kind == "reversed":
         own, partner = own[::-1], partner[::-1]

@@ -9,38 +9,24 @@ from typing import Any
 from tomeval.models.local.load import require
 
 SHARE_OF_FREE = 0.4
-"""Part of the free memory that caches take where nothing else is said."""
+"""Part of the free memory that caches take by default."""
 
 _LEAST_PLACES = 256
 
 
 class Entry:
-    """One cached chain.
-
-    Attributes
-    ----------
-    slot : int
-        Row of the buffers.
-    tokens : tuple of int
-        The chain; places beyond it hold nothing of value.
-    """
+    """One cached chain."""
 
     def __init__(self, slot: int) -> None:
-        self.slot = slot
-        self.tokens: tuple[int, ...] = ()
+        self.slot = slot  # row of the buffers
+        self.tokens: tuple[int, ...] = ()  # the chain; places beyond it hold nothing of value
 
 
 class SlotCache:
-    """Buffers of shape (slots, heads, places, size) per layer, and who lies in which slot.
+    """Buffers of shape (slots, heads, places, size) per layer, and which group has which slot.
 
-    Parameters
-    ----------
-    shapes : list of (heads, key size, value size)
-        One per layer.
-    dtype, devices
-        Of the buffers; one device per layer.
-    memory : int
-        Bytes that the buffers may take. One slot is made even where it takes more.
+    `shapes` holds (heads, key size, value size) per layer, `devices` one device per layer. The
+    buffers take at most `memory` bytes; one slot is made even if it takes more.
     """
 
     def __init__(
@@ -67,7 +53,7 @@ class SlotCache:
     def claim(self, groups: Sequence[str], places: int) -> list[Entry]:
         """Return the entries of some groups, with room for `places` tokens each.
 
-        Entries of other groups go, least recently used first, where memory needs it.
+        Entries of other groups are dropped, least recently used first, if memory is short.
         """
         wanted = set(groups)
         most = self.room(places)
@@ -158,15 +144,8 @@ def free_memory(device: Any) -> int:
 def window_cache(cache: SlotCache, slots: Any, places: Any, length: int) -> Any:
     """Return a transformers cache that writes to, and reads from, some slots.
 
-    Parameters
-    ----------
-    cache : SlotCache
-    slots : slice or tensor of int, shape (B,)
-        Rows; a slice is read without copying.
-    places : tensor of int, shape (B, q)
-        Where each fed token's keys and values go.
-    length : int
-        Places that attention reads.
+    `slots` are rows, a slice or a tensor of shape (B,); a slice is read without copying. `places`,
+    shape (B, q), are where each fed token's keys and values go. Attention reads `length` places.
     """
     torch, utils = require("torch"), require("transformers").cache_utils
     rows = torch.arange(cache.slots)[slots] if isinstance(slots, slice) else slots

@@ -25,13 +25,8 @@ class SmuggledControlToken(TomevalError):
 class ControlTokens:
     """The control tokens of a tokenizer, and encoding that takes them from the template only.
 
-    Every added token counts, special or not, but those that are whitespace or a plain word. A
+    Every added token counts, special or not, except whitespace and plain words. A
     control token inside a message is encoded character by character, as the text that it is.
-
-    Attributes
-    ----------
-    ids : frozenset of int
-        Their token ids.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -43,9 +38,9 @@ class ControlTokens:
         }
         for text in tokenizer.all_special_tokens:
             found.setdefault(text, tokenizer.convert_tokens_to_ids(text))
-        self.ids = frozenset(found.values())
+        self.ids = frozenset(found.values())  # all control tokens
         anchors = {tokenizer.bos_token_id, tokenizer.eos_token_id}
-        # An unknown character gives the unknown token rightly; it is special but controls nothing.
+        # An unknown character may give the unknown token, which is special but controls nothing.
         self._guarded = self.ids - ({tokenizer.unk_token_id} - anchors)
         longest_first = sorted(found, key=len, reverse=True)
         tokens = "|".join(map(re.escape, longest_first)) or "(?!)"
@@ -79,10 +74,8 @@ class ControlTokens:
     def encode(self, marked: Sequence[str]) -> list[list[int]]:
         """Return the token ids of marked texts, without tokens that a tokenizer puts around them.
 
-        Raises
-        ------
-        SmuggledControlToken
-            Marked or unmarked text gave more control tokens than its unmarked part spells.
+        Raises `SmuggledControlToken` if a text gave more control tokens than its unmarked part
+        spells.
         """
         texts = [self._pieces(text) for text in marked]
         flat = [piece for pieces in texts for piece in pieces]
@@ -143,7 +136,7 @@ class ControlTokens:
 def splits_at_lines(tokenizer: Any) -> bool:
     """Tell whether a text's tokens are its lines' tokens, one after another.
 
-    So it is where a pattern cuts the text before the merges and never across a line break: the
+    This holds if a pattern cuts the text before the merges and never across a line break: the
     byte-level tokenizers of GPT-2, Llama 3, Qwen and their like. Others, which may write a mark
     before any text or merge across lines, are encoded whole. Structure and a trial must agree.
     """

@@ -25,15 +25,9 @@ Result = TypeVar("Result")
 class PlainEngine:
     """Encodes every prompt whole, in batches sorted by length.
 
-    Parameters
-    ----------
-    model
-        A transformers causal model.
-    batch_tokens : int
-        Most tokens of a batch, padding and room for new tokens counted; halved when a device runs
-        out of memory.
-    context : int or None
-        Longest sequence that the model takes.
+    A batch of a transformers causal `model` has at most `batch_tokens` tokens, padding and room for
+    new tokens counted; the number is halved when a device runs out of memory. `context` is the
+    longest sequence that the model takes.
     """
 
     def __init__(self, model: Any, batch_tokens: int, context: int | None) -> None:
@@ -48,12 +42,8 @@ class PlainEngine:
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes.
 
-        Raises
-        ------
-        TomevalError
-            A prompt that is longer than the model's context.
-        BackendError
-            Out of memory with a single prompt.
+        Raises `TomevalError` for a prompt that is longer than the model's context, `BackendError`
+        when out of memory with a single prompt.
         """
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
         self.check([len(row.ids) for row in parts])
@@ -69,13 +59,7 @@ class PlainEngine:
         return [Scored(*parts) for parts in zip(logprobs, processed, finished, strict=True)]
 
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
-        """Generate texts, finished ones leaving their batch.
-
-        Raises
-        ------
-        TomevalError, BackendError
-            As for `score`.
-        """
+        """Generate texts, finished ones leaving their batch; errors as for `score`."""
         self.check([len(task.ids) + 1 for task in tasks])
         results: dict[int, Generated] = {}
         numbered = list(enumerate(tasks))
@@ -92,7 +76,7 @@ class PlainEngine:
         """Return None: nothing is kept."""
 
     def check(self, lengths: Sequence[int]) -> None:
-        """Raise where a sequence is longer than the model's context."""
+        """Raise if a sequence is longer than the model's context."""
         longest = max(lengths, default=0)
         if self.context is not None and longest > self.context:
             raise TomevalError(

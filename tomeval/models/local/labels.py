@@ -14,24 +14,13 @@ _LEAST = 1e-12  # probability share below which the rest of a label is rounding 
 
 @dataclass(frozen=True)
 class LabelQuery:
-    """Token sequences to score after one common prefix.
+    """Token sequences to score after one common prefix."""
 
-    Attributes
-    ----------
-    prefix : tuple of int
-        At least one token; what all sequences are conditioned on.
-    sequences : tuple of tuple of int
-        One per label, not empty, all different.
-    backoff : int
-        How many tokens of the prompt are not in `prefix` because a label changes them.
-    group : str
-        The request's group.
-    """
-
-    prefix: tuple[int, ...]
-    sequences: tuple[tuple[int, ...], ...]
+    prefix: tuple[int, ...]  # at least one token; what all sequences are conditioned on
+    sequences: tuple[tuple[int, ...], ...]  # one per label, not empty, all different
+    # How many tokens of the prompt are not in `prefix` because a label changes them.
     backoff: int = 0
-    group: str = ""
+    group: str = ""  # the request's group
 
 
 def split_labels(
@@ -49,21 +38,9 @@ def split_labels(
     then log P(end of prompt + label | prefix), over one and the same text before the label, so
     they differ from log P(label | prompt) by one constant for all labels.
 
-    Parameters
-    ----------
-    prompt : sequence of int
-        Tokens of the prompt alone.
-    joint : sequence of sequence of int
-        Tokens of prompt and label together, one per label.
-    labels : sequence of str
-        For messages.
-    unknown : int, optional
-        Id of the unknown token.
-
-    Raises
-    ------
-    TomevalError
-        Fewer than two labels, or labels that the tokens cannot tell apart.
+    `prompt` holds the tokens of the prompt alone, `joint` those of prompt and label together, one
+    sequence per label; `labels` is for messages, `unknown` the id of the unknown token. Raises
+    `TomevalError` for fewer than two labels, or labels that the tokens cannot tell apart.
     """
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise TomevalError(f"labels to score must be two or more, all different: {labels!r}")

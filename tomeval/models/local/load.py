@@ -61,10 +61,8 @@ def load(
 ) -> Loaded:
     """Load a causal model and its tokenizer from a local folder or the Hub.
 
-    Raises
-    ------
-    TomevalError
-        No such folder or repository, files that do not load, or a missing library.
+    Raises `TomevalError` if there is no such folder or repository, if files do not load, or if a
+    library is missing.
     """
     torch, transformers = require("torch"), require("transformers")
     folder = _local_folder(path_or_repo)

@@ -29,24 +29,13 @@ _PACK_BELOW = 0.6  # decode on a copy of the rows that still write, once so few 
 
 @dataclass
 class Work:
-    """What one group has to run: label rows and texts, and the block that holds them all.
-
-    Attributes
-    ----------
-    group : str
-    labels : list of Row
-    tasks : list of (index, Task)
-    block : Block
-        Made anew whenever the cache has changed.
-    cached : tuple of int or None
-        The chain that it was made over.
-    """
+    """What one group has to run: label rows and texts, and the block that holds them all."""
 
     group: str
     labels: list[Row] = field(default_factory=list)
     tasks: list[tuple[int, Task]] = field(default_factory=list)
-    block: Block = field(init=False)
-    cached: tuple[int, ...] | None = None
+    block: Block = field(init=False)  # made anew whenever the cache has changed
+    cached: tuple[int, ...] | None = None  # the chain that it was made over
 
     def make_block(self, cached: tuple[int, ...]) -> Block:
         """Return the block of all paths over a cached chain."""
@@ -77,17 +66,8 @@ class Work:
 class PrefixEngine:
     """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
 
-    Parameters
-    ----------
-    plain : PlainEngine
-        Of the same model, whose limits hold; `tree_forward.supported` admits it.
-    memory : int, optional
-        Bytes for caches; default: a share of what is free.
-
-    Attributes
-    ----------
-    processed : int
-        Tokens run so far.
+    The limits of `plain` hold, an engine of the same model, which `tree_forward.supported` admits.
+    Caches take `memory` bytes; default: a share of what is free.
     """
 
     def __init__(self, plain: PlainEngine, memory: int | None = None) -> None:
@@ -98,7 +78,7 @@ class PrefixEngine:
         memory = int(SHARE_OF_FREE * free_memory(device)) if memory is None else memory
         self.cache = SlotCache(*self._forward.shapes(), memory)
         self._alone = itertools.count()
-        self.processed = 0
+        self.processed = 0  # tokens run so far
 
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes; errors as for `PlainEngine.score`."""

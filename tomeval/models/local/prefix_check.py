@@ -25,11 +25,7 @@ _NARROW_TOLERANCE = 0.25
 def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
     """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
 
-    Parameters
-    ----------
-    plain : PlainEngine
-    memory : int, optional
-        Bytes for caches; default: a share of what is free.
+    `memory` is as for `PrefixEngine`.
     """
     reason = supported(plain.model)
     if not reason:
@@ -46,7 +42,7 @@ def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
 def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
     """Return the largest difference of log-probabilities over a short made-up play.
 
-    Two episodes of different length, longer than the sliding window where that is short, with
+    Two episodes of different length, longer than the sliding window if that is short, with
     branches, a roll-back and a text in between; the caches are empty afterwards.
     """
     _, window = attention_kinds(plain.model.config)

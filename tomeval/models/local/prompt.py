@@ -23,18 +23,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rendered:
-    """A prompt as one text.
+    """A prompt as one text."""
 
-    Attributes
-    ----------
-    text : str
-        Marked as `ControlTokens.mark` does.
-    opened : str
-        From where the text opens a thinking block that it leaves open; else empty.
-    """
-
-    text: str
-    opened: str = ""
+    text: str  # marked as `ControlTokens.mark` does
+    opened: str = ""  # the text from a thinking block that it leaves open, or empty
 
 
 class PromptCodec:
@@ -45,30 +37,17 @@ class PromptCodec:
     tokenizer
         A transformers tokenizer.
     chat : bool or "auto"
-        Whether to use the chat template; ``auto``: where there is one.
+        Whether to use the chat template; ``auto``: if there is one.
     thinking : bool, optional
         The template's thinking switch; None leaves the template's default.
     system : str
         ``native``, ``merge`` (into the first user message), ``drop``, or ``auto``: native where the
         template shows a system message, else merge.
 
-    Attributes
-    ----------
-    chat : bool
-        Whether the template is used.
-    system_policy : str
-        What happens to system messages: native, merge or drop.
-    bos : str
-        Who writes the tokens a sequence starts with: ``template``, ``added`` or ``none``.
-    turn_ends : frozenset of int
-        Control tokens that the template ends an answer with.
-    warnings : list of str
-        What the template does not do that was asked of it.
-
     Raises
     ------
     TomevalError
-        No template where one is wanted, or one that cannot be rendered.
+        A template is wanted and there is none, or it cannot be rendered.
     """
 
     def __init__(
@@ -82,7 +61,7 @@ class PromptCodec:
         self.tokenizer = tokenizer
         self.control = ControlTokens(tokenizer)
         self.thinking = thinking
-        self.warnings: list[str] = []
+        self.warnings: list[str] = []  # what the template does not do that was asked of it
         if system != "auto" and system not in SYSTEM_POLICIES:
             raise unknown("system policy", system, ["auto", *SYSTEM_POLICIES])
         if chat is True and not tokenizer.chat_template:
@@ -94,7 +73,8 @@ class PromptCodec:
         self._switch: dict[bool, bool | None] = {False: thinking, True: thinking}  # by "scoring"
         self._opens = {False: False, True: False}
         self._glue = ""
-        self.turn_ends: frozenset[int] = frozenset()
+        self.turn_ends: frozenset[int] = frozenset()  # tokens that the template ends an answer with
+        # Who writes the tokens that a sequence starts with: template, added or none.
         self.bos = "added" if self._prefix else "none"
         if self.chat:
             self._probe(system)
@@ -132,10 +112,7 @@ class PromptCodec:
     def label_query(self, request: ScoreRequest) -> LabelQuery:
         """Return the tokens of a request's labels and of what is before them.
 
-        Raises
-        ------
-        TomevalError
-            Labels that the tokens cannot tell apart, or thinking switched on.
+        Raises `TomevalError` if the tokens cannot tell labels apart or thinking is switched on.
         """
         if self.thinking:
             raise TomevalError("labels cannot be scored with thinking=True: the answer comes later")

@@ -34,21 +34,12 @@ def check_sampling(sampling: Sampling) -> None:
 def choose(logits: Any, samplings: Sequence[Sampling], draws: Sequence[float]) -> list[int]:
     """Choose one token a row by inverting its cumulative distribution.
 
-    The distribution is summed in the order of the vocabulary, not of the probabilities: rounding
-    that a different batch brings moves its steps by as little as itself and cannot swap tokens.
+    The distribution is summed in the order of the vocabulary, not of the probabilities: different
+    rounding in a different batch moves its steps by as little as itself and cannot swap tokens.
 
-    Parameters
-    ----------
-    logits : tensor, shape (rows, vocabulary)
-    samplings : sequence of Sampling
-        One a row. Truncation runs temperature, top_k, top_p (of what top_k left), min_p.
-    draws : sequence of float
-        One uniform number in [0, 1) a row; not used where the temperature is 0.
-
-    Raises
-    ------
-    BackendError
-        The logits hold NaN.
+    `logits` has the shape (rows, vocabulary). Truncation runs temperature, top_k, top_p (of what
+    top_k left), min_p. `draws` holds one uniform number in [0, 1) a row; it is not used at
+    temperature 0. Raises `BackendError` if the logits hold NaN.
     """
     torch = require("torch")
     if bool(torch.isnan(logits).any()):

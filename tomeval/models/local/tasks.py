@@ -14,44 +14,22 @@ from tomeval.models.local.sampling import uniforms
 
 @dataclass(frozen=True)
 class Scored:
-    """Result of a `LabelQuery`.
+    """Result of a `LabelQuery`."""
 
-    Attributes
-    ----------
-    logprobs : list of float
-        log P(sequence | prefix) in nats, one per sequence.
-    processed : int
-        Tokens that went through the model for it.
-    finished : float
-        `time.perf_counter` when it was ready.
-    """
-
-    logprobs: list[float]
-    processed: int
-    finished: float
+    logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
+    processed: int  # tokens that went through the model for it
+    finished: float  # `time.perf_counter` when it was ready
 
 
 @dataclass(frozen=True)
 class Task:
-    """One text to generate.
+    """One text to generate."""
 
-    Attributes
-    ----------
-    ids : tuple of int
-        The prompt.
-    sampling : Sampling
-    seed : int
-    ends : frozenset of int
-        Tokens that end the text.
-    stopped : callable
-        From the generated tokens to whether a stop text is complete.
-    group : str
-    """
-
-    ids: tuple[int, ...]
+    ids: tuple[int, ...]  # the prompt
     sampling: Sampling
     seed: int
-    ends: frozenset[int]
+    ends: frozenset[int]  # tokens that end the text
+    # From the generated tokens to whether a stop text is complete.
     stopped: Callable[[Sequence[int]], bool]
     group: str = ""
 
@@ -60,7 +38,7 @@ class Task:
 class Generated:
     """Generated tokens without the one that ended them; `ended`: eos, stop, length or context.
 
-    `processed` counts the prompt tokens that were run for it, 0 where that is not counted.
+    `processed` counts the prompt tokens that were run for it, 0 if that is not counted.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -85,29 +63,14 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """One sequence to run: the labels of a query whose context it contains.
+    """One sequence to run: the labels of a query whose context it contains."""
 
-    Attributes
-    ----------
-    query : int
-        Index of the query.
-    ids : tuple of int
-    keep : int
-        At how many last positions logits are needed.
-    labels : tuple of int
-        Indices of the labels.
-    sequences : tuple of tuple of int
-        Their tokens.
-    of : int
-        How many labels the query has.
-    """
-
-    query: int
+    query: int  # index of the query
     ids: tuple[int, ...]
-    keep: int
-    labels: tuple[int, ...]
-    sequences: tuple[tuple[int, ...], ...]
-    of: int
+    keep: int  # at how many last positions logits are needed
+    labels: tuple[int, ...]  # indices of the labels
+    sequences: tuple[tuple[int, ...], ...]  # their tokens
+    of: int  # how many labels the query has
 
 
 def rows(index: int, query: LabelQuery) -> Iterator[Row]:

@@ -45,13 +45,13 @@ class TransformersModel(LocalModel):
     dtype : str
         ``auto`` (as the weights are stored) or a torch dtype's name.
     device : str, optional
-        Torch device; by default a GPU where there is one.
+        Torch device; by default a GPU if there is one.
     device_map
         Given to `from_pretrained`, for models spread over devices; then `device` does not count.
     quantization : dict, optional
         Given to `from_pretrained` as the quantisation configuration.
     chat : bool or "auto"
-        Chat template or plain text; ``auto``: the template where there is one.
+        Chat template or plain text; ``auto``: the template if there is one.
     thinking : bool, optional
         The template's thinking switch for generated text; None leaves the template's default.
         Labels are always scored with thinking off, and not at all with ``thinking=True``.
@@ -61,7 +61,7 @@ class TransformersModel(LocalModel):
         Most tokens of a batch; 32,768 on a GPU and 8,192 elsewhere.
     prefix_reuse : bool
         Encode every token of an episode once where the model allows it, see
-        `tomeval.models.local.prefix`; else, or where it does not, every prompt whole.
+        `tomeval.models.local.prefix`; otherwise every prompt whole.
     cache_memory : int, optional
         Bytes for the caches of prefixes; default: a share of what is free.
     local_files_only, trust_remote_code : bool
@@ -69,12 +69,8 @@ class TransformersModel(LocalModel):
 
     Attributes
     ----------
-    name : str
-        ``hf:`` and what was asked for.
     revision : str
         The Hub's commit, or a hash of the folder.
-    codec : PromptCodec
-        Rendering and tokenising.
     engine : Engine
         Runs the model; replaceable.
     context_length : int or None
@@ -112,11 +108,8 @@ class TransformersModel(LocalModel):
         local_files_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
-        _check_switches(
-            prefix_reuse=prefix_reuse,
-            local_files_only=local_files_only,
-            trust_remote_code=trust_remote_code,
-        )
+        _check_switches(prefix_reuse=prefix_reuse, local_files_only=local_files_only)
+        _check_switches(trust_remote_code=trust_remote_code)
         _check_switches((None, False, True), thinking=thinking)
         _check_switches(("auto", False, True), chat=chat)
         _check_count("batch_tokens", batch_tokens, least=1)
@@ -174,7 +167,7 @@ class TransformersModel(LocalModel):
         return len(self.codec.encode(prompt)[0])
 
     def slots(self) -> int | None:
-        """Return for how many groups the engine keeps what it has read; None: it keeps nothing."""
+        """See `LocalModel.slots`."""
         return self.engine.slots()
 
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
@@ -186,21 +179,15 @@ class TransformersModel(LocalModel):
         gets the probability that the text does *not* go on to the other, so that labels are
         disjoint and `mass` never counts twice.
 
-        Raises
-        ------
-        TomevalError
-            Labels that the tokenizer cannot tell apart, a prompt beyond the context, thinking on.
-        BackendError
-            Out of memory.
+        Raises `TomevalError` for labels that the tokenizer cannot tell apart, a prompt beyond the
+        context or thinking on; `BackendError` when out of memory.
         """
         start = time.perf_counter()
         queries = [self.codec.label_query(request) for request in requests]
         results = self.engine.score(queries)
         for request, query in zip(requests, queries, strict=True):
             self._warn_of_prefixes(request, query)
-        return [
-            _scores(query, result, start) for query, result in zip(queries, results, strict=True)
-        ]
+        return [_scores(*pair, start) for pair in zip(queries, results, strict=True)]
 
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
         """Generate replies; each draw depends on its own request alone.
@@ -208,12 +195,8 @@ class TransformersModel(LocalModel):
         A thinking block that the prompt itself opens is put back before the text, so that the text
         shows it like one that the model opened.
 
-        Raises
-        ------
-        TomevalError
-            Sampling values out of range, or a prompt beyond the context.
-        BackendError
-            Out of memory, or logits that are not numbers.
+        Raises `TomevalError` for sampling values out of range or a prompt beyond the context;
+        `BackendError` when out of memory or if logits are not numbers.
         """
         start = time.perf_counter()
         tasks, opened = [], []
@@ -239,14 +222,11 @@ class TransformersModel(LocalModel):
         text = self.codec.decode(result.tokens, task.ids[-_BEFORE:])
         if result.ended == "stop":
             text = text[: _first_stop(text, task.sampling.stop)]
+        cached = max(0, len(task.ids) - result.processed) if result.processed else 0
         return Reply(
             text=opened + text,
             finish="stop" if result.ended in ("eos", "stop") else "length",
-            usage=Usage(
-                prompt=len(task.ids),
-                completion=result.sampled,
-                cached=max(0, len(task.ids) - result.processed) if result.processed else 0,
-            ),
+            usage=Usage(len(task.ids), result.sampled, cached),
             latency=result.finished - start,
             details={"route": "transformers", "ended": result.ended},
         )
@@ -273,7 +253,7 @@ class TransformersModel(LocalModel):
 
 
 def _check_switches(allowed: tuple[Any, ...] = (False, True), **options: Any) -> None:
-    """Refuse what is none of the allowed values: a text such as "no" would count as true."""
+    """Refuse values that are not allowed: a text such as "no" would count as true."""
     for name, value in options.items():
         if not any(value is one or (one == "auto" and value == one) for one in allowed):
             shown = ", ".join("not given" if one is None else str(one).lower() for one in allowed)
@@ -297,8 +277,7 @@ def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
         mass=math.fsum(map(math.exp, logprobs)),
         method="forward_backoff" if query.backoff else "forward",
         usage=Usage(
-            prompt=len(query.prefix) + query.backoff,
-            cached=max(0, len(query.prefix) - result.processed),
+            len(query.prefix) + query.backoff, cached=max(0, len(query.prefix) - result.processed)
         ),
         latency=result.finished - start,
         details=details,

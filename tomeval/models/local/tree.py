@@ -21,41 +21,21 @@ class Block:
     reuses most is inserted first, so that it goes on from the cached chain without a gap and
     becomes the new chain.
 
-    Parameters
-    ----------
-    cached : tuple of int
-        Tokens in the cache, a chain.
-    paths : sequence of tuple of int
-        What to run.
-    first_wanted : sequence of int
-        Per path the first depth whose logits are wanted: it must be fed even where it is cached.
-
-    Attributes
-    ----------
-    kept : int
-        Cached tokens that stay.
-    tokens : list of int
-        Nodes to feed; a parent always stands before its children.
-    depths, bases : list of int
-        Position of each node in its path, and how many cached tokens it sees.
-    chain : tuple of int
-        What the cache holds as a chain afterwards.
+    `cached` is the chain of tokens in the cache, `paths` what to run, `first_wanted` per path the
+    first depth whose logits are wanted: it must be fed even if it is cached.
     """
 
     def __init__(
-        self,
-        cached: tuple[int, ...],
-        paths: Sequence[tuple[int, ...]],
-        first_wanted: Sequence[int],
+        self, cached: tuple[int, ...], paths: Sequence[tuple[int, ...]], first_wanted: Sequence[int]
     ) -> None:
         starts = [
             min(common_prefix(cached, path), wanted)
             for path, wanted in zip(paths, first_wanted, strict=True)
         ]
-        self.kept = max(starts)
-        self.tokens: list[int] = []
-        self.depths: list[int] = []
-        self.bases: list[int] = []
+        self.kept = max(starts)  # cached tokens that stay
+        self.tokens: list[int] = []  # nodes to feed; a parent always stands before its children
+        self.depths: list[int] = []  # position of each node in its path
+        self.bases: list[int] = []  # how many cached tokens each node sees
         self._parents: list[int] = []
         self._starts = starts
         self._nodes: list[list[int]] = [[] for _ in paths]
@@ -68,7 +48,7 @@ class Block:
             before = known.setdefault(start, [])
             self._nodes[number] = nodes = self._insert(tail, start, before)
             before.append((tail, nodes))
-        self.chain = paths[main]
+        self.chain = paths[main]  # what the cache holds as a chain afterwards
         self._chain_length = len(self._nodes[main])
 
     def _insert(

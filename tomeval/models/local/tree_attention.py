@@ -21,12 +21,7 @@ _NAME = "tomeval_tree"
 class TreeAttention:
     """The attention of one model while it runs trees; otherwise what it was. See `tree_attention`.
 
-    Parameters
-    ----------
-    attentions : list
-        Modules, the last layer's last.
-    mlp
-        The network behind the last one.
+    `attentions` are modules, the last layer's last; `mlp` is the network behind that one.
     """
 
     def __init__(self, attentions: Sequence[Any], mlp: Any) -> None:
@@ -89,15 +84,10 @@ class TreeAttention:
 
 
 def tree_attention(model: Any) -> TreeAttention | None:
-    """Return a model's attention for trees, or None where the model is built otherwise.
+    """Return a model's attention for trees, or None if the model is built differently.
 
     Its layers must hold a ``self_attn`` or ``attn`` that takes ``sdpa`` from transformers'
     registry, the last one also an ``mlp``.
-
-    Parameters
-    ----------
-    model
-        A transformers causal model.
     """
     found = {
         module.layer_idx: (layer, module)

@@ -31,23 +31,12 @@ class Lane:
 
 @dataclass
 class Branch:
-    """A text that is being written, off the chain of its group.
-
-    Attributes
-    ----------
-    text : Decoding
-    row : int
-        Index of its group in the batch.
-    seen : ndarray of bool
-        Which places of the row its next token sees, itself not counted.
-    depth : int
-        Position of its next token.
-    """
+    """A text that is being written, off the chain of its group."""
 
     text: Decoding
-    row: int
-    seen: BoolArray
-    depth: int
+    row: int  # index of its group in the batch
+    seen: BoolArray  # which places of the row its next token sees, itself not counted
+    depth: int  # position of its next token
 
 
 class Logits:
@@ -77,13 +66,7 @@ class Logits:
 
 
 class TreeForward:
-    """Forward passes of one model over slot caches.
-
-    Parameters
-    ----------
-    model
-        A transformers causal model that `supported` admits.
-    """
+    """Forward passes over slot caches, of a transformers causal model that `supported` admits."""
 
     def __init__(self, model: Any) -> None:
         self._torch = require("torch")
@@ -105,11 +88,7 @@ class TreeForward:
         return shapes, layers[0].keys.dtype, [layer.keys.device for layer in layers]
 
     def blocks(
-        self,
-        cache: SlotCache,
-        slots: Any,
-        blocks: Sequence[Block],
-        wanted: Sequence[Sequence[int]],
+        self, cache: SlotCache, slots: Any, blocks: Sequence[Block], wanted: Sequence[Sequence[int]]
     ) -> Logits:
         """Feed one block per slot; return the logits of the wanted nodes.
 

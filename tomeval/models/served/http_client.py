@@ -42,65 +42,33 @@ class _Trouble(Exception):
 
 
 class Answer(NamedTuple):
-    """A JSON reply.
+    """A JSON reply."""
 
-    Attributes
-    ----------
-    data : dict
-        The body.
-    sent : dict
-        The request as the server took it, after mending.
-    mended : dict
-        What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
-    latency : float
-        Seconds of the attempt that succeeded.
-    attempts : int
-    """
-
-    data: dict[str, Any]
-    sent: dict[str, Any]
+    data: dict[str, Any]  # the body
+    sent: dict[str, Any]  # the request as the server took it, after mending
+    # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
     mended: dict[str, Any]
-    latency: float
+    latency: float  # seconds of the attempt that succeeded
     attempts: int
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The clock, the sleep and the chance that retries use; tests put in their own.
+    """The clock, the sleep and the chance that retries use; tests put in their own."""
 
-    Attributes
-    ----------
-    monotonic, now : callable
-        Seconds from any start, and seconds since 1970.
-    sleep : coroutine function
-    random : callable
-        A number from 0 to 1, for jitter. Nothing that is measured depends on it.
-    """
-
+    # Seconds from any start, and seconds since 1970.
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    # A number from 0 to 1, for jitter. Nothing that is measured depends on it.
     random: Callable[[], float] = field(default_factory=lambda: random.Random().random)
 
 
 class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
-    Parameters
-    ----------
-    base_url : str
-        Such as ``http://127.0.0.1:8000/v1``.
-    key_env : str
-        Environment variable that holds the API key; unset or empty: none is sent.
-    concurrency : int
-        Most requests at a time.
-    timeout : float
-        Seconds for one attempt.
-    retry_budget : float
-        Seconds from the first attempt of a request after which it is given up.
-    budget : Budget, optional
-        Caps to keep.
-    timing : Timing
+    Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
+    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps.
     """
 
     def __init__(
@@ -148,12 +116,7 @@ class HttpClient:
         return await self._persist("GET", path, None, True, retry_budget)
 
     async def post(
-        self,
-        path: str,
-        body: dict[str, Any],
-        *,
-        tokens: int | None = None,
-        probing: bool = False,
+        self, path: str, body: dict[str, Any], *, tokens: int | None = None, probing: bool = False
     ) -> Answer:
         """Send a request and return the reply.
 
@@ -170,14 +133,10 @@ class HttpClient:
 
         Raises
         ------
-        Refused
-            Where the server will not do it.
-        BackendError
-            Where no reply came within the retry budget.
-        TomevalError
-            Where the key is refused or the account is empty.
-        BudgetExceeded
-            Where the call would pass a cap; nothing was sent.
+        Refused, BackendError
+            The server will not do it; no reply came within the retry budget.
+        TomevalError, BudgetExceeded
+            The key is refused or the account is empty; the call would pass a cap and was not sent.
         """
         mends = self._mends.setdefault(path, Mends())
         while True:
@@ -302,7 +261,7 @@ class HttpClient:
 
 
 def check_url(url: str) -> str:
-    """Return a base URL in its usual form; one that is no URL or holds a secret is refused.
+    """Return a base URL in its usual form; refuse what is not a URL or holds a secret.
 
     Examples
     --------

@@ -14,14 +14,8 @@ class AdaptiveLimiter:
     """How many requests may be under way: one more per round that goes well, half when overloaded.
 
     Requests that were sent before the limit was last halved do not halve it again, so one burst of
-    refusals counts once.
-
-    Parameters
-    ----------
-    ceiling : int
-        The limit to begin with and never to pass.
-    name : str
-        What is limited, for the log.
+    refusals counts once. `ceiling` is the limit to begin with and never to pass; `name` says in the
+    log what is limited.
     """
 
     def __init__(self, ceiling: int, name: str = "") -> None:

@@ -16,20 +16,11 @@ EXCERPT = 300
 
 
 class Refused(BackendError):
-    """The server answered that it will not do this request; sending it again is no use.
-
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    message : str
-        What the server said.
-    """
+    """The server answered that it will not do this request; sending it again does not help."""
 
     def __init__(self, url: str, status: int, message: str) -> None:
         super().__init__(f"{url}: HTTP {status}: {message[:EXCERPT]}")
-        self.status = status
-        self.message = message
+        self.status, self.message = status, message  # HTTP status; what the server said
 
 
 class Mends:
@@ -102,7 +93,7 @@ def merge_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a ``Retry-After`` header asks for, or None where it cannot be read.
+    """Return the seconds that a ``Retry-After`` header asks for, or None if it cannot be read.
 
     Examples
     --------

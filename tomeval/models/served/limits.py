@@ -34,13 +34,6 @@ class Budget:
     max_tokens : int, optional
         Prompt and completion tokens together.
 
-    Attributes
-    ----------
-    calls : int
-        Calls answered or under way.
-    tokens : int
-        Tokens used by answered calls.
-
     Examples
     --------
     >>> budget = Budget(max_calls=1)
@@ -54,14 +47,13 @@ class Budget:
     """
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
-        self.max_calls = max_calls
-        self.max_tokens = max_tokens
-        self.calls = 0
-        self.tokens = 0
+        self.max_calls, self.max_tokens = max_calls, max_tokens
+        self.calls = 0  # answered or under way
+        self.tokens = 0  # used by answered calls
         self._reserved = 0
 
     def reserve(self, tokens: int) -> None:
-        """Take room for a call that uses at most `tokens`; `BudgetExceeded` where there is none."""
+        """Take room for a call that uses at most `tokens`; `BudgetExceeded` if there is none."""
         if self.max_calls is not None and self.calls + 1 > self.max_calls:
             plural = "" if self.max_calls == 1 else "s"
             raise BudgetExceeded(
@@ -99,18 +91,12 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class Price:
-    """Prices per million tokens, in whatever currency the user's file is kept.
+    """Prices per million tokens, in whatever currency the user's file is kept."""
 
-    Attributes
-    ----------
-    prompt, completion : float
-        Per million tokens read and written.
-    cached : float or None
-        Per million prompt tokens that the server had cached; None: the price of `prompt`.
-    """
-
+    # Per million tokens read and written.
     prompt: float
     completion: float
+    # Per million prompt tokens that the server had cached; None: the price of `prompt`.
     cached: float | None = None
 
     def cost(self, usage: Usage) -> float:
@@ -130,11 +116,8 @@ class Price:
 def load_prices(path: Path) -> dict[str, Price]:
     """Read a price file: one table per model with `prompt`, `completion` and maybe `cached`.
 
-    Raises
-    ------
-    TomevalError
-        Where the file cannot be read, a field is unknown or missing, or a price is not a number
-        of at least 0.
+    Raises `TomevalError` if the file cannot be read, a field is unknown or missing, or a price is
+    not a number of at least 0.
     """
     return {model: _price(entry, f"{path}: {model}") for model, entry in read_toml(path).items()}
 
@@ -155,7 +138,7 @@ def _price(entry: Any, where: str) -> Price:
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that a server's reply reports, or None where it reports none.
+    """Return the tokens that a server's reply reports, or None if it reports none.
 
     Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama.
     """
@@ -169,11 +152,11 @@ def read_usage(data: Mapping[str, Any]) -> Usage | None:
         names = ("prompt_tokens", "completion_tokens", "cached_tokens")
         return _usage(*(meta.get(name) for name in names))
     if "tokens_evaluated" in data:
-        return _usage(data["tokens_evaluated"], data.get("tokens_predicted"), None)
+        return _usage(data["tokens_evaluated"], data.get("tokens_predicted"))
     if "prompt_eval_count" in data:
-        return _usage(data["prompt_eval_count"], data.get("eval_count"), None)
+        return _usage(data["prompt_eval_count"], data.get("eval_count"))
     return None
 
 
-def _usage(prompt: Any, completion: Any, cached: Any) -> Usage:
+def _usage(prompt: Any, completion: Any, cached: Any = None) -> Usage:
     return Usage(prompt=prompt or 0, completion=completion or 0, cached=cached or 0)

@@ -73,7 +73,7 @@ def complaint(first: Sequence[float], second: Sequence[float]) -> str | None:
 
 
 def nonsense(values: Sequence[float]) -> str | None:
-    """Say what shows that these are no log-probabilities of different texts, or None."""
+    """Say why these cannot be log-probabilities of different texts, or return None."""
     if max(values) > _ROUNDING:
         return f"a log-prob is positive ({max(values)})"
     mass = math.fsum(math.exp(value) for value in values)

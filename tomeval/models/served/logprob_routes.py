@@ -25,26 +25,22 @@ from tomeval.models.served.logprob_wire import (
 )
 from tomeval.models.served.openai_text import chat_fields, messages_of, plain_text
 
+Ids = list[int]
+
 NO_THINKING = {"enable_thinking": False}
 """Template switch sent with every request that scores: a label is not the first thought."""
 
-_FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, first and at last
+_FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 
 
 class Route(ABC):
-    """One way to score labels.
+    """One way to score labels."""
 
-    Attributes
-    ----------
-    name : str
-        What `Scores.method` says.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # what `Scores.method` says
 
     @abstractmethod
     async def score(self, query: Query) -> list[float]:
-        """Return log P(label | prompt) per label, in nats; `Unusable` where the reply lacks it."""
+        """Return log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
 
     async def sample(self, query: Query) -> list[float]:
         """Return log-probabilities that the self-test can judge, about different texts."""
@@ -55,9 +51,7 @@ class _ByToken(Route):
     """Routes that read the next token's log-probabilities: longer labels are walked along."""
 
     @abstractmethod
-    async def next_token(
-        self, query: Query, context: list[int], wanted: list[int]
-    ) -> dict[int, Any]:
+    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
         """Return the log-probability of each wanted id after the context."""
 
     async def split(self, query: Query) -> LabelQuery:
@@ -81,7 +75,7 @@ class _ByToken(Route):
         ]
         return exclusive(sums, split.sequences)
 
-    async def _known(self, query: Query, context: list[int], wanted: list[int]) -> dict[int, float]:
+    async def _known(self, query: Query, context: Ids, wanted: Ids) -> dict[int, float]:
         found = await self.next_token(query, context, wanted)
         missing = [token for token in wanted if not is_number(found.get(token))]
         if missing:
@@ -94,15 +88,10 @@ class VllmTokenIds(_ByToken):
 
     name = "token_ids"
 
-    async def next_token(
-        self, query: Query, context: list[int], wanted: list[int]
-    ) -> dict[int, Any]:
+    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
         """See `_ByToken.next_token`."""
         body = query.body(
-            prompt=context,
-            logprobs=1,
-            logprob_token_ids=wanted,
-            return_tokens_as_token_ids=True,
+            prompt=context, logprobs=1, logprob_token_ids=wanted, return_tokens_as_token_ids=True
         )
         table = dig(await query.run("completions", body), *LEGACY_TOP)
         if not isinstance(table, dict):
@@ -115,9 +104,7 @@ class SglangTokenIds(_ByToken):
 
     name = "token_ids_sglang"
 
-    async def next_token(
-        self, query: Query, context: list[int], wanted: list[int]
-    ) -> dict[int, Any]:
+    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
         """See `_ByToken.next_token`."""
         body = {
             "input_ids": context,
@@ -160,9 +147,7 @@ class LlamaCpp(_ByToken):
             raise Unusable("/tokenize gave no tokens")
         return tokens
 
-    async def next_token(
-        self, query: Query, context: list[int], wanted: list[int]
-    ) -> dict[int, Any]:
+    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
         """See `_ByToken.next_token`."""
         found: dict[int, Any] = {}
         for count in (_FEW, _WHOLE_VOCABULARY):
@@ -228,13 +213,7 @@ class Echo(Route):
 
 
 class TopK(Route):
-    """The likeliest first tokens of a chat reply, matched with whole labels byte by byte.
-
-    Attributes
-    ----------
-    count : int
-        How many are asked for.
-    """
+    """The `count` likeliest first tokens of a chat reply, matched with whole labels by bytes."""
 
     name = "top_k"
 

@@ -30,39 +30,19 @@ class Unusable(BackendError):
 
 @dataclass
 class Query:
-    """One score request on its way: sends requests and adds up what they used.
-
-    Attributes
-    ----------
-    client : HttpClient
-    model : str
-        As the server calls it.
-    request : ScoreRequest
-    chat : bool
-        Whether the prompt is a conversation for the server's chat template.
-    codec : PromptCodec or None
-        The tokenizer, where there is one.
-    label_space : str
-        For routes without tokenizer: ``auto``, ``space`` or ``bare``.
-    extra_body : dict
-        Sent with requests to the OpenAI-compatible paths.
-    tokens : int
-        The most tokens that one request can use, for the caps.
-    probing : bool
-        Whether this is the self-test.
-    usage, latency, details
-        What came together, as `Scores` keeps it; latency is the sum over requests.
-    """
+    """One score request on its way: sends requests and adds up what they used."""
 
     client: HttpClient
-    model: str
+    model: str  # as the server calls it
     request: ScoreRequest
-    chat: bool
-    codec: PromptCodec | None = None
-    label_space: str = "auto"
+    chat: bool  # whether the prompt is a conversation for the server's chat template
+    codec: PromptCodec | None = None  # the tokenizer, if there is one
+    label_space: str = "auto"  # for routes without tokenizer: ``auto``, ``space`` or ``bare``
+    # Sent with requests to the OpenAI-compatible paths.
     extra_body: dict[str, Any] = field(default_factory=dict)
-    tokens: int = 0
-    probing: bool = False
+    tokens: int = 0  # the most tokens that one request can use, for the caps
+    probing: bool = False  # whether this is the self-test
+    # What came together, as `Scores` keeps it; latency is the sum over requests.
     usage: Usage = field(default_factory=Usage)
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
@@ -158,7 +138,7 @@ def is_number(value: Any) -> bool:
 
 
 def total(values: list[Any]) -> float:
-    """Return the sum of a label's log-probabilities; `Unusable` where one is missing."""
+    """Return the sum of a label's log-probabilities; `Unusable` if one is missing."""
     if not values or not all(is_number(value) for value in values):
         raise Unusable(f"log-probs of a label are missing: {values}")
     return math.fsum(values)

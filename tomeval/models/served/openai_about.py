@@ -25,10 +25,7 @@ _SERVER_FIELDS = {
 async def describe(client: HttpClient, model: str) -> dict[str, Any]:
     """Return what a server says of a model and of its own version; much may be missing.
 
-    Raises
-    ------
-    BackendError
-        Where there is no server.
+    Raises `BackendError` if there is no server.
     """
     found: dict[str, Any] = {}
     try:

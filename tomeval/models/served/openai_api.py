@@ -60,14 +60,6 @@ class OpenAIModel(Model):
         A Hugging Face tokenizer, in place of `OpenAIOptions.tokenizer`.
     budget : Budget, optional
         Caps, which may be shared with other models.
-    timing : Timing, optional
-        Clock and sleep of retries.
-
-    Attributes
-    ----------
-    facts : dict
-        JSON-ready findings of `start`: ``api``, ``seeded``, ``sampled``, ``route``, ``refused``
-        (route to what was seen), ``served`` (what the server says of the model).
     """
 
     def __init__(
@@ -81,6 +73,8 @@ class OpenAIModel(Model):
         timing: Timing | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
+        # JSON-ready findings of `start`: api, seeded, sampled, route, refused (route to what was
+        # seen), served (what the server says of the model).
         self.facts: dict[str, Any] = {}
         self.capabilities = Capabilities(score=False, seeded=False)
         self._model = model
@@ -113,10 +107,7 @@ class OpenAIModel(Model):
     ) -> OpenAIModel:
         """Build the model that an experiment names ``openai:MODEL@BASE_URL``.
 
-        Raises
-        ------
-        TomevalError
-            A name without base URL, or a wrong option.
+        Raises `TomevalError` for a name without base URL or a wrong option.
         """
         found = _NAME.fullmatch(name)
         if found is None:
@@ -132,11 +123,8 @@ class OpenAIModel(Model):
     async def start(self) -> None:
         """Test the server: is it there, which API, are seeds honoured, how are labels scored.
 
-        Raises
-        ------
-        TomevalError
-            Where the server cannot be reached, denies access, or cannot score although
-            `OpenAIOptions.scoring` is ``required``.
+        Raises `TomevalError` if the server cannot be reached, denies access, or cannot score
+        although `OpenAIOptions.scoring` is ``required``.
         """
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
@@ -162,14 +150,9 @@ class OpenAIModel(Model):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Generate one reply, see `Model.generate`.
 
-        Raises
-        ------
-        BackendError
-            No reply within the retry budget, or none that can be read.
-        TomevalError
-            The server cannot do what was asked, such as go on from a prefill.
-        BudgetExceeded
-            The call would pass a cap; it was not made.
+        Raises `BackendError` if no readable reply came within the retry budget, `TomevalError` if
+        the server cannot do what was asked, such as go on from a prefill, and `BudgetExceeded`,
+        without a call, if that would pass a cap.
         """
         by_ids = self._prefill_by_ids
         try:
@@ -186,12 +169,8 @@ class OpenAIModel(Model):
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels by the route that `start` found, see `Model.score`.
 
-        Raises
-        ------
-        BackendError
-            No reply, or one without the log-probability of a label.
-        TomevalError
-            The server failed the test of `start`.
+        Raises `BackendError` if there is no reply, or one without the log-probability of a label,
+        and `TomevalError` if the server failed the test of `start`.
         """
         if self._route is None:
             raise TomevalError(self._refusal())
@@ -208,14 +187,8 @@ class OpenAIModel(Model):
         query.details.update(self._cost(query.usage))
         if query.request.prompt != request.prompt:
             query.details["prefill"] = "omitted"
-        return Scores(
-            tuple(logprobs),
-            mass,
-            self._route.name,
-            usage=query.usage,
-            latency=query.latency,
-            details=query.details,
-        )
+        numbers, route = tuple(logprobs), self._route.name
+        return Scores(numbers, mass, route, query.usage, query.latency, query.details)
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
@@ -257,7 +230,7 @@ class OpenAIModel(Model):
         return replace(prompt, prefill="") if omit and prompt.prefill else prompt
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length for the token cap; 0 where there is none to keep."""
+        """Return the prompt's length for the token cap; 0 if there is no cap."""
         if self._budget is None or self._budget.max_tokens is None:
             return 0
         counted = self.count_tokens(prompt)
@@ -281,7 +254,7 @@ class OpenAIModel(Model):
         )
 
     def _explained(self, refusal: Refused, prompt: Prompt) -> Exception:
-        """Return the error to raise for a refusal: a clear one where a prefill is the reason."""
+        """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
         by_chat = "continue_final_message" in refusal.message
         by_ids = self._prefill_by_ids and refusal.status in (400, 404, 405, 422)
         if not prompt.prefill or not self._chat or not (by_chat or by_ids):
@@ -320,12 +293,8 @@ class OpenAIModel(Model):
     def _make_codec(self) -> None:
         if self._tokenizer is not None:
             # Scoring switches thinking off, which a codec with thinking on would refuse.
-            thinking = self.options.thinking or None
-            self._codec = PromptCodec(
-                self._tokenizer,
-                chat=self._chat,
-                thinking=None if thinking else self.options.thinking,
-            )
+            thinking = None if self.options.thinking else self.options.thinking
+            self._codec = PromptCodec(self._tokenizer, chat=self._chat, thinking=thinking)
 
     async def _test_scoring(self) -> None:
         self._route, seen = None, {"all": "scoring='off'"}

@@ -47,7 +47,7 @@ def sampling_fields(sampling: Sampling, seed: int) -> dict[str, Any]:
 
 
 def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that restrict a reply to `choices`; none where there are no choices."""
+    """Return the fields that restrict a reply to `choices`; none if there are no choices."""
     if not choices or structured == "off":
         return {}
     if structured == "vllm":
@@ -67,19 +67,10 @@ def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
 def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) -> Reply:
     """Read a reply of the chat or the completions API.
 
-    Parameters
-    ----------
-    answer : Answer
-    stop : tuple of str
-        The text is cut at the first of them: not every server takes stop texts.
-    choices : tuple of str
-        What the reply was restricted to, if it was. It is taken out of the JSON object that was
-        asked for; whether it is one of the choices is noted in the details.
-
-    Raises
-    ------
-    BackendError
-        Where no text can be found, or the server says that it broke off.
+    The text is cut at the first of `stop`: not every server takes stop texts. A reply that was
+    restricted to `choices` is taken out of the JSON object that was asked for; whether it is one of
+    them is noted in the details. Raises `BackendError` if no text can be found, or the server says
+    that it broke off.
     """
     data = answer.data
     found = data.get("choices")

@@ -24,11 +24,7 @@ def chat_fields(prompt: Prompt) -> dict[str, Any]:
     if not prompt.prefill:
         return {"messages": messages}
     messages.append({"role": "assistant", "content": prompt.prefill})
-    return {
-        "messages": messages,
-        "continue_final_message": True,
-        "add_generation_prompt": False,
-    }
+    return {"messages": messages, "continue_final_message": True, "add_generation_prompt": False}
 
 
 def plain_text(prompt: Prompt) -> str:
@@ -47,15 +43,9 @@ def plain_text(prompt: Prompt) -> str:
 def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule: str) -> list[str]:
     """Return the labels as they continue the prompt: with a space before them where it needs one.
 
-    Parameters
-    ----------
-    prompt, labels
-        What is scored.
-    text : str or None
-        The rendered prompt; None where only the server knows it. Then a prompt without prefill is
-        taken to end in a control token or a line break, as chat templates do.
-    rule : {"auto", "space", "bare"}
-        The last two fix the choice.
+    `text` is the rendered prompt, None if only the server knows it: then a prompt without prefill
+    is taken to end in a control token or a line break, as chat templates do. Of the rules ``auto``,
+    ``space`` and ``bare`` the last two fix the choice.
     """
     end = prompt.prefill or text or "\n"
     space = rule == "space" or (rule == "auto" and not end[-1].isspace())
@@ -63,7 +53,7 @@ def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule:
 
 
 def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer from the Hub or a folder; `TomevalError` where that fails."""
+    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
     try:
         transformers = importlib.import_module("transformers")
     except ModuleNotFoundError:

@@ -34,19 +34,9 @@ BATCH_KINDS: dict[str, Callable[..., BatchSubject]] = {
 
 
 def simulate(setup: Setup, first: int, count: int) -> Steps:
-    """Play episodes ``first .. first + count - 1`` of a cell at once.
+    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind is in `BATCH_KINDS`.
 
-    Parameters
-    ----------
-    setup : Setup
-        Its `kind` must be one of `BATCH_KINDS`.
-    first, count : int
-        Which episodes.
-
-    Returns
-    -------
-    Steps
-        The rows that `tomeval.domains.matrix.play.play_episode` gives for each of them.
+    Returns the rows that `tomeval.domains.matrix.play.play_episode` gives for each of them.
     """
     horizon = setup.horizon
     subject = BATCH_KINDS[setup.kind](setup, count, **setup.options)

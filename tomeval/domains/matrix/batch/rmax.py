@@ -5,25 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tomeval.domains.matrix.batch.subjects import Answers, IntArray, all_tie_sets, choose, tie_table
+from tomeval.domains.matrix.batch.subjects import (
+    Answers,
+    BatchSubject,
+    FloatArray,
+    IntArray,
+    all_tie_sets,
+    choose,
+    tie_table,
+)
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.tabular import RMaxModel
 
-FloatArray = NDArray[np.float64]
 
-
-class BatchRMax:
+class BatchRMax(BatchSubject):
     """Tabular RMax over E episodes.
 
     A state with an unknown action is worth the optimistic value whatever else is known, so values
     change only when the last action of a state becomes known. Then the learned model is solved by
     policy iteration, over all such episodes at once.
     """
-
-    tells = False
 
     def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
         game = setup.game
@@ -103,9 +106,7 @@ class BatchRMax:
             live = ~settled
             for b in range(share.shape[3]):
                 np.subtract.at(
-                    system,
-                    (k, states, target[..., b]),
-                    model.gamma * chance[..., b] * live,
+                    system, (k, states, target[..., b]), model.gamma * chance[..., b] * live
                 )
             right = np.where(settled, model.optimistic, reward[k, states, np.maximum(policy, 0)])
             value = np.linalg.solve(system, right[..., None])[..., 0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +32,20 @@ class Answers(NamedTuple):
     predicted_probs: IntArray | int
 
 
-class BatchSubject(Protocol):
-    """A subject over E episodes."""
+class BatchSubject(ABC):
+    """A subject over E episodes; `tells` whether it is told what the observation does not show."""
 
-    tells: bool
+    tells = False
     book: list[tuple[float, ...]]
 
+    @abstractmethod
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict in step t (from 0), given uniform numbers of shape (draws, E).
 
         `state` counts through the states of all partners of the set, one table after another.
         """
 
-    def observe(self, own: IntArray, partner: IntArray) -> None:
+    def observe(self, own: IntArray, partner: IntArray) -> None:  # noqa: B027 (most learn nothing)
         """Learn what was played."""
 
 
@@ -66,10 +68,8 @@ def all_tie_sets(k: int) -> NDArray[np.bool_]:
     return sets
 
 
-class _Fixed:
+class _Fixed(BatchSubject):
     """Draws both answers from fixed distributions."""
-
-    tells = False
 
     def __init__(self, own: FloatArray, partner: FloatArray) -> None:
         self.bounds = [np.cumsum(row)[:-1] for row in (own, partner)]
@@ -81,9 +81,6 @@ class _Fixed:
         own = sum((u[0] >= bound for bound in self.bounds[0]), np.zeros(u.shape[1], np.int64))
         predicted = sum((u[1] >= bound for bound in self.bounds[1]), np.zeros(u.shape[1], np.int64))
         return Answers(own, self.codes[0], predicted, self.codes[1])
-
-    def observe(self, own: IntArray, partner: IntArray) -> None:
-        """Learn nothing."""
 
 
 class BatchRandom(_Fixed):
@@ -101,7 +98,7 @@ class BatchEquilibrium(_Fixed):
         super().__init__(*equilibrium(setup.game, **options))
 
 
-class BatchBestResponse:
+class BatchBestResponse(BatchSubject):
     """Best-response oracle."""
 
     tells = True
@@ -119,11 +116,8 @@ class BatchBestResponse:
         """Act and predict."""
         return Answers(self.policy[t, state], NONE, self.likely[state], self.codes[state])
 
-    def observe(self, own: IntArray, partner: IntArray) -> None:
-        """Learn nothing."""
 
-
-class BatchSimulated:
+class BatchSimulated(BatchSubject):
     """The simulated subject."""
 
     tells = True
@@ -148,21 +142,16 @@ class BatchSimulated:
         own = np.where(u[2] < self.q, best, choose(self.n, u[3]))
         return Answers(own, self.codes[predicted], predicted, NONE)
 
-    def observe(self, own: IntArray, partner: IntArray) -> None:
-        """Learn nothing."""
 
-
-class BatchFictitiousPlay:
+class BatchFictitiousPlay(BatchSubject):
     """Fictitious play."""
-
-    tells = False
 
     def __init__(self, setup: Setup, episodes: int, prior: float = 1.0) -> None:
         self.game = setup.game
         self.counts = np.full((episodes, self.game.m), check_prior(prior))
         self.rows = np.arange(episodes)
         self.ties = {k: tie_table(all_tie_sets(k)[1:]) for k in {self.game.n, self.game.m}}
-        self.book: list[tuple[float, ...]] = []
+        self.book = []
         self.known: dict[tuple[float, ...], int] = {}
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:

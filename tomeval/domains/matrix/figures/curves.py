@@ -60,10 +60,7 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
 
 
 def curve_figure(
-    cells: Sequence[RunCell],
-    metric: str,
-    title: str,
-    options: Options = DEFAULT,
+    cells: Sequence[RunCell], metric: str, title: str, options: Options = DEFAULT
 ) -> Figure:
     """Draw one metric by step: a line per subject, the mean over episodes, with a 95 % band.
 

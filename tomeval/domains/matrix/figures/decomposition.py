@@ -59,7 +59,7 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _words(cell: RunCell, split: Decomposition, options: Options) -> str:
-    """Say a cell's parts and their sum, and the share of belief where there is one."""
+    """Say a cell's parts and their sum, and the share of belief if there is one."""
     found = measured(cell, [*PARTS, TOTAL], options)
     parts = ", ".join(number(float(value)) for value in found.mean[:3])
     said = f"{cell.title} {parts}, sum {with_interval(found, 3)}"

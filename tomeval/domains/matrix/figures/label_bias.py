@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,14 +36,6 @@ NO_POSITIONS = (
     " The options stood in the same order in all episodes, so place and label cannot be told "
     "apart; 'option_order = \"shuffled\"' does."
 )
-
-
-class Panel(NamedTuple):
-    """One panel: which answers, and by label or by position."""
-
-    title: str
-    form: str
-    by_position: bool
 
 
 def label_bias(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -99,36 +91,32 @@ def label_figure(
     title: str,
     options: Options = DEFAULT,
 ) -> Figure:
-    """Draw the shares of one task: two panels by label, and two by position where there is one."""
-    panels = [Panel("chosen, by label", "chosen", False)]
-    panels.append(Panel("predicted, by label", "predicted", False))
+    """Draw the shares of one task: two panels by label, and two by position if there are any."""
+    forms = ("chosen", "predicted")
     placed = [
-        panel
-        for panel in (
-            Panel("chosen, by position", "chosen", True),
-            Panel("predicted, by position", "predicted", True),
-        )
-        if any(shares[cell.number][panel.form].by_position is not None for cell in cells)
+        (form, "position")
+        for form in forms
+        if any(shares[cell.number][form].by_position is not None for cell in cells)
     ]
-    panels += placed
+    panels = [(form, "label") for form in forms] + placed
     most = max(cells[0].game.n, cells[0].game.m)
     figure, all_axes = row_panels(
-        [panel.title for panel in panels],
+        [f"{form}, by {by}" for form, by in panels],
         [cell.title for cell in cells],
         "% of steps",
         options,
         columns=2,
         row_height=0.07 + 0.05 * most,
     )
-    for axes, panel in zip(all_axes, panels, strict=True):
-        count = cells[0].game.n if panel.form == "chosen" else cells[0].game.m
+    for axes, (form, by) in zip(all_axes, panels, strict=True):
+        count = cells[0].game.n if form == "chosen" else cells[0].game.m
         axes.axvline(100 / count, color="0.4", lw=0.8, ls=(0, (4, 2)), zorder=1)
         for row, cell in enumerate(cells):
-            found = shares[cell.number][panel.form]
-            values = found.by_position if panel.by_position else found.by_label
-            expected = found.expected_by_position if panel.by_position else found.expected_by_label
-            if values is not None:
-                _marks(axes, row, values, expected, cell, options)
+            found = shares[cell.number][form]
+            if by == "label":
+                _marks(axes, row, found.by_label, found.expected_by_label, cell, options)
+            elif found.by_position is not None:
+                _marks(axes, row, found.by_position, found.expected_by_position, cell, options)
         axes.set_xlim(-4, 104)
     add_legend(figure, _handles(cells[0], bool(placed)), top=True, title=title)
     return figure
@@ -175,13 +163,8 @@ def _handles(cell: MatrixRunCell, placed: bool) -> list[Any]:
         style: dict[str, Any] = {"ls": "none", "markersize": 4.5, "label": label}
         style |= {"marker": MARKERS[index % len(MARKERS)], "color": COLOURS[index % len(COLOURS)]}
         handles.append(Line2D([], [], **style))
-    tick: dict[str, Any] = {
-        "ls": "none",
-        "marker": "|",
-        "color": "0.1",
-        "markersize": 7,
-        "markeredgewidth": 1.1,
-    }
-    handles.append(Line2D([], [], label="expected", **tick))
+    handles.append(
+        Line2D([], [], ls="none", marker="|", color="0.1", ms=7, mew=1.1, label="expected")
+    )
     handles.append(Line2D([], [], color="0.4", lw=0.8, ls=(0, (4, 2)), label="equal shares"))
     return handles

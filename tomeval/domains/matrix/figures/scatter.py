@@ -100,19 +100,12 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return drawings
 
 
-def scatter_figure(
-    cells: Sequence[RunCell],
-    options: Options = DEFAULT,
-) -> Figure:
+def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figure:
     """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one family of tasks.
 
     Every point is a cell with its 95 % intervals; the panels are games. On the diagonal a subject
-    loses what its predictions cost; above it, it loses more than that.
-
-    Raises
-    ------
-    ValueError
-        The cells have no complete episode, or belong to several families.
+    loses what its predictions cost; above it, it loses more than that. Raises `ValueError` if the
+    cells have no complete episode, or belong to several families.
     """
     found = families(cells)
     if len(found) != 1:
@@ -167,19 +160,13 @@ def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: O
         if np.isnan(found.mean).any():
             continue
         ends = np.nan_to_num(np.stack([found.mean - found.low, found.high - found.mean]))
-        axes.errorbar(
-            found.mean[0],
-            found.mean[1],
-            xerr=ends[:, :1],
-            yerr=ends[:, 1:],
-            elinewidth=0.8,
-            capsize=1.5,
-            **point_style(subjects.index(cell.title)),
-        )
+        style = point_style(subjects.index(cell.title))
+        x, y = found.mean
+        axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
         drawn_low = np.minimum(drawn_low, found.mean - ends[0])
         drawn_high = np.maximum(drawn_high, found.mean + ends[1])
     room = 0.06 * max(float((drawn_high - drawn_low).max()), 0.1)
-    # Where predictions cannot cost anything the region is a line: give it a visible width.
+    # If predictions cannot cost anything the region is a line: give it a visible width.
     thin = max(0.0, room / 2 - high[0]) / 2
     axes.fill_between([-thin, high[0] + thin], low[1], high[1], color=SHADE, lw=0, zorder=0)
     axes.axline((0, 0), slope=1, color="0.4", lw=0.9, ls="--", zorder=1)

@@ -1,7 +1,6 @@
 """What is measured: learners, known policies and, joined to a model, prompting strategies."""
 
-from tomeval.core.outcomes import INVALID_REASONS, VALID, Decision, Invalid
-from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.simulated import (
     BestResponseOracle,
@@ -22,21 +21,4 @@ SUBJECTS: dict[str, type[Subject]] = {
 }
 """Every kind of subject an experiment can name. Add your own class under a new name."""
 
-__all__ = [
-    "INVALID_REASONS",
-    "SUBJECTS",
-    "VALID",
-    "Answer",
-    "BestResponseOracle",
-    "Decision",
-    "Door",
-    "EquilibriumPlayer",
-    "FictitiousPlay",
-    "Invalid",
-    "LLMSubject",
-    "RMax",
-    "Seat",
-    "SimulatedSubject",
-    "Subject",
-    "UniformRandom",
-]
+__all__ = ["SUBJECTS", "LLMSubject", "Subject"]

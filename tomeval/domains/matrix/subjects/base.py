@@ -51,32 +51,18 @@ class Door:
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a subject sits for one episode.
+    """Where a subject sits for one episode."""
 
-    Attributes
-    ----------
-    game, labels, horizon
-        As in the observation.
-    rng : numpy.random.Generator
-        The subject's own generator; the only source of chance it may use.
-    door : Door
-        See `Door`.
-    model : Model or None
-        The language model, for subjects that are one.
-    name : str
-        Unique to the episode and cell within a seed: seeds of single requests derive from it.
-    base : Path or None
-        Folder that relative paths among the options start from.
-    """
-
+    # Game, labels and horizon: as in the observation.
     game: MatrixGame
     labels: Labels
     horizon: int
-    rng: np.random.Generator
+    rng: np.random.Generator  # the subject's own generator; the only source of chance it may use
     door: Door = field(repr=False)
-    model: Model | None = None
+    model: Model | None = None  # the language model, for subjects that are one
+    # Unique to the episode and cell within a seed: seeds of single requests derive from it.
     name: str = ""
-    base: Path | None = None
+    base: Path | None = None  # folder that relative paths among the options start from
 
 
 class Subject(ABC):
@@ -113,7 +99,7 @@ class Subject(ABC):
     ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
         """Say, for each own action of this step, what the partner plays in the next one.
 
-        A probe, asked after `predict`. None where the subject is not asked.
+        A probe, asked after `predict`. None if the subject is not asked.
         """
         return None
 

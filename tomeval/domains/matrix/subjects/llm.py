@@ -26,31 +26,22 @@ LITERAL_ORDERS = ("agent_first", "partner_first")
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectOptions(ModelOptions):
-    """The options of a subject of kind ``llm``, beside those that all games share.
+    """The options of a subject of kind ``llm``, beside those that all games share."""
 
-    Attributes
-    ----------
-    model : str or dict
-        Which model; read by the runner, see `tomeval.models.open_model`.
-    decide : {"argmax", "sample"}
-        How scored labels become an action.
-    literal_order : {"agent_first", "partner_first"}
-        Whether the scored literal probe shows the own action of the round before the partner's
-        label. Social LM always asks partner first: its own action is not known yet.
-    option_order : {"fixed", "reversed", "shuffled"}
-        In which order prompts list the options; ``shuffled`` draws one order per episode.
-    conditional : bool
-        Ask in every round, for each own action, what the partner would do next.
-    constrain : bool
-        Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
-        whose replies hold more than the answer.
-    """
-
+    # Which model; read by the runner, see `tomeval.models.open_model`.
     model: str | dict[str, Any] = ""
-    decide: str = "argmax"
+    decide: str = "argmax"  # {"argmax", "sample"}: how scored labels become an action
+    # {"agent_first", "partner_first"}: whether the scored literal probe shows the own action of the
+    # round before the partner's label. Social LM always asks partner first: its own action is not
+    # known yet.
     literal_order: str = "agent_first"
+    # {"fixed", "reversed", "shuffled"}: in which order prompts list the options; ``shuffled`` draws
+    # one order per episode.
     option_order: str = "fixed"
+    # Ask in every round, for each own action, what the partner would do next.
     conditional: bool = False
+    # Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
+    # whose replies hold more than the answer.
     constrain: bool = False
 
     def __post_init__(self) -> None:
@@ -71,12 +62,7 @@ class SubjectOptions(ModelOptions):
 class LLMSubject(Subject, Foresight):
     """A language model that plays and predicts through prompts.
 
-    Parameters
-    ----------
-    seat : Seat
-        Its `model` answers.
-    **options
-        See `SubjectOptions`.
+    The seat's `model` answers; the options are those of `SubjectOptions`.
     """
 
     def __init__(self, seat: Seat, **options: Any) -> None:
@@ -103,7 +89,7 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so it is asked beside.
+        A written literal question does not depend on it, so it is asked at the same time.
         """
         self._expected = self._beside = None
         question = Question("act", "functional", "act", self._own, observation.round)
@@ -134,10 +120,8 @@ class LLMSubject(Subject, Foresight):
             return None
         answers = []
         for label in self.seat.labels.own:
-            purpose, values = f"react {label}", {"own_action": label}
-            question = Question(
-                purpose, "literal", "react", self._partner, observation.round, values
-            )
+            step, values = observation.round, {"own_action": label}
+            question = Question(f"react {label}", "literal", "react", self._partner, step, values)
             answers.append(self._close((await self.player.ask(question)).answer))
         return tuple(answers)
 

@@ -13,10 +13,12 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.observation import Observation
-from tomeval.domains.matrix.optima import Plan, best_response
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.optima import Plan, known_best_response
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, draw
+
+FloatArray = NDArray[np.float64]
+_Pair = tuple[FloatArray, FloatArray]
 
 EQUILIBRIA = ("highest_welfare", "most_mixed")
 
@@ -40,7 +42,6 @@ class EquilibriumPlayer(Subject):
 
     Parameters
     ----------
-    seat : Seat
     select : {"highest_welfare", "most_mixed"}
         Which equilibrium: the largest sum of both payoffs (then the largest own payoff), or the one
         that mixes over most actions.
@@ -77,7 +78,7 @@ class BestResponseOracle(Subject):
         """Follow the plan."""
         partner, state = self.seat.door.partner()
         if self.plan is None:
-            self.plan = _plan(self.seat.game, partner, self.seat.horizon)
+            self.plan = known_best_response(self.seat.game, partner, self.seat.horizon)
         return Decision(int(self.plan.policy[observation.round - 1, state]))
 
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
@@ -90,14 +91,13 @@ class BestResponseOracle(Subject):
 class SimulatedSubject(Subject):
     """A subject with two dials, which calibrates the instrument.
 
-    It predicts the partner's action rightly with probability `p`, else says one of the wrong
+    It predicts the partner's action correctly with probability `p`, otherwise one of the wrong
     actions, each equally likely. It plays a best response to its own prediction with probability
     `q` (ties equally likely), else draws an own action uniformly. What it should measure is known
     in closed form: `tomeval.domains.matrix.calibration.expected`.
 
     Parameters
     ----------
-    seat : Seat
     p : float
         Literal accuracy, 0 to 1.
     q : float
@@ -129,9 +129,9 @@ class SimulatedSubject(Subject):
         return Decision(self.prediction)
 
 
-def simulated_policy(tied: NDArray[np.bool_], q: float) -> NDArray[np.float64]:
+def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
     """Return the simulated subject's action distribution, shape (n,), given best responses."""
-    policy: NDArray[np.float64] = q * tied / tied.sum() + (1 - q) / len(tied)
+    policy: FloatArray = q * tied / tied.sum() + (1 - q) / len(tied)
     return policy
 
 
@@ -143,32 +143,17 @@ def _sharp(decision: Decision) -> Decision:
 
 
 @lru_cache(maxsize=256)
-def _plan(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
-    """Solve each (game, partner, horizon) once; both are compared by identity."""
-    return best_response(game, partner, horizon)
-
-
-@lru_cache(maxsize=256)
-def equilibrium(
-    game: MatrixGame, select: str = "highest_welfare"
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
     """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
 
-    Parameters
-    ----------
-    game : MatrixGame
-    select : {"highest_welfare", "most_mixed"}
-
-    Raises
-    ------
-    TomevalError
-        No equilibrium was found (vertex enumeration can fail on degenerate games).
+    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found:
+    vertex enumeration can fail on degenerate games.
     """
     import nashpy
 
     if select not in EQUILIBRIA:
         raise unknown("selection", select, EQUILIBRIA, "equilibrium: select")
-    found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    found: list[_Pair] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
         pair = nashpy.Game(game.own, game.partner)
@@ -178,7 +163,7 @@ def equilibrium(
     if not found:
         raise TomevalError(f"equilibrium: no Nash equilibrium found for game {game.name}")
 
-    def welfare(pair: tuple[NDArray[np.float64], NDArray[np.float64]]) -> tuple[float, ...]:
+    def welfare(pair: _Pair) -> tuple[float, ...]:
         own = float(pair[0] @ game.own @ pair[1])
         both = own + float(pair[0] @ game.partner @ pair[1])
         mixed = float((pair[0] > 1e-9).sum() + (pair[1] > 1e-9).sum())
@@ -189,7 +174,7 @@ def equilibrium(
     return own / own.sum(), partner / partner.sum()
 
 
-def _vertices(pair: Any) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _vertices(pair: Any) -> list[_Pair]:
     """Return what nashpy's vertex enumeration finds; it gives up on some degenerate games."""
     try:
         return list(pair.vertex_enumeration())
@@ -197,9 +182,7 @@ def _vertices(pair: Any) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]
         return []
 
 
-def _is_equilibrium(
-    game: MatrixGame, own: NDArray[np.float64], partner: NDArray[np.float64]
-) -> bool:
+def _is_equilibrium(game: MatrixGame, own: FloatArray, partner: FloatArray) -> bool:
     """Check that neither side gains by deviating."""
     if not (np.isfinite(own).all() and np.isfinite(partner).all()):
         return False

@@ -71,7 +71,6 @@ class RMax(Subject):
 
     Parameters
     ----------
-    seat : Seat
     m : int
         Visits after which a pair is known.
     gamma : float
@@ -89,12 +88,7 @@ class RMax(Subject):
     draws_per_step: ClassVar[int | None] = 1
 
     def __init__(
-        self,
-        seat: Seat,
-        m: int = 1,
-        gamma: float = 0.9,
-        ties: str = "random",
-        state: str = "joint",
+        self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random", state: str = "joint"
     ) -> None:
         super().__init__(seat)
         game = seat.game
@@ -147,7 +141,6 @@ class FictitiousPlay(Subject):
 
     Parameters
     ----------
-    seat : Seat
     prior : float
         Count that every partner action starts with; positive.
     """
