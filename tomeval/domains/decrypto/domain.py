@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from tomeval.domains.decrypto.embeddings import SHIPPED
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.domains.decrypto.facts import run_facts
 from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES
 from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
@@ -19,7 +20,7 @@ from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.models.base import Model, Prompt
-from tomeval.runs.domain import Block, Domain, Line, Parts, Score
+from tomeval.runs.domain import Block, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.store import Store
@@ -107,6 +108,10 @@ class Decrypto(Domain):
         replayed = any(definition["records"] for _, definition in run.store.cells())
         of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
         return {n: m for n, m in self.measures.items() if replayed or n not in of_replays}
+
+    def facts(self, run: Run) -> list[Facts]:
+        """Return players and rules."""
+        return run_facts(run)
 
     def preview(
         self, cell: DecryptoCell, seat: str, form: str, step: int

@@ -49,7 +49,7 @@ class LLMSeat(SeatPlayer):
         return replace(asked.answer, calls=self.player.line.drain())
 
     async def _probe(self, name: str, shape: JsonShape[T], **values: Any) -> Said[T] | Invalid:
-        """Ask a probe: on a line of its own, nothing of it is remembered."""
+        """Ask a probe on a line of its own; nothing of it is remembered."""
         values["draft"] = False
         question = self._question(f"probe {name}", "literal", f"probe/{name}", shape, **values)
         answer = (await self.player.ask(question, line=self.probe_line)).answer
@@ -67,7 +67,7 @@ class LLMSeat(SeatPlayer):
         return Question(purpose, form, template, shape, self.scene.step, values, shape.key)
 
     async def observe(self, turn: Turn) -> tuple[dict[str, Any], ...]:
-        """Take the turn into memory, and reflect where the strategy does."""
+        """Take the turn into memory, and reflect if the strategy does."""
         self.scene.observe(turn)
         await self.player.observe()
         return self.player.line.drain()
@@ -99,12 +99,9 @@ class LLMEncoder(LLMSeat, Encoder):
 
 
 class Draft(Foresight):
-    """Alice's hints before she gives them, and what the listeners will guess for these.
+    """Alice's hints before she gives them, and what the listeners will guess for them.
 
-    Attributes
-    ----------
-    details : dict
-        For the row of the turn.
+    `details` go to the row of the turn.
     """
 
     def __init__(
@@ -122,17 +119,15 @@ class Draft(Foresight):
         for name in ("bob", "eve"):
             values = {"code": self.code, "hints": hints, "draft": True}
             purpose, step = f"predict {name}", self.question.step
-            asked = await self.player.ask(
-                Question(purpose, "advice", f"probe/{name}", CODE, step, values, CODE.key)
-            )
-            if isinstance(asked.answer, Invalid):
-                failed = asked.answer
-                return replace(failed, raw=f"no prediction to act on: {failed.raw}")
-            guesses.append(asked.answer.value)
+            question = Question(purpose, "advice", f"probe/{name}", CODE, step, values, CODE.key)
+            answer = (await self.player.ask(question)).answer
+            if isinstance(answer, Invalid):
+                return replace(answer, raw=f"no prediction to act on: {answer.raw}")
+            guesses.append(answer.value)
         return self._found(hints, *guesses)
 
     async def truth(self) -> dict[str, Any] | Invalid:
-        """Ask for a draft, and hear what is guessed for it."""
+        """Ask for a draft, and look up what is guessed for it."""
         hints = await self._hints()
         if isinstance(hints, Invalid):
             return hints

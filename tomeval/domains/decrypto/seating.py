@@ -19,7 +19,7 @@ from tomeval.models.served.limits import BudgetExceeded
 
 
 def best_of(cell: DecryptoCell) -> Best | None:
-    """Return the search for the best attainable value of a turn, where the pairing allows it."""
+    """Return the search for the best attainable value of a turn, if the pairing allows it."""
     bob, eve = cell.players["decoder"], cell.players["interceptor"]
     wanted = cell.experiment.best_turn and not cell.experiment.records
     if not wanted or bob is None or eve is None or {bob.kind, eve.kind} != {"embedding"}:
@@ -37,19 +37,13 @@ def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Tab
     for role, player in cell.players.items():
         if player is not None:
             stream = seat_stream(cell.seed, role, player.name)
-            chair = Chair(
-                role,
-                stream.episode(index, player.draws_per_game(role)),
-                models.get(role),
-                f"{cell.stream}/{index}/{role}",
-                experiment.base,
-            )
+            rng = stream.episode(index, player.draws_per_game(role))
+            name = f"{cell.stream}/{index}/{role}"
+            chair = Chair(role, rng, models.get(role), name, experiment.base)
             seats[role] = player.seat(chair, experiment.lists)
     _, _, rules = cell.deal(index)
     return Table(
-        seats["encoder"],
-        seats["decoder"],
-        seats["interceptor"],
+        **seats,
         rules=rules,
         probes=cell.probes,
         on_invalid=cell.on_invalid,
@@ -78,7 +72,7 @@ async def play_one(
 def plays_in_batch(cell: DecryptoCell) -> bool:
     """Tell whether a pairing is one of three embedding players in new games.
 
-    Repeats are never given by embedding encoders, so the rule against them changes nothing.
+    Embedding encoders never repeat a hint for a digit, so the rule against repeats changes nothing.
     """
     players = cell.players.values()
     return not cell.experiment.records and all(p and p.kind == "embedding" for p in players)
