@@ -169,8 +169,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     if isinstance(spec, dict):
         for key in spec:
             if key not in _KEYS:
-                near = did_you_mean(key, _KEYS)
-                raise TomevalError(f"strategy: unknown key {key!r}{near}")
+                raise unknown("key", key, _KEYS, "strategy")
         answer = default_answer(str(spec.get("advice", "none")))
         return Strategy(**{"answer": answer, **spec})
     if not isinstance(spec, str):

@@ -106,20 +106,20 @@ class Embedding:
         """Return the rows of words, exactly as written; a `TomevalError` names missing ones."""
         missing = self.missing(words)
         if missing:
-            raise TomevalError(self._missing_message(missing, len(words)))
+            raise self._lacks(missing, len(words))
         return np.array([self._row[word] for word in words], np.intp)
 
     def missing(self, words: Iterable[str]) -> list[str]:
         """Return the words that it does not have, in their order."""
         return [word for word in words if word not in self._row]
 
-    def _missing_message(self, missing: list[str], total: int) -> str:
+    def _lacks(self, missing: list[str], total: int) -> TomevalError:
         shown = []
         for word in missing[:8]:
             near = difflib.get_close_matches(word, self._row, n=1, cutoff=0.75)
             shown.append(f"{word!r}" + (f" (nearest: {near[0]!r})" if near else ""))
         more = f" and {len(missing) - 8:,} more" if len(missing) > 8 else ""
-        return (
+        return TomevalError(
             f"embedding {self.name!r} has no vector for {len(missing):,} of {total:,} words: "
             f"{', '.join(shown)}{more}"
         )

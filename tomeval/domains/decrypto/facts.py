@@ -10,34 +10,36 @@ from tomeval.domains.decrypto.seats import ROLES
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.results import Run
 
+FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
+
 
 def run_facts(run: Run) -> list[Facts]:
     """Return players, and rules with what games are played with."""
     cells = [cell for cell in run.cells if isinstance(cell, DecryptoRunCell)]
     players = [_player(cell.definition["players"][role]) for cell in cells for role in ROLES]
-    rules = [_rules(cell.definition) for cell in cells]
+    data = [cell.definition for cell in cells]
+    rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
+    prints = [{name: d[name][:12] for name in ("words", "templates", "records")} for d in data]
     return [
         Facts("Players", [("Players with their options as recorded", _unique(players))]),
-        Facts("Rules", [("Rules, probes, and fingerprints of words and records", _unique(rules))]),
+        Facts("Rules", [("Rules and probes", _unique(rules)), (FINGERPRINTS, _unique(prints))]),
     ]
 
 
 def _player(data: dict[str, Any]) -> dict[str, Any]:
-    options = {key: value for key, value in data.get("options", {}).items() if key != "strategy"}
+    options = dict(data.get("options", {}))  # a seat that answers from a record has none
     return {
         "player": data["name"],
         "kind": data.get("kind", ""),
         "model": data.get("model", ""),
-        "strategy": _said(data.get("options", {}).get("strategy", "")),
+        "strategy": _said(options.pop("strategy", "")),
         "options": ", ".join(f"{key} {_said(value)}" for key, value in options.items()),
         "vectors": data.get("vectors", "")[:12],
     }
 
 
-def _rules(data: dict[str, Any]) -> dict[str, Any]:
-    probes = ", ".join(name for name, asked in data["probes"].items() if asked)
-    hashes = {name: data[name][:12] for name in ("words", "templates", "records")}
-    return {**data["rules"], "probes": probes, "best_turn": data["best_turn"], **hashes}
+def _asked(data: dict[str, Any]) -> str:
+    return ", ".join(name for name, asked in data["probes"].items() if asked)
 
 
 def _said(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ModelOptions
@@ -75,10 +75,7 @@ def seat_strategy(spec: Any, role: str) -> Strategy:
     if isinstance(spec, dict):
         for key in spec:
             if key not in ROLES:
-                raise TomevalError(
-                    f"strategy: unknown role {key!r}{did_you_mean(key, ROLES)}; "
-                    f"known: {', '.join(ROLES)}"
-                )
+                raise unknown("role", key, ROLES, "strategy")
         spec = spec.get(role, "QA")
     strategy = parse_strategy(spec)
     for part in (strategy.context, strategy.advice, strategy.answer):

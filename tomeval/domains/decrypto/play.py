@@ -203,8 +203,7 @@ class _Round:
         )
         row.probes = predictions + beliefs
         for probed in row.probes:
-            role = PROBED_SEAT[probed.question]
-            self.calls += [(row.number, role, call) for call in probed.calls]
+            self._log(PROBED_SEAT[probed.question], probed)
         if any(probed.outcome == "backend_error" for probed in row.probes):
             raise _Void(FAILED)
         row.bob = self._take("decoder", bob, self._random_code)
@@ -263,7 +262,7 @@ class _Round:
             beliefs = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
         return await self._guess("interceptor", hints), beliefs
 
-    def _log(self, role: str, answer: Said[Any] | Invalid) -> None:
+    def _log(self, role: str, answer: Said[Any] | Invalid | Probed) -> None:
         self.calls += [(self.row.number, role, call) for call in answer.calls]
 
     def _take(self, role: str, answer: Said[T] | Invalid, draw: Callable[[], T]) -> T:

@@ -96,7 +96,7 @@ class DecryptoPlayer(Player):
 
     def embedding(self, lists: WordLists) -> Embedding:
         """Return the embedding of an embedding player."""
-        return _embedding(self.options["embedding"], lists, self.base)
+        return _embedding(self.options["embedding"], lists, base=self.base)
 
     def encoder_spec(self, lists: WordLists) -> EncoderSpec:
         """Return an embedding player as Alice."""
@@ -230,9 +230,7 @@ def _llm(
     return DecryptoPlayer(name, "llm", known, model, base=base)
 
 
-@cache
-def _embedding(name: str, lists: WordLists, base: Path | None) -> Embedding:
-    return open_embedding(name, lists, base=base)
+_embedding = cache(open_embedding)
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.domains.decrypto.game import (
@@ -290,10 +290,7 @@ def _named(games: list[RecordedGame], path: Path) -> list[RecordedGame]:
 def _keys(entry: Iterable[Any], known: Sequence[str], where: str) -> None:
     for key in entry:
         if key not in known:
-            raise TomevalError(
-                f"{where}: unknown key {_shown(key)}{did_you_mean(str(key), known)}; "
-                f"known: {', '.join(known)}"
-            )
+            raise unknown("key", str(key)[:80], known, where)
 
 
 def _need(entry: Any, keys: Sequence[str], where: str) -> None:

@@ -12,7 +12,6 @@ from tomeval.domains.decrypto.batch import Batch, simulate
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import OUTCOMES, EncoderView, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
-from tomeval.domains.decrypto.players import DecryptoPlayer
 from tomeval.domains.decrypto.seats import ROLES, Chair, seat_stream
 from tomeval.models.base import Model
 from tomeval.models.served.limits import BudgetExceeded
@@ -81,7 +80,10 @@ def plays_in_batch(cell: DecryptoCell) -> bool:
 def play_batch(cell: DecryptoCell, first: int, count: int) -> list[PlayedGame]:
     """Play consecutive games of three embedding players."""
     lists = cell.experiment.lists
-    alice, bob, eve = (_seated(cell, role) for role in ROLES)
+    alice, bob, eve = (cell.players[role] for role in ROLES)
+    assert alice is not None
+    assert bob is not None
+    assert eve is not None
     batch = simulate(
         lists,
         (alice.encoder_spec(lists), bob.listener_spec(lists), eve.listener_spec(lists)),
@@ -114,10 +116,3 @@ def _from_batch(
         for number, turn in enumerate(turns, start=1)
     ]
     return PlayedGame(index, deal, COMPLETE, OUTCOMES[int(batch.outcomes[place])], rows)
-
-
-def _seated(cell: DecryptoCell, role: str) -> DecryptoPlayer:
-    player = cell.players[role]
-    if player is None:
-        raise RuntimeError(f"the {role}'s seat is empty")
-    return player

@@ -6,7 +6,6 @@ import json
 import signal
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import Deal, Turn
-from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, Table, play_game
+from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, play_game
 from tomeval.domains.decrypto.players import table_from_spec
 from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.domains.decrypto.seating import table_of
@@ -133,20 +132,15 @@ def _play(
         async with started(opened) as lines:
             with lines.episode(list(asked.values())) as mine:
                 models = {role: mine[key].episode(0) for role, key in asked.items()}
-                table = _seat_people(table_of(cell, index, models), people, terminal, index)
+                table = table_of(cell, index, models)
+                for role in people:
+                    chair = Chair(role, Stream.of(0, HUMAN).episode(index))
+                    setattr(table, role, HUMAN_SEATS[role](chair, terminal))
                 table.on_turn = turns.append
                 result.append(await play_game(table, index, deal))
 
     run_loop(play())
     return result[0]
-
-
-def _seat_people(table: Table, people: Sequence[str], terminal: Terminal, index: int) -> Table:
-    seats: dict[str, Any] = {
-        role: HUMAN_SEATS[role](Chair(role, Stream.of(0, HUMAN).episode(index)), terminal)
-        for role in people
-    }
-    return replace(table, **seats)
 
 
 def _why(turn: PlayedTurn) -> str:
