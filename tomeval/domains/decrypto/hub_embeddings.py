@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.embeddings import Embedding
+from tomeval.models.local.load import require
 
 _BATCH = 256
 _FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -49,7 +49,7 @@ def encode_words(folder: Path, words: Sequence[str]) -> NDArray[np.float32]:
     The folder holds a transformers encoder with its tokenizer, as sentence-transformers lays them
     out. The states are not normalised.
     """
-    torch, transformers = _require("torch"), _require("transformers")
+    torch, transformers = require("torch"), require("transformers")
     pool = _pooling(folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -103,10 +103,10 @@ def _static_vectors(folder: Path, words: Sequence[str]) -> NDArray[np.float64]:
 
 def _static_parts(folder: Path) -> tuple[dict[str, NDArray[Any]], Any]:
     """Return the tables and the tokenizer of a static embedding."""
-    safetensors, tokenizers = _require("safetensors"), _require("tokenizers")
+    safetensors, tokenizers = require("safetensors"), require("tokenizers")
     cannot = f"{folder}: cannot be loaded as a static embedding"
     try:
-        tables = _require("safetensors.numpy").load_file(folder / "model.safetensors")
+        tables = require("safetensors.numpy").load_file(folder / "model.safetensors")
     # A type that numpy lacks, such as bfloat16, is a TypeError or an AttributeError.
     except (safetensors.SafetensorError, OSError, TypeError, AttributeError) as error:
         raise TomevalError(f"{cannot}: {error}") from None
@@ -129,7 +129,7 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
 
 def _download(repo: str, revision: str | None, file: str | None = None) -> Path:
     """Return where a repository's file is, or the folder of all that embeddings need."""
-    hub, errors = _require("huggingface_hub"), _require("huggingface_hub.errors")
+    hub, errors = require("huggingface_hub"), require("huggingface_hub.errors")
     try:
         if file:
             return Path(hub.hf_hub_download(repo, file, revision=revision))
@@ -155,12 +155,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TomevalError(f"{path}: not a JSON object")
     return value
-
-
-def _require(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise TomevalError(
-            f"Hub embeddings need {error.name}, which is not installed: pip install 'tomeval[hf]'"
-        ) from None
