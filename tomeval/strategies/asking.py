@@ -29,7 +29,7 @@ from tomeval.strategies.readers import Reader, visible
 T = TypeVar("T")
 
 MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
-"""Longest replies by kind of call, where the experiment sets none."""
+"""Longest replies by kind of call, if the experiment sets none."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Strategy:
 
     @property
     def probes_per_step(self) -> int:
-        """Further model calls for the literal probe: none where the prediction came first."""
+        """Further model calls for the literal probe: none if the prediction came first."""
         return int(not self.predicts_first)
 
     @property

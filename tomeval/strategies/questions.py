@@ -78,7 +78,7 @@ class Scene(Protocol):
         """Return what the conversation does not tell yet of rules and past."""
 
     def summary_request(self) -> str:
-        """Return the request to summarise the past; empty where there is none yet."""
+        """Return the request to summarise the past; empty if there is none yet."""
 
     def summarised(self, summary: str) -> str:
         """Return the context with a summary in place of the past."""

@@ -26,7 +26,7 @@ limit.
 
 1. *Witness.* Hints that score strictly highest with their own digit meet all of Bob's conditions
    in any combination. If the least costs among them sum to less than the limit, the answer is 1.
-2. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, where Eve too
+2. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, if Eve too
    assigns, a sum of b(hi, ci) - b(hi, c'i) of at least n(c'). So for whole numbers p >= 0 and q > 0
    the sum of q cost - p difference, the *price*, is below q limit - p n(c'). If the least prices
    sum to no less, Eve cannot fail in this way; and a hint that cannot come below with the least

@@ -46,7 +46,7 @@ class TableScene:
         return len(self._turns) + 1
 
     def see(self, view: View) -> None:
-        """Note the rules, the past and, where the seat knows them, the keywords."""
+        """Note the rules, the past and, if the seat knows them, the keywords."""
         self._rules, self._turns = view.rules, view.turns
         if not isinstance(view, InterceptorView):
             self._keywords = view.keywords

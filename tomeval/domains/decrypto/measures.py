@@ -1,6 +1,6 @@
 """Literal and functional measures of Decrypto, from recorded turns alone.
 
-Definitions after Lupu et al. 2025, arXiv 2506.20664, where they have one; how ΔFunctional and ΔToM
+Definitions after Lupu et al. 2025, arXiv 2506.20664, if they have one; how ΔFunctional and ΔToM
 carry over from matrix games is this project's reading. See docs/decrypto.md.
 """
 
@@ -35,7 +35,7 @@ def turns_per_game(played: Played) -> Totals:
 def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
     """Return on which turns Alice expects a bad outcome, and on which her expectation is known.
 
-    Bad: she predicts that Eve guesses the code, or, where she was asked about him, that Bob does
+    Bad: she predicts that Eve guesses the code, or, if she was asked about him, that Bob does
     not. Both have shape (N,).
     """
     eve, bob = played.predicted[question], played.predicted["bob"]

@@ -22,7 +22,7 @@ NONE = 0
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The three answers of one turn: prompts A, B and C; None where invalid or not asked."""
+    """The three answers of one turn: prompts A, B and C; None if invalid or not asked."""
 
     a: Words | None
     b: Words | None
