@@ -40,7 +40,7 @@ class Advice:
     """
 
     failure: Invalid | None = None
-    """What keeps the coming step from being played."""
+    """What prevents the coming step from being played."""
 
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
@@ -61,7 +61,7 @@ class Advice:
         """Read the reply that held the answer."""
 
     async def after_step(self, desk: Desk) -> None:
-        """Do what is to be done once a step is over; the scene shows the one that follows."""
+        """Do what follows a step; the scene already shows the next one."""
 
 
 class Social(Advice):
@@ -74,7 +74,7 @@ class Social(Advice):
 
 
 class Oracle(Advice):
-    """Told what others truly do; the literal question is not."""
+    """Told what others truly do; the literal question is asked without it."""
 
     async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
         """Open the door."""
@@ -87,7 +87,7 @@ class Oracle(Advice):
 class Reflexion(Advice):
     """Write a lesson after each step; the last k are shown (Shinn et al. 2023).
 
-    Where one could not be written, the next step is not played.
+    If one cannot be written, the next step is not played.
     """
 
     def __init__(self, strategy: Strategy) -> None:
@@ -115,9 +115,9 @@ class Reflexion(Advice):
 class PlansInsights(Advice):
     """Write plans and insights with the answer, shown in the next step (Fish et al. 2024).
 
-    What is written with an answer is not shown to the probes of the same step, which must not see
-    that answer. Where answers are scored there is no reply to write them in: a call of its own
-    does, before the step.
+    The probes of a step must not see its answer, so they are not shown what was written with it.
+    Scored answers leave no reply to write in: the notes then get a call of their own, before the
+    step.
     """
 
     _NOTES = re.compile(r"^[^\w\n]*plans[^\w\n]*:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
@@ -127,7 +127,7 @@ class PlansInsights(Advice):
         self.notes = self._coming = ""
 
     async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
-        """Write the notes first where the answer itself is not written."""
+        """Write the notes first if the answer itself is scored, not written."""
         if not self.strategy.scored:
             return ""
         context = await desk.context.text(desk.line)
@@ -159,7 +159,7 @@ class PlansInsights(Advice):
             self._keep(found.before)
 
     def _keep(self, text: str) -> None:
-        """Keep what stands from "Plans:" on, but no answer; without it nothing changes."""
+        """Keep the text from "Plans:" on without answers; if there is none, nothing changes."""
         found = self._NOTES.search(visible(text) or "")
         if found:
             lines = found[0].splitlines()

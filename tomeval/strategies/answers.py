@@ -1,4 +1,4 @@
-"""Answers: how a question is put and how what comes back becomes an answer."""
+"""Answers: how a question is put, and how the reply becomes an answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,8 @@ DECIDES = ("argmax", "sample")
 class LabelAnswer:
     """LM: compare the probabilities of the labels as the next tokens.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    decide : {"argmax", "sample"}
-        Take the most probable label (ties drawn), or draw from the normalised probabilities.
+    `decide` is ``argmax``, the most probable label (ties drawn), or ``sample``, a draw from the
+    normalised probabilities.
     """
 
     style = Style("lm")

@@ -29,7 +29,7 @@ from tomeval.strategies.readers import Reader, visible
 T = TypeVar("T")
 
 MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
-"""Longest replies by kind of call, where the experiment sets none."""
+"""Longest replies by kind of call, if the experiment sets none."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Asking:
     Attributes
     ----------
     sampling : Sampling
-        Its `max_tokens` is 0 where `MAX_TOKENS` decides.
+        With `max_tokens` 0, `MAX_TOKENS` decides.
     max_attempts : int
         How often a question is asked until it gets a readable, legal answer.
     constrain : bool
-        Let servers that can restrict QA replies to the legal ones.
+        Have servers that can do so restrict QA replies to the legal ones.
     """
 
     sampling: Sampling
@@ -52,16 +52,7 @@ class Asking:
 
 
 class Asker:
-    """One episode's line to the model.
-
-    Parameters
-    ----------
-    model : Model or None
-        None: the first question raises.
-    how : Asking
-    seed : str
-        What the seeds of this episode's requests derive from.
-    """
+    """One episode's line to the model; `seed` is what the seeds of its requests derive from."""
 
     def __init__(self, model: Model | None, how: Asking, seed: str) -> None:
         self._model, self.how, self.seed = model, how, seed
@@ -70,7 +61,7 @@ class Asker:
 
     @property
     def model(self) -> Model:
-        """The model; a `TomevalError` where there is none."""
+        """The model; a `TomevalError` if there is none."""
         if self._model is None:
             raise TomevalError("this player needs a model: set model, or use --model")
         return self._model
@@ -93,11 +84,11 @@ class Asker:
     async def write(
         self, purpose: str, kind: str, prompt: Prompt, step: int, group: str = ""
     ) -> str | Invalid:
-        """Have a text written that is accepted as it comes; thinking is dropped.
+        """Have a text written, and accept it as it is, without its thinking.
 
         A text cut off at its limit counts too: summaries and lessons are never asked for again.
-        Thinking that never ends leaves no text: ``truncated``. `group` tells requests apart whose
-        prompts begin differently from the episode's others, so that both keep their cached prefix.
+        Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
+        begin differently from the episode's others, so that both keep their cached prefix.
         """
         try:
             reply = await self._generate(purpose, kind, prompt, step, 1, group=group)
@@ -176,40 +167,31 @@ class Asker:
         return reply
 
     def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:
-        """Log a prompt once: what it shares with the last one of its purpose is only counted."""
+        """Return a log record; text shared with the last prompt of its purpose is only counted."""
         text = flatten(prompt)
         same = common_prefix(self._shown.get(purpose, ""), text)
         self._shown[purpose] = text
-        return {
-            "purpose": purpose,
-            "kind": kind,
-            "step": step,
-            "prompt_same": same,
-            "prompt_rest": text[same:],
-        }
+        record = {"purpose": purpose, "kind": kind, "step": step}
+        return record | {"prompt_same": same, "prompt_rest": text[same:]}
 
 
 class Beside(Generic[T]):
     """A question under way beside another one of its episode.
 
-    Parameters
-    ----------
-    line : Asker
-        Its own, see `Asker.fork`: its calls are logged with its answer.
-    asking : coroutine
-        Asks the question through `line`.
+    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
+    its answer.
     """
 
     def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
         self._line, self._task = line, asyncio.ensure_future(asking)
 
     async def answer(self) -> Said[T] | Invalid:
-        """Wait for the answer; its calls come with it the first time."""
+        """Wait for the answer; only the first one returned has its calls."""
         answer = await self._task
         return replace(answer, calls=self._line.drain())
 
     async def settle(self) -> None:
-        """Wait until it is over, however it ends: what has been paid for is kept."""
+        """Wait until it is over, however it ends, so that no paid reply is lost."""
         await asyncio.gather(self._task, return_exceptions=True)
 
 

@@ -10,23 +10,8 @@ from typing import Any
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 
 CONTEXTS = ("full", "-history", "-payoffs", "s2a")
-ADVICE = (
-    "none",
-    "social_qa",
-    "social_lm",
-    "oracle",
-    "oracle_max",
-    "reflexion_1",
-    "reflexion_2",
-    "reflexion_3",
-    "plans_insights",
-)
-ANSWERS = ("lm", "qa", "cot", "cot_3_shot")
-
-_SHOWN = {
-    "s2a": "S2A",
-    "-history": "-History",
-    "-payoffs": "-Payoffs",
+_CONTEXTS = {"s2a": "S2A", "-history": "-History", "-payoffs": "-Payoffs"}
+_ADVICE = {
     "social_qa": "Social QA",
     "social_lm": "Social LM",
     "oracle": "Oracle",
@@ -35,11 +20,13 @@ _SHOWN = {
     "reflexion_2": "Reflexion 2",
     "reflexion_3": "Reflexion 3",
     "plans_insights": "Plans + Insights",
-    "lm": "LM",
-    "qa": "QA",
-    "cot": "CoT",
-    "cot_3_shot": "CoT + 3-Shot",
 }
+_ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
+_SHOWN = {**_CONTEXTS, **_ADVICE, **_ANSWERS}
+
+_KEYS = ("context", "advice", "answer")
+ADVICE = ("none", *_ADVICE)
+ANSWERS = tuple(_ANSWERS)
 
 # How names are read, without spaces and plus signs: longest first, as "cot3shot" begins with "cot".
 _WORDS = {
@@ -54,12 +41,12 @@ class Strategy:
 
     Attributes
     ----------
-    context : {"full", "-history", "-payoffs", "s2a"}
-        What the subject is shown of rules and past.
+    context : str
+        One of `CONTEXTS`: what the player is shown of rules and past.
     advice : str
         One of `ADVICE`: what else it is told or writes for itself.
-    answer : {"lm", "qa", "cot", "cot_3_shot"}
-        How it answers.
+    answer : str
+        One of `ANSWERS`: how it answers.
 
     Examples
     --------
@@ -74,7 +61,7 @@ class Strategy:
     answer: str = "qa"
 
     def __post_init__(self) -> None:
-        for field, known in (("context", CONTEXTS), ("advice", ADVICE), ("answer", ANSWERS)):
+        for field, known in zip(_KEYS, (CONTEXTS, ADVICE, ANSWERS), strict=True):
             value = getattr(self, field)
             if value not in known:
                 raise unknown(f"strategy {field}", value, known)
@@ -92,7 +79,7 @@ class Strategy:
 
     @property
     def memory(self) -> int:
-        """How many texts the subject carries from step to step."""
+        """How many texts the player carries from step to step."""
         return int(self.advice[-1]) if self.reflects else int(self.takes_notes)
 
     @property
@@ -107,7 +94,7 @@ class Strategy:
 
     @property
     def summarises(self) -> bool:
-        """Whether the subject reads its own summary in place of the past."""
+        """Whether the player reads its own summary in place of the past."""
         return self.context == "s2a"
 
     @property
@@ -137,13 +124,13 @@ class Strategy:
 
     @property
     def calls_per_step(self) -> int:
-        """Model calls to act once, the reflection after the step included, probes not."""
+        """Model calls to act once, with the reflection after the step but without probes."""
         writes = self.takes_notes and self.scored
         return 1 + self.summarises + self.predicts_first + self.reflects + writes
 
     @property
     def probes_per_step(self) -> int:
-        """Further model calls for the literal probe: none where the prediction came first."""
+        """Further model calls for the literal probe: none if the prediction came first."""
         return int(not self.predicts_first)
 
     @property
@@ -155,30 +142,6 @@ class Strategy:
 def default_answer(advice: str) -> str:
     """Return the answer of a name that gives none: as the prediction for Social LM, else QA."""
     return "lm" if advice == "social_lm" else "qa"
-
-
-NAMED = tuple(
-    Strategy(*point)
-    for point in (
-        ("full", "none", "lm"),
-        ("full", "none", "qa"),
-        ("full", "none", "cot"),
-        ("full", "none", "cot_3_shot"),
-        ("full", "plans_insights", "qa"),
-        ("full", "reflexion_1", "qa"),
-        ("full", "reflexion_2", "qa"),
-        ("full", "reflexion_3", "qa"),
-        ("full", "social_qa", "qa"),
-        ("full", "social_lm", "lm"),
-        ("s2a", "none", "qa"),
-        ("s2a", "none", "cot"),
-        ("full", "oracle", "qa"),
-        ("full", "oracle_max", "qa"),
-        ("-history", "oracle_max", "qa"),
-        ("-payoffs", "oracle_max", "qa"),
-    )
-)
-"""The sixteen strategies of Riemer et al. 2025."""
 
 
 def all_strategies() -> list[Strategy]:
@@ -199,15 +162,14 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     Raises
     ------
     TomevalError
-        A part that is not known, or two of one kind.
+        An unknown part, or two parts of one kind.
     """
     if isinstance(spec, Strategy):
         return spec
     if isinstance(spec, dict):
         for key in spec:
-            if key not in ("context", "advice", "answer"):
-                near = did_you_mean(key, ("context", "advice", "answer"))
-                raise TomevalError(f"strategy: unknown key {key!r}{near}")
+            if key not in _KEYS:
+                raise unknown("key", key, _KEYS, "strategy")
         answer = default_answer(str(spec.get("advice", "none")))
         return Strategy(**{"answer": answer, **spec})
     if not isinstance(spec, str):
@@ -243,8 +205,17 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     )
 
 
+_NAMES = (
+    "LM, QA, CoT, CoT + 3-Shot, Plans + Insights, Reflexion 1, Reflexion 2, Reflexion 3, "
+    "Social QA, Social LM, S2A, S2A + CoT, Oracle, Oracle + Max, Oracle + Max -History, "
+    "Oracle + Max -Payoffs"
+)
+NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
+"""The sixteen strategies of Riemer et al. 2025."""
+
+
 def _unreadable(spec: str) -> TomevalError:
-    """Build the error for a name that is no strategy's."""
+    """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
         return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
     near = did_you_mean(spec, [strategy.name for strategy in NAMED])

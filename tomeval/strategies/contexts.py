@@ -10,8 +10,8 @@ from tomeval.strategies.questions import Scene, user_prompt
 class Context:
     """Rules and past as the domain tells them, or the player's own summary of the past (S2A).
 
-    The summary is written once per step. All questions of a step read the same one; it is written
-    before the first is asked. Where it could not be written, none is asked.
+    The summary is written once per step, before its first question; all questions of the step read
+    the same one. If it cannot be written, none of them is asked.
     """
 
     def __init__(self, scene: Scene, summarises: bool) -> None:
@@ -19,10 +19,7 @@ class Context:
         self._written: tuple[int, str | Invalid] = (0, "")
 
     async def text(self, line: Asker) -> str | Invalid:
-        """Return what stands at the head of a question of the coming step.
-
-        A summary is asked for first where this step has none yet.
-        """
+        """Return the head of a question of the coming step; a summary is written if it has none."""
         scene = self.scene
         if not self.summarises:
             return scene.context()

@@ -22,14 +22,13 @@ class ModelOptions:
     strategy : str or dict
         See `tomeval.strategies.parse_strategy`.
     temperature, top_p, top_k, min_p
-        How text is drawn; see `tomeval.models.base.Sampling`.
+        See `tomeval.models.base.Sampling`.
     max_tokens : int
-        Longest reply; 0 takes a default by kind of call.
+        Longest reply; 0: the default of the kind of call.
     max_attempts : int
         How often a question is asked until its answer can be read and is legal.
     prompts : str
-        Folder of own templates (in a subfolder named as the kind of game), used before the shipped
-        ones.
+        Folder of own templates, in a subfolder named after the domain; they precede the shipped.
     """
 
     strategy: str | dict[str, Any] = "QA"

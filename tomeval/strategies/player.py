@@ -10,7 +10,7 @@ import numpy as np
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import Prompt
 from tomeval.strategies.advice import Desk, make_advice
-from tomeval.strategies.answers import AnswerPart, make_answer
+from tomeval.strategies.answers import make_answer
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
@@ -21,18 +21,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Asked(Generic[T]):
-    """What became of a question.
+    """What became of a question, and the question asked `beside` it.
 
-    Attributes
-    ----------
-    answer : Said or Invalid
-        Its calls are still in the line's log, see `Asker.drain`.
-    prompt : Prompt or None
-        None where something else failed before it was asked.
-    text : str
-        The reply that held the answer; empty where labels are scored.
-    beside : Beside or None
-        The question that was asked beside it.
+    The calls of `answer` are still in the line's log, see `Asker.drain`. `prompt` is None if
+    something else failed before it was asked; `text` is the reply that held the answer, empty for
+    scored labels.
     """
 
     answer: Said[T] | Invalid
@@ -42,19 +35,7 @@ class Asked(Generic[T]):
 
 
 class LLMPlayer:
-    """One player in one episode.
-
-    Parameters
-    ----------
-    scene : Scene
-        The domain's side: what is known, and how it is worded.
-    strategy : Strategy
-    line : Asker
-    rng : numpy.random.Generator
-        For decisions on scored labels.
-    decide : {"argmax", "sample"}
-        See `tomeval.strategies.answers.LabelAnswer`.
-    """
+    """One player in one episode; for `rng` and `decide` see `LabelAnswer`."""
 
     def __init__(
         self,
@@ -68,10 +49,7 @@ class LLMPlayer:
         self._rng, self._decide = rng, decide
         self.context = Context(scene, strategy.summarises)
         self.advice = make_advice(strategy)
-        self.answer = self._answer_part(strategy.answer)
-
-    def _answer_part(self, kind: str) -> AnswerPart:
-        return make_answer(kind, self._rng, self._decide)
+        self.answer = make_answer(strategy.answer, rng, decide)
 
     @property
     def _desk(self) -> Desk:
@@ -85,9 +63,9 @@ class LLMPlayer:
     ) -> Asked[T]:
         """Ask for a move, after what the strategy does first.
 
-        `beside` is asked at the same time where the model can: a question that does not depend on
-        this one. The two then share one pass over the context on a local model, and the waiting
-        time on a served one.
+        `beside`, a question that does not depend on this one, is asked at the same time if the
+        model allows it. The two then share one pass over the context on a local model, and the
+        waiting time on a served one.
         """
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
@@ -119,24 +97,15 @@ class LLMPlayer:
         line: Asker | None = None,
         kind: str = "",
     ) -> Asked[T]:
-        """Ask a question below context and memory.
+        """Ask a question below context, memory and `advice`.
 
-        Parameters
-        ----------
-        question : Question
-        advice : str
-            Stands between memory and question.
-        extra : str
-            What is asked for besides the answer.
-        line : Asker, optional
-            Another one than the player's own.
-        kind : str
-            Another kind of answer than the strategy's.
+        `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
+        player's and the strategy's own.
         """
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
             return Asked(context)
-        part = self._answer_part(kind) if kind else self.answer
+        part = make_answer(kind, self._rng, self._decide) if kind else self.answer
         phrased = self.scene.phrase(question, part.style, extra)
         parts = (context, self.advice.memory(self._desk), advice, *phrased.parts)
         prompt = user_prompt(self.scene.earlier, *parts, prefill=phrased.prefill)
@@ -147,5 +116,5 @@ class LLMPlayer:
         return (await self.ask(question, line=line)).answer
 
     async def observe(self) -> None:
-        """Do what the strategy does between two steps; the scene shows the one that follows."""
+        """Do what the strategy does between two steps; the scene already shows the next one."""
         await self.advice.after_step(self._desk)

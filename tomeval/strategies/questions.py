@@ -1,4 +1,4 @@
-"""What a player is asked, and what a domain tells it: the one seam between strategies and games."""
+"""What a player is asked and what a domain tells it: the seam between strategies and games."""
 
 from __future__ import annotations
 
@@ -23,16 +23,12 @@ class Question(Generic[T]):
         Names it in the call log and in the seeds of its requests.
     form : {"functional", "literal", "advice"}
         Whether it asks for a move, for what others do, or for something that advice needs.
-    template : str
+    template, values : str, dict
         How the domain words it; see `Scene.phrase`.
-    reader : Reader
-        Reads the reply.
     step : int
         From 1.
-    values : dict
-        For the template.
     kind : str
-        Kind of call in the log; where empty, the kind of answer.
+        Kind of call in the log; if empty, the kind of answer.
     """
 
     purpose: str
@@ -57,7 +53,7 @@ class Style(NamedTuple):
 
 
 class Phrased(NamedTuple):
-    """A question in words: its paragraphs, empty ones left out, and how the answer begins."""
+    """A question in words: its paragraphs, of which empty ones do not count, and the prefill."""
 
     parts: tuple[str, ...]
     prefill: str = ""
@@ -79,10 +75,10 @@ class Scene(Protocol):
         """The conversation so far; empty where every question stands alone."""
 
     def context(self) -> str:
-        """Return rules and past, as far as the conversation does not tell them."""
+        """Return what the conversation does not tell yet of rules and past."""
 
     def summary_request(self) -> str:
-        """Return the request to summarise the past; empty where there is none yet."""
+        """Return the request to summarise the past; empty if there is none yet."""
 
     def summarised(self, summary: str) -> str:
         """Return the context with a summary in place of the past."""
@@ -91,7 +87,7 @@ class Scene(Protocol):
         """Return the request for a note on a step, below what it is to be based on."""
 
     def group(self, purpose: str) -> str:
-        """Return what tells requests apart that begin differently from the questions."""
+        """Return a mark for requests that begin differently from the questions."""
 
     def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
         """Word a question; `extra` is what it asks for besides the answer."""
@@ -100,7 +96,7 @@ class Scene(Protocol):
 class Foresight:
     """What others do in a step, as values for the templates ``advice/social`` and ``oracle``.
 
-    As it stands, of a seat that has nobody to predict: strategies that ask are refused there.
+    This class serves seats that have nobody to predict: strategies that ask are refused there.
     """
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
@@ -108,7 +104,7 @@ class Foresight:
         raise NotImplementedError
 
     async def truth(self) -> dict[str, Any] | Invalid:
-        """Open the recorded door."""
+        """Look up what others truly do; that this was done is recorded."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Read a generated answer, strictly: one marked line says it, and nothing follows.
+"""Read a generated answer strictly: one marked line states it, and nothing follows.
 
 The rule is the same for every kind of game; a `Reader` says what may stand behind the marker.
 """
@@ -45,7 +45,7 @@ class Reader(Protocol[T]):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Every marked line that can be read, where these are few; else empty."""
+        """Every marked line that can be read if there are few, else empty."""
 
     def read(self, text: str, finish: str) -> Read[T]:
         """Read a whole reply; `finish` is ``stop``, ``length`` or ``refusal``."""
@@ -53,19 +53,14 @@ class Reader(Protocol[T]):
 
 @dataclass(frozen=True)
 class Labels:
-    r"""Reads which of several labels is named: its index.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        The legal labels, different beyond case.
+    r"""Reads which of several labels, different beyond case, is named: its index.
 
     Notes
     -----
-    See `marked_answer` for what is ``refusal``, ``truncated`` and ``unparsable``. The label stands
-    on the marked line; ``illegal`` where what is named is no legal label. No other text is ever
-    searched for a label. Markdown or quotes around the line, the marker or the label, a full stop
-    and case do not matter, except where a label has them.
+    See `marked_answer` for ``refusal``, ``truncated`` and ``unparsable``. The label stands on the
+    marked line; anything else there is ``illegal``. No other text is ever searched for a label.
+    Markdown or quotes around the line, the marker or the label, a full stop and case do not matter,
+    except where a label has them.
 
     Examples
     --------
@@ -89,14 +84,14 @@ class Labels:
         """Read the index of the label that a reply names."""
         marked = marked_answer(text, finish)
         if isinstance(marked, Read):
-            return Read(marked.outcome)  # the outcomes of labels explain themselves
+            return Read(marked.outcome)  # without the fault: label outcomes explain themselves
         if marked.below.strip():
             return Read("unparsable")
         action = self._find(marked.said.strip())
         return Read("illegal") if action is None else Read(VALID, action)
 
     def _find(self, said: str) -> int | None:
-        """Return the label that is named: as it is said, else without full stop, else unwrapped."""
+        """Return the label named: as written, else without full stop, else unwrapped."""
         folded = [label.casefold() for label in self.labels]
         inner = _unwrap(said)
         for name in (said, said.removesuffix("."), inner, inner.removesuffix(".")):
@@ -113,18 +108,16 @@ class JsonShape(Generic[T]):
     ----------
     key : str
         The only key that the object may have.
-    kind : {str, int}
-    size : int
-        Length of the list.
+    kind, size
+        Type of the list's items, and its length.
     check : callable
-        Given a list of right length and types, returns the answer, or a text that says which rule
-        it breaks.
+        Given a list of right length and types, returns the answer, or says which rule it breaks.
 
     Notes
     -----
-    See `marked_answer` for what is ``refusal``, ``truncated`` and ``unparsable``. The object begins
-    on the marked line or below it and ends the reply, Markdown apart; any other shape is
-    ``unparsable`` too, and ``illegal`` what `check` objects to.
+    See `marked_answer` for ``refusal``, ``truncated`` and ``unparsable``. The object begins on the
+    marked line or below it and ends the reply, Markdown apart; any other shape is ``unparsable``
+    too. What `check` objects to is ``illegal``.
 
     Examples
     --------
@@ -144,7 +137,7 @@ class JsonShape(Generic[T]):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Nothing: there are too many answers."""
+        """Empty: there are too many answers."""
         return ()
 
     @property
@@ -196,14 +189,9 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     """Find the answer of a reply, by the one rule for marked answers.
 
     Thinking is dropped first. Then exactly one line must begin with the marker, Markdown or quotes
-    around it apart. Whether what follows it, up to the end of the reply, is an answer is the
-    reader's to say.
-
-    Returns
-    -------
-    Marked or Read
-        ``refusal`` and ``truncated`` by `finish`, ``truncated`` also for thinking that never ends;
-        ``unparsable`` where no line or several lines are marked.
+    around it apart. The reader decides whether what follows, up to the end, is an answer. A reply
+    without one is ``refusal`` or ``truncated`` by `finish`, ``truncated`` also for thinking that
+    never ends, and ``unparsable`` if no line or several lines are marked.
     """
     if finish == "refusal":
         return Read("refusal")
@@ -221,9 +209,9 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
 
 
 def visible(text: str) -> str | None:
-    """Return a reply without its thinking, or None where the thinking was never closed.
+    """Return a reply without its thinking, or None if the thinking was never closed.
 
-    Everything up to the last ``</think>`` is thinking, also where the prompt had opened it.
+    Everything up to the last ``</think>`` is thinking, even if the prompt opened it.
 
     Examples
     --------
@@ -237,7 +225,7 @@ def visible(text: str) -> str | None:
 
 
 def _named(line: str) -> str | None:
-    """Return what a marked line names, or None where the line is not marked."""
+    """Return what a marked line names, or None if the line is not marked."""
     found = _MARKED.fullmatch(line.strip()) or _MARKED.fullmatch(_unwrap(line))
     return found[2] if found else None
 
@@ -259,7 +247,7 @@ def _unwrap(text: str) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that says a key twice."""
+    """Refuse an object that has a key twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key comes twice")

@@ -23,18 +23,16 @@ _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """One prompt part.
+    """One prompt part; title, source and version are the front matter's.
 
     Attributes
     ----------
     name : str
         Path below the prompts folder without the suffix, such as ``answer/qa_act``.
-    title, source, version : str
-        From the front matter.
     sha256 : str
         Of the whole file; stored with every run.
     body, prefill : jinja2.Template
-        What is asked, and how the answer begins (empty where the answer is free).
+        What is asked, and how the answer begins (empty for a free answer).
     """
 
     name: str
@@ -47,14 +45,9 @@ class Template:
 
 
 class Prompts:
-    """The prompt templates of one domain.
+    """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
-    Parameters
-    ----------
-    domain : str
-        The templates below ``prompts/DOMAIN`` are read, and no others.
-    folder : Path, optional
-        Own templates, in its subfolder DOMAIN; those it lacks are taken from the shipped ones.
+    Own ones in ``folder/DOMAIN`` take the place of shipped ones.
     """
 
     def __init__(self, domain: str, folder: Path | None = None) -> None:
@@ -75,7 +68,7 @@ class Prompts:
         return sorted(set().union(*map(_names, self._folders)))
 
     def _check_names(self, folder: Path) -> None:
-        """Raise where a file replaces no shipped template: it would have no effect."""
+        """Raise if a file replaces no shipped template: it would have no effect."""
         own, known = _names(folder), _names(self._shipped)
         if not own:
             example = sorted(known)[0]
@@ -112,10 +105,7 @@ class Prompts:
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
 
     def _load(self, name: str) -> Template:
-        path = next(
-            (p for f in self._folders if (p := f / f"{name}.j2").is_file()),
-            None,
-        )
+        path = next((p for f in self._folders if (p := f / f"{name}.j2").is_file()), None)
         if path is None:
             raise unknown("prompt template", name, self.names())
         text = read_text(path)
@@ -136,17 +126,11 @@ class Prompts:
             if key not in data:
                 raise TomevalError(f"{path}: front matter lacks {key!r}")
         try:
-            return Template(
-                name,
-                data["title"],
-                data["source"],
-                data["version"],
-                hashlib.sha256(text.encode()).hexdigest(),
-                self._compile(body),
-                self._compile(data.get("prefill", "")),
-            )
+            compiled = self._compile(body), self._compile(data.get("prefill", ""))
         except jinja2.TemplateSyntaxError as error:
             raise TomevalError(f"{path}: not a valid template: {error}") from None
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        return Template(name, data["title"], data["source"], data["version"], sha256, *compiled)
 
     def _compile(self, text: str) -> jinja2.Template:
         template = self._env.from_string(text)

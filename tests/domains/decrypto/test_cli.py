@@ -205,7 +205,7 @@ def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
         (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
         (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
         (("decrypto", "play", "--encoder", "minlm"), "did you mean 'minilm'"),
-        (("decrypto", "play", "--interceptor", "minilm"), "one of them has to go"),
+        (("decrypto", "play", "--interceptor", "minilm"), "exclude each other"),
     ],
 )
 def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None:

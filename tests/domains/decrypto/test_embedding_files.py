@@ -238,5 +238,5 @@ class TestHub:
             raise hub.errors.LocalEntryNotFoundError("cannot reach the Hub")
 
         monkeypatch.setattr(hub, "snapshot_download", refuse)
-        with pytest.raises(TomevalError, match=r"hf:no/such: cannot be had: cannot reach"):
+        with pytest.raises(TomevalError, match=r"hf:no/such: cannot be fetched: cannot reach"):
             open_embedding("hf:no/such", LISTS)

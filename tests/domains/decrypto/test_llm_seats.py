@@ -21,7 +21,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.scripts import play_decrypto
-from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.models.base import BackendError, Reply
 from tomeval.strategies.templates import Prompts
 
@@ -501,7 +501,8 @@ def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:
 
     found = logs(answer)
     played = play(table(found, probes=ALL_PROBES))
-    asked = [[p.question for p in turn.probes if p.order >= 3] for turn in played.turns]
+    probed = [[probed.question for probed in turn.probes] for turn in played.turns]
+    asked = [[name for name in names if name in INTERCEPTOR_QUESTIONS] for names in probed]
     assert asked == [[], ["keywords", "own_belief", "other_belief"], ["keywords"]]
 
 

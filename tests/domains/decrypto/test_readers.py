@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.domains.decrypto.game import CODES
-from tomeval.domains.decrypto.readers import CODE, check_keywords, hints_shape
+from tomeval.domains.decrypto.llm_seats import CODE, check_keywords, hints_shape
 
 
 def code(text: str, finish: str = "stop"):

@@ -71,7 +71,7 @@ def gone(key):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: ["x"], "is no file of recorded games"),
+        (lambda data: ["x"], "is not a file of recorded games"),
         (lambda data: {**data, "version": 2}, "version 2, this tomeval reads 1"),
         (lambda data: {**data, "gmes": []}, "unknown key 'gmes' (did you mean 'games'?)"),
         (lambda data: {**data, "games": []}, "at least one game"),

@@ -9,6 +9,7 @@ import pytest
 from decrypto_support import Logged, everything, experiment, said
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.play import play_game
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
@@ -426,3 +427,22 @@ def test_the_call_log_holds_every_prompt(tmp_path) -> None:
         assert shown[key].startswith("[user]\nYou play a word game")
         assert re.search(rf"[Tt]urn {turn}\b", shown[key])
         assert call["reply"]["text"]
+
+
+def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
+    run_experiment(make_experiment(MIXED), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        players, rules = DECRYPTO.facts(run)
+    [(_, found)] = players.tables
+    by_name = {row["player"]: row for row in found}
+    assert len(found) == len(by_name) == 4
+    assert by_name["chance"]["kind"] == "random"
+    assert by_name["chance"]["options"] == ""
+    assert by_name["talk"]["model"] == "scripted:decrypto"
+    assert by_name["talk"]["strategy"] == '{"encoder": "Oracle + CoT", "decoder": "Reflexion 1"}'
+    assert "memory conversation" in by_name["talk"]["options"]
+    assert "k 16" in by_name["minilm"]["options"]
+    assert len(by_name["minilm"]["vectors"]) == 12
+    (_, [row]), (_, prints) = rules.tables
+    assert len({found["words"] for found in prints}) == 1
+    assert (row["turns"], row["probes"]) == (3, "eve, eve_reminded, bob, beliefs")

@@ -111,7 +111,7 @@ def test_with_a_language_model_at_the_table(tmp_path) -> None:
 def test_a_damaged_file_is_refused_before_the_game(tmp_path) -> None:
     out = tmp_path / "games.json"
     out.write_text("{}")
-    with pytest.raises(TomevalError, match="is no file of recorded games"):
+    with pytest.raises(TomevalError, match="is not a file of recorded games"):
         sit(["interceptor"], ["123"], out)
     assert out.read_text() == "{}"
 

@@ -29,7 +29,6 @@ from tomeval.domains.decrypto.game import (
     CODES,
     OUTCOMES,
     Code,
-    Deal,
     Rules,
     Turn,
     deal,
@@ -63,7 +62,6 @@ class Batch:
 
     Attributes
     ----------
-    lists : WordLists
     keywords : ndarray of int, shape (games, 4)
         Positions in ``lists.keywords``.
     codes, bob, eve : ndarray of int, shape (games, turns)
@@ -91,9 +89,7 @@ class Batch:
         found = []
         for turn in range(int(self.turns[number])):
             one, two, three = (words[i] for i in self.hints[number, turn])
-            code, bob, eve = (
-                CODES[int(guesses[number, turn])] for guesses in (self.codes, self.bob, self.eve)
-            )
+            code, bob, eve = (CODES[int(c[number, turn])] for c in (self.codes, self.bob, self.eve))
             found.append(Turn(code, (one, two, three), bob, eve))
         return tuple(found)
 
@@ -106,22 +102,12 @@ class Batch:
 
 def deal_games(lists: WordLists, rules: Rules, seed: int, first: int, count: int) -> Deals:
     """Deal games `first` to `first + count - 1` of a seed, as `deal` does one."""
-    stream = deal_stream(seed)
-    drawn = [deal(lists.keywords, rules, stream.episode(first + i)) for i in range(count)]
-    return as_deals(lists, drawn)
-
-
-def as_deals(lists: WordLists, deals: list[Deal]) -> Deals:
-    """Return deals as positions in the lists."""
-    words, codes = _keyword_places(lists), _CODE_PLACES
-    try:
-        keywords = [[words[word] for word in drawn.keywords] for drawn in deals]
-    except KeyError as error:
-        raise TomevalError(f"{error.args[0]!r} is not in the keyword list") from None
-    places = [[codes[code] for code in drawn.codes] for drawn in deals]
+    stream, words = deal_stream(seed), _keyword_places(lists)
+    deals = [deal(lists.keywords, rules, stream.episode(first + i)) for i in range(count)]
+    keywords = [[words[word] for word in drawn.keywords] for drawn in deals]
+    codes = [[_CODE_PLACES[code] for code in drawn.codes] for drawn in deals]
     return Deals(
-        np.array(keywords, np.intp).reshape(len(deals), 4),
-        np.array(places, np.intp).reshape(len(deals), -1),
+        np.array(keywords, np.intp).reshape(count, 4), np.array(codes, np.intp).reshape(count, -1)
     )
 
 
@@ -147,14 +133,10 @@ def simulate(
 
     Parameters
     ----------
-    lists : WordLists
     players : (EncoderSpec, ListenerSpec, ListenerSpec)
         Alice, Bob, Eve.
     alice : Stream
         Alice's chance: ``seat_stream(seed, "encoder", name)``.
-    seed, first, count : int
-        The run's seed, and which games.
-    rules : Rules, optional
 
     Examples
     --------
@@ -183,9 +165,6 @@ def play_games(
 
     Parameters
     ----------
-    lists, players, rules
-        As for `simulate`.
-    deals : Deals
     draws : ndarray, shape (games, ENCODER_DRAWS)
         Alice's uniform numbers, a row per game.
 
@@ -299,7 +278,7 @@ def candidates(lists: WordLists, alice: EncoderSpec, keywords: Ints, turns: int)
     ----------
     keywords : ndarray of int, shape (games, 4)
     turns : int
-        A digit comes up at most so often.
+        How often a digit can come up.
 
     Returns
     -------
@@ -322,7 +301,7 @@ def _ranked(embedding: Embedding, lists: WordLists, count: int) -> Ints:
 
 
 def _margins(own: Table, keywords: Ints, found: Ints) -> Floats:
-    """Return how much nearer candidates are to their own keyword than to any other, like found."""
+    """Return how much nearer candidates are to their own keyword than to any other."""
     scores = own.scores[keywords[:, :, None, None], found[:, None, :, :]]  # keyword, digit, place
     margins = np.empty(found.shape)
     for digit in range(4):

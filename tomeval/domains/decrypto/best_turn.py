@@ -1,49 +1,50 @@
 """The best value that Alice can reach in a turn against embedding listeners, searched exactly.
 
 A turn is worth 1 if Bob guesses the code and Eve does not, else 0. Embedding listeners are fixed
-functions of the hints, so the best value is 1 if some three legal hints are worth 1. A bank of
+functions of the hints, so the best value is 1 if any three legal hints are worth 1. A bank of
 5,000 hints has 10**11 triples; the search looks at few of them and misses none.
 
 **What the listeners ask of hints.** Let c be the code, c' any other one, and b(h, j) and e(h, j)
 Bob's and Eve's scores of hint h with digit j. All are whole numbers here (multiples of 2**-40), so
 what follows holds exactly, ties included.
 
-- *Greedy.* Hints h1, h2, h3 give c just if each hi has its highest score, among the digits left,
-  with ci. That is a condition on each place alone: hi lies in a set Si (Ti for Eve).
-- *Assignment.* The guess is c just if no c' has a higher total, nor an equal one and comes before
-  c: for every c', the sum over places of b(hi, ci) - b(hi, c'i) is at least n(c'), which is 1
-  where c' comes before c and 0 elsewhere.
+- *Greedy.* Hints h1, h2, h3 give c if and only if each hi has its highest score, among the digits
+  left, with ci. That is a condition on each place alone: hi lies in a set Si (Ti for Eve).
+- *Assignment.* The guess is c if and only if no c' has a higher total, or an equal one and comes
+  before c: for every c', the sum over places of b(hi, ci) - b(hi, c'i) is at least n(c'), which is
+  1 where c' comes before c and 0 elsewhere.
 
 **Eve must fail**, in one of several ways, each a sum over places that must stay under a limit:
 for assignment, a way per c': the sum of e(hi, ci) - e(hi, c'i) is below n(c'); for greedy, a way
 per place: minus one where hi is outside Ti, below 0. Call a place's term its *cost*.
 
 **Bob greedy.** His conditions are on each place alone, so for each of Eve's ways the least sum is
-the sum of the least costs within S1, S2 and S3. The answer is 1 just if one is below its limit.
+the sum of the least costs within S1, S2 and S3. The answer is 1 if and only if one is below its
+limit.
 
 **Bob with assignment.** For each of Eve's ways:
 
 1. *Witness.* Hints that score strictly highest with their own digit meet all of Bob's conditions
    in any combination. If the least costs among them sum to less than the limit, the answer is 1.
-2. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, where Eve too
+2. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, if Eve too
    assigns, a sum of b(hi, ci) - b(hi, c'i) of at least n(c'). So for whole numbers p >= 0 and q > 0
    the sum of q cost - p difference, the *price*, is below q limit - p n(c'). If the least prices
    sum to no less, Eve cannot fail in this way; and a hint that cannot come below with the least
    prices of the other two places is left out. So is a hint with which one of Bob's sums is too
    low even with the highest differences at the other places.
 3. *Dominance.* At one place, let h' have differences b(h', ci) - b(h', j) at least those of h for
-   every digit j, and no higher cost. Putting h' for h keeps every sum of Bob's at least as high and
-   Eve's at most as high; so if a triple with h is worth 1, so is the one with h'. It is enough to
+   every digit j, and no higher cost. Replacing h by h' keeps Bob's sums at least as high and Eve's
+   at most as high; so if a triple with h is worth 1, so is the one with h'. It is enough to
    search the hints that no other dominates (of equal ones, one).
 4. *Pairs.* For two hints at the first two places, what remains to be asked of the third is, for
    each digit j, a least difference r(j), the largest of n(c') minus the first two differences over
    all c' with c'3 = j, and a highest cost. Pairs that no third can complete by the extreme values
-   or prices alone are passed over. Thirds are sorted by their difference with c'3: it is at least
+   or prices alone are skipped. Thirds are sorted by their difference with c'3: it is at least
    r(c'3), and bounded from above by the least prices, so each pair is tried against the thirds of
    one stretch.
 
-Steps 2 to 4 pass over only triples that cannot be worth 1 or that have a substitute; so the search
-finds a triple if there is one.
+Steps 2 to 4 skip only triples that cannot be worth 1 or that have a substitute; so the search finds
+a triple if there is one.
 """
 
 from __future__ import annotations
@@ -85,15 +86,7 @@ Positions = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class BestTurn:
-    """What a search found.
-
-    Attributes
-    ----------
-    value : float
-        1.0 or 0.0.
-    hints : (str, str, str) or None
-        Three legal hints that are worth 1, in the order of the code; None where there are none.
-    """
+    """What a search found: 1.0 and legal hints that reach it, in the code's order, or 0.0."""
 
     value: float
     hints: Hints | None
@@ -103,12 +96,7 @@ class BestTurn:
 class BestTurnSearch:
     """Searches turns against two embedding listeners; called with a view, gives the best value.
 
-    Attributes
-    ----------
-    lists : WordLists
-    bob, eve : ListenerSpec
-    encoder : EncoderSpec or None
-        Search only what this embedding Alice draws from, instead of the whole bank.
+    With an `encoder`, only what this embedding Alice draws from is searched, not the whole bank.
 
     Examples
     --------
@@ -120,7 +108,7 @@ class BestTurnSearch:
     >>> search(EncoderView(words, (3, 1, 4))), search(EncoderView(words, (1, 2, 3)))
     (1.0, 0.0)
 
-    The second is 0 since without any history this Eve guesses 1-2-3, whatever the hints.
+    The second is 0 because without history this Eve guesses 1-2-3, whatever the hints.
     """
 
     lists: WordLists
@@ -184,7 +172,7 @@ def best_hints(
     Raises
     ------
     ValueError
-        Scores that are no multiples of 2**-40: ties would then not be exact.
+        Scores that are not multiples of 2**-40, whose ties would not be exact.
     """
     allowed = [np.arange(len(bob))] * 3 if allowed is None else list(allowed)
     places = [np.asarray(place, np.intp) for place in allowed]
@@ -207,7 +195,7 @@ def best_hints(
 def _whole(scores: Floats) -> Whole:
     whole = np.rint(scores * SCORE_GRID)
     if not np.array_equal(whole / SCORE_GRID, scores):
-        raise ValueError("scores are no multiples of 2**-40; see embeddings.on_score_grid")
+        raise ValueError("scores are not multiples of 2**-40; see embeddings.on_score_grid")
     return np.asarray(whole.astype(np.int64))
 
 

@@ -1,6 +1,6 @@
 """The exact search for hints that an assigning Bob decodes and Eve does not; see `best_turn`.
 
-Scores are whole numbers. What the steps are called here, the docstring of `best_turn` proves.
+Scores are whole numbers. The docstring of `best_turn` names the steps and proves them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Way:
 
 
 def comes_before(code: int, other: int) -> int:
-    """Return n(c'): 1 where the other code wins a tie, else 0."""
+    """Return n(c'): 1 if the other code wins a tie, else 0."""
     return 1 if other < code else 0
 
 
@@ -57,11 +57,8 @@ def search_assigning(
         for difference, digit in zip(differences, digits, strict=True)
     ]
     if all(at.size for at in safe):
-        among = [
-            Way([cost[at] for cost, at in zip(way.costs, safe, strict=True)], way.limit)
-            for way in ways
-        ]
-        found = least_costs(among)
+        costs = ([c[at] for c, at in zip(way.costs, safe, strict=True)] for way in ways)
+        found = least_costs([Way(c, way.limit) for c, way in zip(costs, ways, strict=True)])
         if found is not None:
             return tuple(int(at[i]) for at, i in zip(safe, found, strict=True))
     for way in ways:
@@ -85,7 +82,6 @@ class _Open:
         Differences with the digits of the code that Eve must prefer; zeros for a greedy Eve.
     need : int
         What the sum of these differences must reach.
-    limit : int
     """
 
     hints: list[Ints]
@@ -142,7 +138,7 @@ def _opened(differences: list[Whole], way: Way, code: int) -> _Open:
 
 
 def _bounded(left: _Open, code: int) -> _Open | None:
-    """Leave out hints that no others can complete; None where nothing is left."""
+    """Leave out hints that no others can complete; None if nothing is left."""
     highest = [rows.max(axis=0) for rows in left.differences]
     keep = [np.ones(len(at), bool) for at in left.hints]
     for other, digits in enumerate(CODE_DIGITS):

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from tomeval.domains.decrypto import listing
+from tomeval.domains.decrypto.embeddings import SHIPPED
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.domains.decrypto.facts import run_facts
 from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES
+from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.scripts import SCRIPTS
@@ -18,7 +20,7 @@ from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.models.base import Model, Prompt
-from tomeval.runs.domain import Block, Domain, Line, Parts, Score
+from tomeval.runs.domain import Block, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run, RunCell
 from tomeval.runs.store import Store
@@ -34,8 +36,7 @@ def _survived(cell: RunCell) -> FloatArray:
 
 
 def _lasted(cell: RunCell) -> FloatArray:
-    found: FloatArray = cell.totals("turns_per_game").values / cell.definition["rules"]["turns"]
-    return found
+    return cell.totals("turns_per_game").values / float(cell.definition["rules"]["turns"])
 
 
 class Decrypto(Domain):
@@ -58,10 +59,13 @@ class Decrypto(Domain):
     tables: ClassVar = {name: partial(table_rows, name) for name in TABLES}
     figures: ClassVar = {
         "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
-        "perspective": "tomeval.domains.decrypto.figures.by_turn:perspective_by_turn",
+        "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
     }
-    lists = listing.LISTS
+    lists: ClassVar = {
+        "players": listed_players,
+        "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
+    }
     scripts = SCRIPTS
     scores: ClassVar = {
         "lasted": Score("share of the most turns that Alice and Bob got through", "turns", _lasted),
@@ -73,11 +77,7 @@ class Decrypto(Domain):
     )
 
     async def play(
-        self,
-        cell: DecryptoCell,
-        episode: int,
-        models: Mapping[str, Model],
-        on_step: Callable[[], None],
+        self, cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Block:
         """Play one game."""
         return as_block([await play_one(cell, episode, models, lambda _: on_step())])
@@ -99,15 +99,19 @@ class Decrypto(Domain):
         return DecryptoRunCell(store, number, definition)
 
     def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
-        """Yield a game: turns with their probes, then the board."""
+        """Yield a game: its turns with their probes, then the board."""
         assert isinstance(cell, DecryptoRunCell)
         return game_lines(run.store, cell, episode)
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
-        """Return the measures, those of replays only where a record is replayed."""
+        """Return the measures, those of replays only if a record is replayed."""
         replayed = any(definition["records"] for _, definition in run.store.cells())
         of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
         return {n: m for n, m in self.measures.items() if replayed or n not in of_replays}
+
+    def facts(self, run: Run) -> list[Facts]:
+        """Return players and rules."""
+        return run_facts(run)
 
     def preview(
         self, cell: DecryptoCell, seat: str, form: str, step: int

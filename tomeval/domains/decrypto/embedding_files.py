@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.domains.decrypto.embeddings import SHIPPED, Embedding, shipped_embedding
-from tomeval.domains.decrypto.lexicon import WordLists, shipped_vocabulary
+from tomeval.domains.decrypto.lexicon import WordLists, shipped_lists, shipped_vocabulary
 
 MAX_DIMENSIONS = 10_000
 _MAX_WORD_BYTES = 10_000  # longer "words" mean that the file is something else
@@ -33,7 +34,7 @@ def open_embedding(
         file: GloVe or fastText text (``.txt``, ``.vec``), word2vec binary (``.bin``), each also
         with ``.gz``, or ``.npz`` as `save_embedding` writes it.
     lists : WordLists, optional
-        What must have a vector. Default: the shipped lists.
+        The words that must have a vector. Default: the shipped lists.
     base : Path, optional
         Folder that relative paths start from.
 
@@ -48,8 +49,8 @@ def open_embedding(
     TomevalError
         Unknown name, unreadable file, or words without a vector, with near matches.
     """
-    lists = lists or _shipped_lists()
-    found = _open(name, _wanted(lists), base)
+    lists = lists or shipped_lists()
+    found = open_partly(name, lists, base=base)
     try:
         found.rows(list(dict.fromkeys((*lists.keywords, *lists.hints))))
     except TomevalError as error:
@@ -59,36 +60,15 @@ def open_embedding(
 
 def known_lists(lists: WordLists, embeddings: Iterable[Embedding]) -> WordLists:
     """Return the lists without words that one of the embeddings lacks."""
-    missing: set[str] = set()
-    for embedding in embeddings:
-        missing.update(embedding.missing((*lists.keywords, *lists.hints)))
-    return lists.without(missing)
+    words = (*lists.keywords, *lists.hints)
+    return lists.without({word for embedding in embeddings for word in embedding.missing(words)})
 
 
 def open_partly(name: str, lists: WordLists, *, base: Path | None = None) -> Embedding:
     """Open an embedding that may lack words of the lists; see `known_lists`."""
-    return _open(name, _wanted(lists), base)
-
-
-def save_embedding(path: Path, embedding: Embedding) -> None:
-    """Write an embedding as ``.npz`` with float16 components, without pickle."""
-    text = np.frombuffer("\n".join(embedding.words).encode(), np.uint8)
-    np.savez_compressed(path, words=text, vectors=embedding.vectors.astype(np.float16))
-
-
-def _shipped_lists() -> WordLists:
-    from tomeval.domains.decrypto.lexicon import shipped_lists
-
-    return shipped_lists()
-
-
-def _wanted(lists: WordLists) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*lists.keywords, *lists.hints, *shipped_vocabulary())))
-
-
-def _open(name: str, wanted: Sequence[str], base: Path | None) -> Embedding:
     if name in SHIPPED:
         return shipped_embedding(name)
+    wanted = tuple(dict.fromkeys((*lists.keywords, *lists.hints, *shipped_vocabulary())))
     if name.startswith(HUB_PREFIX):
         from tomeval.domains.decrypto.hub_embeddings import open_hub_embedding
 
@@ -100,6 +80,12 @@ def _open(name: str, wanted: Sequence[str], base: Path | None) -> Embedding:
             f"({', '.join(SHIPPED)}){did_you_mean(name, SHIPPED)}"
         )
     return read_embedding_file(path, wanted, name)
+
+
+def save_embedding(path: Path, embedding: Embedding) -> None:
+    """Write an embedding as ``.npz`` with float16 components, without pickle."""
+    text = np.frombuffer("\n".join(embedding.words).encode(), np.uint8)
+    np.savez_compressed(path, words=text, vectors=embedding.vectors.astype(np.float16))
 
 
 def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = None) -> Embedding:
@@ -126,8 +112,6 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
 
 
 def _read_npz(path: Path, name: str) -> Embedding:
-    import zipfile
-
     try:
         with np.load(path, allow_pickle=False) as file:
             words = file["words"].tobytes().decode().split("\n")
@@ -140,15 +124,11 @@ def _read_npz(path: Path, name: str) -> Embedding:
 
 
 def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.float64]]:
-    """Read GloVe's or fastText's text format: a word and its numbers a line, parted by blanks.
+    """Read GloVe's or fastText's text format: a word and its numbers a line, with blanks between.
 
     A first line of two whole numbers is taken as a header (words, dimensions). Tokens with blanks
-    inside, as GloVe 840B has them, are passed over; of a token that comes twice, the first counts.
-
-    Raises
-    ------
-    TomevalError
-        A line with too few fields or, for a wanted word, a number that is none.
+    inside, as GloVe 840B has them, are passed over; of a repeated token, the first counts. A line
+    with too few fields or, for a wanted word, a malformed number is a `TomevalError`.
     """
     found: dict[str, NDArray[np.float64]] = {}
     dimensions: int | None = None
@@ -178,10 +158,7 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
 def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.float64]]:
     """Read word2vec's binary format: a header line, then words, each with little-endian float32.
 
-    Raises
-    ------
-    TomevalError
-        No such header, a file that ends early, or one that goes on after the last word.
+    A missing header, an early end and a rest after the last word are a `TomevalError`.
     """
     found: dict[str, NDArray[np.float64]] = {}
     with _opened(path) as file:
@@ -203,7 +180,7 @@ def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.fl
 
 
 def _records(file: IO[bytes], width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield words and their bytes; a rest that is no whole record ends the iteration."""
+    """Yield words with the bytes of their vectors; an incomplete last record is refused."""
     rest = b""
     while chunk := file.read(1 << 22):
         rest, start = rest + chunk, 0

@@ -1,8 +1,8 @@
 """What embedding players compute: scores, matchings, and the candidates of the encoder.
 
 After the word-embedding baselines of Lupu, Willi and Foerster 2025, arXiv 2506.20664. Arrays have a
-leading axis for games, so the functions serve one game and thousands alike. Scores lie on a grid,
-see `embeddings`, which makes both give equal results.
+leading axis for games, so the functions serve one game and thousands alike; scores lie on a grid,
+see `embeddings`, so that both give equal results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from tomeval.domains.decrypto.lexicon import WordLists
 MATCHINGS = ("assignment", "greedy")
 """How a listener gives each hint a keyword of its own."""
 
-MAX_TURNS = len(CODES)
-ENCODER_DRAWS = 3 * MAX_TURNS
-"""Uniform numbers that an encoder takes per game: three per turn, for as many turns as can be."""
+ENCODER_DRAWS = 3 * len(CODES)
+"""Uniform numbers that an encoder takes per game: three per turn, for the most turns of a game."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -43,15 +42,14 @@ class EncoderSpec:
 
     Attributes
     ----------
-    embedding : Embedding
     k : int
         Candidates: for each digit the k legal hints nearest (cosine) to the keyword that the digit
-        has not had. In the reference's words the list grows by one each time the digit comes up,
-        and a digit never gets a hint twice: the same.
+        has not had. The reference says the same as a list that grows by one each time the digit
+        comes up, from which a digit never gets a hint twice.
     careful : bool
         Draw only from candidates that are nearer to their own keyword than to each of the other
-        three. Where there is none, take the candidate for which the difference between its own
-        score and the highest other one is largest (of equals, the nearest).
+        three. If there are none, take the candidate for which the difference between its own score
+        and the highest other one is largest (of equals, the nearest).
     """
 
     embedding: Embedding
@@ -71,12 +69,9 @@ class EncoderSpec:
 class ListenerSpec:
     """An embedding Bob or Eve.
 
-    Attributes
-    ----------
-    embedding : Embedding
-    matching : {"assignment", "greedy"}
-        The code with the highest total score; or each hint in order takes the best keyword left.
-        Of equals, the first code in ascending order; the lowest digit.
+    With the matching ``assignment``, the guess is the code with the highest total score, of equals
+    the first in ascending order; with ``greedy``, each hint in order takes the best keyword left,
+    of equals the lowest digit.
     """
 
     embedding: Embedding
@@ -88,18 +83,10 @@ class ListenerSpec:
 
 
 def match(scores: Floats, matching: str) -> Ints:
-    """Return the code that a listener guesses.
+    """Return the codes that a listener guesses: positions in `CODES`, shape (games,).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (games, 3, 4)
-        Of each hint with each digit.
-    matching : {"assignment", "greedy"}
-
-    Returns
-    -------
-    ndarray, shape (games,)
-        Positions in `CODES`.
+    `scores` are of each hint with each digit, shape (games, 3, 4); for `matching` see
+    `ListenerSpec`.
 
     Examples
     --------
@@ -143,17 +130,11 @@ def history_scores(hints: Floats, sums: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """An embedding's scores of all hints with all keywords of the lists.
+    """An embedding's scores of all keywords with all hints of the lists.
 
-    Attributes
-    ----------
-    lists : WordLists
-    scores : ndarray, shape (keywords, hints)
-        Cosines on the score grid.
-    hint_vectors : ndarray, shape (hints, d)
+    `scores` are cosines on the score grid, (keywords, hints); `hint_vectors` has shape (hints, d).
     """
 
-    lists: WordLists
     scores: Floats
     hint_vectors: Floats
 
@@ -163,7 +144,7 @@ def table(embedding: Embedding, lists: WordLists) -> Table:
     """Return an embedding's `Table`, computed once."""
     hints = embedding.vectors[embedding.rows(lists.hints)]
     keywords = embedding.vectors[embedding.rows(lists.keywords)]
-    return Table(lists, keywords @ hints.T, hints)
+    return Table(keywords @ hints.T, hints)
 
 
 @lru_cache(maxsize=16)
@@ -203,15 +184,9 @@ def _all_stems(text: str) -> set[str]:
 
 
 def nearest(scores: Floats, count: int) -> Ints:
-    """Return the positions of the `count` highest scores of each row, highest first.
+    """Return the positions of the `count` highest scores of each row (at most all), highest first.
 
-    Of equal scores the lower position comes first. Scores must lie on the score grid.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (rows, n)
-    count : int
-        At most n are returned.
+    `scores`, shape (rows, n), must lie on the score grid; of equals, the lower position is first.
     """
     n = scores.shape[1]
     count = min(count, n)

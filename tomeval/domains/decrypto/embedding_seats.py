@@ -1,12 +1,9 @@
-"""Embedding players in their seats: one game, turn by turn, in plain steps.
-
-`batch` plays the same games many at a time; a test demands that they are equal.
-"""
+"""Embedding players in their seats, one game at a time; `batch` plays the same games together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,13 +33,11 @@ from tomeval.domains.decrypto.game import (
     hint_history,
 )
 from tomeval.domains.decrypto.lexicon import WordLists
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor
+from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 
 
 class EmbeddingEncoder(Encoder):
     """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
-
-    draws_per_game: ClassVar[int] = ENCODER_DRAWS
 
     def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
         super().__init__(chair)
@@ -68,17 +63,14 @@ def encoder_candidates(
 ) -> list[int]:
     """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
 
-    Positions in ``lists.hints``; empty only where the bank has no legal hint left.
+    Positions in ``lists.hints``; empty if the bank has no legal hint left.
     """
     digit = view.code[place] - 1
     history = hint_history(view.turns)[digit]
     scores, ranked = _scored(spec.embedding, lists, view.keywords)
     had = {fold(hint) for hint in history}
-    found = [
-        hint
-        for hint in ranked[digit][: spec.k + len(history)]
-        if fold(lists.hints[hint]) not in had
-    ]
+    near = ranked[digit][: spec.k + len(history)]
+    found = [hint for hint in near if fold(lists.hints[hint]) not in had]
     return _nearer(found, scores, digit) if spec.careful and found else found
 
 
@@ -102,34 +94,40 @@ def _scored(
     return scores, [[int(hint) for hint in row if legal[hint]] for row in ranked]
 
 
-class EmbeddingDecoder(Decoder):
+class _Listener(SeatPlayer):
+    """Matches hints; one without a vector scores 0 and is named in the details."""
+
+    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
+        super().__init__(chair)
+        self.spec = spec
+
+    def guess(self, hints: Hints, score: Callable[[Floats], Floats]) -> Said[Code]:
+        """Match by `score`, which makes scores (1, 3, 4) of the hints' vectors (3, d)."""
+        embedding = self.spec.embedding
+        found = [embedding.hint_vector(hint) for hint in hints]
+        nothing = np.zeros(embedding.vectors.shape[1])
+        scores = score(np.stack([nothing if vector is None else vector for vector in found]))
+        unknown = [hint for hint, vector in zip(hints, found, strict=True) if vector is None]
+        details = {"unknown_hints": unknown} if unknown else None
+        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+
+
+class EmbeddingDecoder(_Listener, Decoder):
     """Bob: matches hints with keywords by cosine; see `ListenerSpec`."""
 
-    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
-        super().__init__(chair)
-        self.spec = spec
-
     async def decode(self, view: DecoderView) -> Said[Code]:
-        """Match the hints; one without a vector scores 0 and is named in the details."""
-        vectors, details = _hint_vectors(self.spec.embedding, view.hints)
+        """Match the hints."""
         keywords = [keyword_vector(self.spec.embedding, keyword) for keyword in view.keywords]
-        scores = vectors @ np.stack(keywords).T
-        return Said(CODES[int(match(scores[None], self.spec.matching)[0])], details=details)
+        return self.guess(view.hints, lambda vectors: (vectors @ np.stack(keywords).T)[None])
 
 
-class EmbeddingInterceptor(Interceptor):
+class EmbeddingInterceptor(_Listener, Interceptor):
     """Eve: matches hints with the mean of each digit's past hints; see `ListenerSpec`."""
 
-    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
-        super().__init__(chair)
-        self.spec = spec
-
     async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Match the hints; one without a vector scores 0 and is named in the details."""
-        vectors, details = _hint_vectors(self.spec.embedding, view.hints)
+        """Match the hints."""
         sums = history_sums(self.spec.embedding, view.turns)
-        scores = history_scores(vectors[None], sums[None])
-        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+        return self.guess(view.hints, lambda vectors: history_scores(vectors[None], sums[None]))
 
 
 def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:
@@ -153,16 +151,3 @@ def keyword_vector(embedding: Embedding, keyword: str) -> Floats:
         embedding.rows([keyword])  # raises, with a near match
         raise AssertionError(keyword)
     return vector
-
-
-def _hint_vectors(embedding: Embedding, hints: Hints) -> tuple[Floats, dict[str, Any] | None]:
-    """Return vectors, shape (3, d), and the hints that have none."""
-    vectors = np.zeros((3, embedding.vectors.shape[1]))
-    unknown = []
-    for place, hint in enumerate(hints):
-        vector = embedding.hint_vector(hint)
-        if vector is None:
-            unknown.append(hint)
-        else:
-            vectors[place] = vector
-    return vectors, {"unknown_hints": unknown} if unknown else None

@@ -4,8 +4,8 @@ Two players that score the same words must get the same numbers, whether they pl
 thousand at once. Floating-point sums depend on their order, so vectors are rounded to a grid on
 which they do not: components of unit vectors are multiples of 2**-20 (an error of at most 5e-7),
 products are then multiples of 2**-40, and sums of them up to 2**13 fit float64 without rounding.
-Scores that involve a division are rounded to multiples of 2**-40 too. So sums and differences of
-scores are exact as well, which the search for the best turn relies on.
+Scores that involve a division are rounded to multiples of 2**-40 too. Sums and differences of
+scores are thus exact as well, which the search for the best turn relies on.
 """
 
 from __future__ import annotations
@@ -54,16 +54,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Words and their vectors.
-
-    Attributes
-    ----------
-    name : str
-        Under which it was opened.
-    words : tuple of str
-        Each once.
-    vectors : ndarray, shape (words, dimensions)
-        Unit vectors on the grid, see `unit`.
+    """Words, each once, and their unit vectors on the grid (see `unit`), (words, dimensions).
 
     Examples
     --------
@@ -88,7 +79,7 @@ class Embedding:
                 f"{values.shape}"
             )
         if len(set(words)) != len(words):
-            raise TomevalError(f"embedding {name!r}: a word is there twice")
+            raise TomevalError(f"embedding {name!r}: a word appears twice")
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             word = words[int(np.argmin(finite))]
@@ -112,38 +103,33 @@ class Embedding:
         return rows
 
     def rows(self, words: Sequence[str]) -> NDArray[np.intp]:
-        """Return the rows of words, exactly as written.
-
-        Raises
-        ------
-        TomevalError
-            Names up to eight words that are missing, each with a near match.
-        """
+        """Return the rows of words, exactly as written; a `TomevalError` names missing ones."""
         missing = self.missing(words)
         if missing:
-            raise TomevalError(self._missing_message(missing, len(words)))
+            raise self._lacks(missing, len(words))
         return np.array([self._row[word] for word in words], np.intp)
 
     def missing(self, words: Iterable[str]) -> list[str]:
         """Return the words that it does not have, in their order."""
         return [word for word in words if word not in self._row]
 
-    def _missing_message(self, missing: list[str], total: int) -> str:
+    def _lacks(self, missing: list[str], total: int) -> TomevalError:
         shown = []
         for word in missing[:8]:
             near = difflib.get_close_matches(word, self._row, n=1, cutoff=0.75)
             shown.append(f"{word!r}" + (f" (nearest: {near[0]!r})" if near else ""))
         more = f" and {len(missing) - 8:,} more" if len(missing) > 8 else ""
-        return (
+        return TomevalError(
             f"embedding {self.name!r} has no vector for {len(missing):,} of {total:,} words: "
             f"{', '.join(shown)}{more}"
         )
 
     def hint_vector(self, hint: str) -> NDArray[np.float64] | None:
-        """Return the vector of any hint, or None where it knows none of its words.
+        """Return the vector of any hint, or None if it knows none of its words.
 
-        The hint as it stands; else ignoring case and accents; else the mean of the vectors of its
-        words, each by itself or by its first known stem in the alphabet (``dances`` by ``dance``).
+        The hint is looked up as it stands, then without case and accents; else it is the mean of
+        its words, each by itself or by its first known stem in the alphabet (``dances`` by
+        ``dance``).
 
         Examples
         --------
@@ -156,11 +142,10 @@ class Embedding:
             return np.asarray(self.vectors[row])
         found = []
         for word in hint_words(hint):
-            rows = [
-                self._folded[stem] for stem in (word, *sorted(stems(word))) if stem in self._folded
-            ]
-            if rows:
-                found.append(self.vectors[rows[0]])
+            known = (stem for stem in (word, *sorted(stems(word))) if stem in self._folded)
+            stem = next(known, None)
+            if stem is not None:
+                found.append(self.vectors[self._folded[stem]])
         if not found:
             return None
         mean = unit(np.sum(found, axis=0))

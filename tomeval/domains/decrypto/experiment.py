@@ -79,8 +79,7 @@ class DecryptoExperiment(Experiment):
         for the decoder also ``matched`` (the encoder's player), in replays ``record``. Default: all
         in every seat.
     episodes : int
-        Games per pairing and seed; default 32. In replays at most; default all.
-    rules, probes : table
+        Games per pairing and seed; default 32. In replays the most games; default all.
     best_turn : bool
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.
@@ -89,9 +88,7 @@ class DecryptoExperiment(Experiment):
     records : str
         A file of recorded games to replay in place of new ones.
     model, strategy, memory, temperature, probe_temperature, max_tokens, max_attempts, prompts
-        For language-model players that say nothing else.
-    name, seed, on_invalid
-        As for every domain, see `tomeval.runs.experiment.Experiment`.
+        Defaults of language-model players.
     """
 
     RENAMED: ClassVar = {"games": "episodes"}
@@ -119,12 +116,11 @@ class DecryptoExperiment(Experiment):
     @cached_property
     def lists(self) -> WordLists:
         """The word lists."""
-        keywords, hints = (self._path(name) for name in (self.keywords, self.hints))
-        return read_lists(keywords, hints)
+        return read_lists(self._path(self.keywords), self._path(self.hints))
 
     @cached_property
     def recorded(self) -> list[RecordedGame]:
-        """The games to replay; empty where new ones are played."""
+        """The games to replay; empty if new ones are played."""
         path = self._path(self.records)
         most = self.episodes if "episodes" in self.model_fields_set else None
         return [] if path is None else read_games(path)[:most]
@@ -211,16 +207,7 @@ class DecryptoExperiment(Experiment):
 
 @dataclass(frozen=True, eq=False)
 class DecryptoCell(Cell):
-    """One pairing at one seed.
-
-    Attributes
-    ----------
-    experiment : DecryptoExperiment
-    players : dict
-        By role; None: forced to the record.
-    seed : int
-    on_invalid : {"void", "random", "stop"}
-    """
+    """One pairing at one seed: players by role, None for a seat that answers from the record."""
 
     experiment: DecryptoExperiment
     players: dict[str, DecryptoPlayer | None]
@@ -241,7 +228,7 @@ class DecryptoCell(Cell):
 
     @property
     def rules(self) -> Rules:
-        """The rules; those of a record where one is replayed."""
+        """The rules of new games; a record has its own, see `deal`."""
         return Rules(**self.experiment.rules.model_dump())
 
     @property

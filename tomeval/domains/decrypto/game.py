@@ -66,10 +66,7 @@ class Rules:
 
 
 class Turn(NamedTuple):
-    """One finished turn; everybody sees it.
-
-    `hints` are in the order of `code`; `bob` and `eve` are the guesses.
-    """
+    """One finished turn, seen by all: hints in the order of the code, and the guesses."""
 
     code: Code
     hints: Hints
@@ -179,7 +176,7 @@ class Game:
 
 
 def outcome_of(turns: Sequence[Turn], rules: Rules) -> str | None:
-    """Return how a game with these turns ended, or None where it goes on.
+    """Return how a game with these turns ended, or None while it goes on.
 
     ``both``: the two limits were reached on the same turn, which is then the last one.
     """
@@ -220,8 +217,7 @@ def deal(keywords: Sequence[str], rules: Rules, rng: np.random.Generator) -> Dea
     Parameters
     ----------
     keywords : sequence of str
-        The list to draw from, at least four different ones; its order matters to the draw.
-    rules : Rules
+        At least four different ones; their order matters to the draw.
     rng : numpy.random.Generator
         Of one game: ``deal_stream(seed).episode(game)``.
 
@@ -240,7 +236,7 @@ def deal(keywords: Sequence[str], rules: Rules, rng: np.random.Generator) -> Dea
 
 
 def as_code(value: object) -> Code | None:
-    """Return three different digits 1 to 4 as a code, or None where `value` is none.
+    """Return three different digits 1 to 4 as a code, or None for anything else.
 
     Examples
     --------
@@ -255,7 +251,7 @@ def as_code(value: object) -> Code | None:
 
 
 def clean_hint(hint: str) -> str:
-    """Return a hint with blanks trimmed and single, accents composed; its case stays."""
+    """Return a hint trimmed, with single blanks and composed accents; its case stays."""
     return " ".join(unicodedata.normalize("NFC", hint).split())
 
 
@@ -272,7 +268,7 @@ def fold(text: str) -> str:
 
 
 def hint_words(hint: str) -> list[str]:
-    """Return the words of a hint; blanks and hyphens part them."""
+    """Return the words of a hint; blanks and hyphens separate them."""
     return fold(hint).replace("’", "'").replace("-", " ").split()
 
 
@@ -280,8 +276,8 @@ def hint_words(hint: str) -> list[str]:
 def stems(word: str) -> frozenset[str]:
     """Return what `word` may be a form of: itself, and it without one ending.
 
-    Endings: -'s, -s, -es, -ed, -ing, -ings, -er, -ers, where three letters remain. The rest counts
-    as it is, with -e added, with a final i as y, and with a doubled last letter made single.
+    Endings: -'s, -s, -es, -ed, -ing, -ings, -er, -ers, if three letters remain. The rest counts as
+    it is, with -e added, with a final i as y, and with a doubled last letter made single.
 
     Examples
     --------
@@ -305,7 +301,7 @@ def stems(word: str) -> frozenset[str]:
 def is_form(word: str, keyword: str) -> bool:
     """Tell whether a hint's word is a keyword or a form of one: whether they share a stem.
 
-    Case and accents do not matter. Compounds and words of like meaning are no forms.
+    Case and accents do not matter. Compounds and words of similar meaning are not forms.
 
     Examples
     --------
@@ -322,23 +318,12 @@ def hint_fault(
     turns: Sequence[Turn] = (),
     rules: Rules | None = None,
 ) -> str | None:
-    """Return why three hints break the rules, or None where they are legal.
+    """Return why three hints, in the order of `code`, break the rules, or None if they are legal.
 
-    Parameters
-    ----------
-    hints : sequence of str
-        In the order of `code`.
-    keywords : sequence of str
-        All four: a hint must be no form of any of them.
-    code, turns, rules
-        For the rule against repeats.
-
-    Notes
-    -----
-    A hint is one or two words of letters (blanks and hyphens part words), at most 60 characters.
-    Neither its words nor both written together may be a keyword, a word of one, or a form of
-    either, see `is_form`. With ``rules.no_repeat_hints`` a digit never gets the same hint twice,
-    ignoring case and accents.
+    A hint is one or two words of letters (blanks and hyphens separate words), at most 60
+    characters. Neither its words nor both written together may be one of the four keywords, a word
+    of one, or a form of either, see `is_form`. With ``rules.no_repeat_hints`` a digit never gets
+    the same hint of `turns` twice, ignoring case and accents.
 
     Examples
     --------

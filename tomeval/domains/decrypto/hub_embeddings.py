@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.embeddings import Embedding
+from tomeval.models.local.load import require
 
 _BATCH = 256
 _FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -20,10 +22,10 @@ _FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 def open_hub_embedding(name: str, wanted: Sequence[str], base: Path | None = None) -> Embedding:
     """Return the vectors of words from ``hf:REPO[@revision][:FILE]``.
 
-    `REPO` is a repository of the Hub or a local folder. With a file, that is read as
-    `read_embedding_file` does. Without one, a repository whose ``config.json`` says ``model2vec``
-    gives the mean of its token vectors; every other one is loaded as an encoder, whose last hidden
-    states are pooled as its ``1_Pooling/config.json`` says (mean or first token; mean without it).
+    `REPO` is a repository of the Hub or a local folder. A file is read by `read_embedding_file`.
+    Without one, a repository whose ``config.json`` says ``model2vec`` gives the mean of its token
+    vectors; any other is loaded as an encoder, whose last hidden states are pooled as its
+    ``1_Pooling/config.json`` says (mean or first token; mean without it).
     """
     repo, revision, file = _parts(name)
     folder = Path(base or ".", repo).expanduser()
@@ -31,31 +33,23 @@ def open_hub_embedding(name: str, wanted: Sequence[str], base: Path | None = Non
     if file:
         from tomeval.domains.decrypto.embedding_files import read_embedding_file
 
-        path = local / file if local else _download_file(repo, revision, file)
+        path = local / file if local else _download(repo, revision, file)
         if not path.is_file():
             raise TomevalError(f"{name}: no file {file!r} in {folder}")
         return read_embedding_file(path, wanted, name)
-    source = local or _download_folder(repo, revision)
+    source = local or _download(repo, revision)
     config = _read_json(source / "config.json")
     make = _static_vectors if config.get("model_type") == "model2vec" else encode_words
     return Embedding.of(name, wanted, make(source, wanted))
 
 
 def encode_words(folder: Path, words: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors that a sentence encoder in a folder gives to words, one text each.
+    """Return pooled last hidden states of words, one text each, shape (words, dimensions).
 
-    Parameters
-    ----------
-    folder : Path
-        Of a transformers encoder with its tokenizer, laid out as sentence-transformers does.
-    words : sequence of str
-
-    Returns
-    -------
-    ndarray, shape (words, dimensions)
-        Pooled last hidden states, not normalised.
+    The folder holds a transformers encoder with its tokenizer, as sentence-transformers lays them
+    out. The states are not normalised.
     """
-    torch, transformers = _require("torch"), _require("transformers")
+    torch, transformers = require("torch"), require("transformers")
     pool = _pooling(folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -109,10 +103,10 @@ def _static_vectors(folder: Path, words: Sequence[str]) -> NDArray[np.float64]:
 
 def _static_parts(folder: Path) -> tuple[dict[str, NDArray[Any]], Any]:
     """Return the tables and the tokenizer of a static embedding."""
-    safetensors, tokenizers = _require("safetensors"), _require("tokenizers")
+    safetensors, tokenizers = require("safetensors"), require("tokenizers")
     cannot = f"{folder}: cannot be loaded as a static embedding"
     try:
-        tables = _require("safetensors.numpy").load_file(folder / "model.safetensors")
+        tables = require("safetensors.numpy").load_file(folder / "model.safetensors")
     # A type that numpy lacks, such as bfloat16, is a TypeError or an AttributeError.
     except (safetensors.SafetensorError, OSError, TypeError, AttributeError) as error:
         raise TomevalError(f"{cannot}: {error}") from None
@@ -125,7 +119,7 @@ def _static_parts(folder: Path) -> tuple[dict[str, NDArray[Any]], Any]:
 
 def _parts(name: str) -> tuple[str, str | None, str | None]:
     rest = name.removeprefix("hf:")
-    # a drive letter is no file: the colon that parts one comes after the repository's name
+    # A colon after a drive letter does not begin a file.
     head, _, file = rest.partition(":") if rest[1:2] != ":" else (rest, "", "")
     repo, _, revision = head.partition("@")
     if not repo:
@@ -133,36 +127,22 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
     return repo, revision or None, file or None
 
 
-def _download_folder(repo: str, revision: str | None) -> Path:
-    hub = _require("huggingface_hub")
-    return Path(
-        _asked(
-            repo,
-            lambda: hub.snapshot_download(repo, revision=revision, allow_patterns=list(_FILES)),
-        )
-    )
-
-
-def _download_file(repo: str, revision: str | None, file: str) -> Path:
-    hub = _require("huggingface_hub")
-    return Path(_asked(repo, lambda: hub.hf_hub_download(repo, file, revision=revision)))
-
-
-def _asked(repo: str, ask: Callable[[], str]) -> str:
-    errors = _require("huggingface_hub.errors")
+def _download(repo: str, revision: str | None, file: str | None = None) -> Path:
+    """Return where a repository's file is, or the folder of all that embeddings need."""
+    hub, errors = require("huggingface_hub"), require("huggingface_hub.errors")
     try:
-        return ask()
+        if file:
+            return Path(hub.hf_hub_download(repo, file, revision=revision))
+        return Path(hub.snapshot_download(repo, revision=revision, allow_patterns=list(_FILES)))
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError, *_network_errors()) as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), "")
         raise TomevalError(
-            f"hf:{repo}: cannot be had: {reason or type(error).__name__}; no such folder either"
+            f"hf:{repo}: cannot be fetched: {reason or type(error).__name__}; no such folder either"
         ) from None
 
 
 def _network_errors() -> tuple[type[Exception], ...]:
-    """Return what the Hub client's own HTTP library raises, by whichever name it has it."""
-    import sys
-
+    """Return what the Hub client's HTTP library raises, whichever it uses."""
     modules = [sys.modules.get(name) for name in ("httpx", "httpx2")]
     return tuple(module.HTTPError for module in modules if module is not None)
 
@@ -175,14 +155,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TomevalError(f"{path}: not a JSON object")
     return value
-
-
-def _require(name: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise TomevalError(
-            f"Hub embeddings need {error.name}, which is not installed: pip install 'tomeval[hf]'"
-        ) from None

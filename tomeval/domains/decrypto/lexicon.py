@@ -20,13 +20,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)?")
 class WordLists:
     """Keywords and hint words of a game.
 
-    Attributes
-    ----------
-    keywords : tuple of str
-        At least four, each once (ignoring case and accents); games draw from them by position, so
-        their order matters.
-    hints : tuple of str
-        The hint bank, each word once.
+    At least four keywords, each once (ignoring case and accents); games draw from them by position,
+    so their order matters. The hint bank has each word once.
 
     Examples
     --------
@@ -61,7 +56,7 @@ class WordLists:
 
 @cache
 def shipped_lists() -> WordLists:
-    """Return the lists that ship with tomeval, built from WordNet; see the docs for how."""
+    """Return the lists that ship with tomeval, built from WordNet."""
     return WordLists(read_words(DATA / "keywords.txt"), read_words(DATA / "hints.txt"))
 
 
@@ -80,13 +75,7 @@ def shipped_vocabulary() -> tuple[str, ...]:
 
 
 def read_lists(keywords: Path | None = None, hints: Path | None = None) -> WordLists:
-    """Read lists of your own; what is not given is the shipped one.
-
-    Parameters
-    ----------
-    keywords, hints : Path, optional
-        UTF-8 text files with one word a line, see `read_words`.
-    """
+    """Read lists of your own, see `read_words`; what is not given is the shipped one."""
     shipped = shipped_lists()
     return WordLists(
         shipped.keywords if keywords is None else read_words(keywords),
@@ -97,9 +86,9 @@ def read_lists(keywords: Path | None = None, hints: Path | None = None) -> WordL
 def read_words(path: Path) -> tuple[str, ...]:
     """Read a list: one word a line, in the order of the file.
 
-    A word is of letters, at most 60, with one hyphen or apostrophe inside; empty lines and outer
-    blanks do not count. Anything else, and a word that comes twice (ignoring case and accents), is
-    a `TomevalError` that names the line.
+    A word has at most 60 characters: letters, and one hyphen or apostrophe inside. Empty lines and
+    outer blanks do not count. Anything else, and a repeated word (ignoring case and accents), is a
+    `TomevalError` that names the line.
     """
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):

@@ -14,6 +14,7 @@ from tomeval.domains.decrypto.game import (
     Turn,
     hint_history,
 )
+from tomeval.domains.decrypto.seats import NAMES
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
@@ -22,18 +23,11 @@ from tomeval.strategies.templates import Prompts
 
 View = EncoderView | DecoderView | InterceptorView
 
-PLAYERS = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
-
 
 class TableScene:
     """The table as one seat knows it.
 
-    Parameters
-    ----------
-    prompts : Prompts
-    role : {"encoder", "decoder", "interceptor"}
-    conversation : bool
-        Whether questions go on from the own replies; else each of them tells everything.
+    In a `conversation`, questions go on from the seat's own replies; else each tells everything.
     """
 
     def __init__(self, prompts: Prompts, role: str, conversation: bool) -> None:
@@ -52,7 +46,7 @@ class TableScene:
         return len(self._turns) + 1
 
     def see(self, view: View) -> None:
-        """Note the rules, the past and, where the seat knows them, the keywords."""
+        """Note the rules, the past and, if the seat knows them, the keywords."""
         self._rules, self._turns = view.rules, view.turns
         if not isinstance(view, InterceptorView):
             self._keywords = view.keywords
@@ -72,7 +66,7 @@ class TableScene:
         self._turns = (*self._turns, turn)
 
     def context(self) -> str:
-        """Return rules and past turns, or what of them the conversation does not tell yet."""
+        """Return rules and past turns, in a conversation only what it does not tell yet."""
         if not self.conversation:
             return join(self._rules_text(), self._history_text())
         return join("" if self.earlier else self._rules_text(), self._revealed_text())
@@ -85,19 +79,14 @@ class TableScene:
 
     def _revealed_text(self) -> str:
         """Return how the turns ended that the conversation does not tell yet."""
-        if self._told == len(self._turns):
-            return ""
-        return self.prompts.render(
-            "context/revealed",
-            first=self._told + 1,
-            turns=self._turns[self._told :],
-            history=hint_history(self._turns),
-        )
+        turns, history = self._turns[self._told :], hint_history(self._turns)
+        values = {"first": self._told + 1, "turns": turns, "history": history}
+        return self.prompts.render("context/revealed", **values) if turns else ""
 
     def _once(self, name: str, **values: Any) -> str:
-        """Render a template anew only where its values are not those of last time."""
+        """Render a template anew only if its values have changed."""
         if name not in self._rendered or self._rendered[name][0] != values:
-            text = self.prompts.render(name, player=PLAYERS[self.role], **values)
+            text = self.prompts.render(name, player=NAMES[self.role], **values)
             self._rendered[name] = (values, text)
         return self._rendered[name][1]
 
@@ -109,7 +98,7 @@ class TableScene:
             "context/s2a",
             rules=self._rules_text(),
             history=self._history_text(),
-            player=PLAYERS[self.role],
+            player=NAMES[self.role],
             number=self.step,
             knows=self._keywords is not None,
         )
@@ -124,13 +113,13 @@ class TableScene:
         return join(context, memory, self.prompts.render(template, number=step))
 
     def group(self, purpose: str) -> str:
-        """Tell every kind of request for a text apart."""
+        """Return a mark for every kind of request for a text."""
         return f" {purpose}"
 
     def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
         """Render a question, then the form of its answer.
 
-        Worked examples are of moves alone, and a conversation shows them once.
+        Only moves have worked examples, and a conversation shows them once.
         """
         shape = question.reader
         if not isinstance(shape, JsonShape):

@@ -1,12 +1,14 @@
-"""A language model in a seat: what it is asked there, in play and by probes."""
+"""A language model in a seat: what it is asked, by play and probes, and how replies are read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.domains.decrypto.game import (
+    MAX_HINT_LENGTH,
     Code,
     DecoderView,
     EncoderView,
@@ -14,11 +16,12 @@ from tomeval.domains.decrypto.game import (
     InterceptorView,
     Keywords,
     Turn,
+    as_code,
+    clean_hint,
     hint_fault,
 )
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.llm_scene import TableScene
-from tomeval.domains.decrypto.readers import CODE, KEYWORDS, hints_shape
 from tomeval.domains.decrypto.seats import Chair, Decoder, Door, Encoder, Interceptor, SeatPlayer
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.player import LLMPlayer
@@ -26,6 +29,37 @@ from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import JsonShape
 
 T = TypeVar("T")
+
+
+def check_code(value: list[Any]) -> Code | str:
+    """Return a code, or what is wrong with it."""
+    return as_code(value) or "a code is three different digits from 1 to 4"
+
+
+def check_keywords(value: list[Any]) -> Keywords | str:
+    """Return four printable, short texts, or what is wrong with them."""
+    one, two, three, four = (clean_hint(word) for word in value)
+    if not all((one, two, three, four)):
+        return "a keyword is empty"
+    if max(map(len, (one, two, three, four))) > MAX_HINT_LENGTH:
+        return f"a keyword is longer than {MAX_HINT_LENGTH} characters"
+    if not all(word.isprintable() for word in (one, two, three, four)):
+        return "a keyword cannot be printed"
+    return one, two, three, four
+
+
+CODE: JsonShape[Code] = JsonShape("code", int, 3, check_code)
+KEYWORDS: JsonShape[Keywords] = JsonShape("keywords", str, 4, check_keywords)
+
+
+def hints_shape(fault: Callable[[Hints], str | None]) -> JsonShape[Hints]:
+    """Return the shape of hints, legal by the rules of a turn; see `game.hint_fault`."""
+
+    def check(value: list[Any]) -> Hints | str:
+        one, two, three = (clean_hint(hint) for hint in value)
+        return fault((one, two, three)) or (one, two, three)
+
+    return JsonShape("hints", str, 3, check)
 
 
 class LLMSeat(SeatPlayer):
@@ -49,25 +83,21 @@ class LLMSeat(SeatPlayer):
         return replace(asked.answer, calls=self.player.line.drain())
 
     async def _probe(self, name: str, shape: JsonShape[T], **values: Any) -> Said[T] | Invalid:
-        """Ask a probe: on a line of its own, nothing of it is remembered."""
-        values["draft"] = False
-        question = self._question(f"probe {name}", "literal", f"probe/{name}", shape, **values)
+        """Ask a probe on a line of its own; nothing of it is remembered."""
+        question = self._question(f"probe {name}", shape, probe=name, draft=False, **values)
         answer = (await self.player.ask(question, line=self.probe_line)).answer
         return replace(answer, calls=self.player.line.drain() + self.probe_line.drain())
 
     def _question(
-        self,
-        purpose: str,
-        form: Literal["functional", "literal", "advice"],
-        template: str,
-        shape: JsonShape[T],
-        **values: Any,
+        self, purpose: str, shape: JsonShape[T], *, probe: str = "", **values: Any
     ) -> Question[T]:
-        """Return a question of the coming turn."""
+        """Return a question of the coming turn: for the seat's move, or a probe."""
+        form: Literal["functional", "literal"] = "literal" if probe else "functional"
+        template = f"probe/{probe}" if probe else f"ask/{self.chair.role}"
         return Question(purpose, form, template, shape, self.scene.step, values, shape.key)
 
     async def observe(self, turn: Turn) -> tuple[dict[str, Any], ...]:
-        """Take the turn into memory, and reflect where the strategy does."""
+        """Take the turn into memory, and reflect if the strategy does."""
         self.scene.observe(turn)
         await self.player.observe()
         return self.player.line.drain()
@@ -83,9 +113,7 @@ class LLMEncoder(LLMSeat, Encoder):
             lambda hints: hint_fault(hints, view.keywords, view.code, view.turns, view.rules)
         )
         words = [view.keywords[digit - 1] for digit in view.code]
-        question = self._question(
-            "encode", "functional", "ask/encoder", shape, code=view.code, words=words
-        )
+        question = self._question("encode", shape, code=view.code, words=words)
         draft = Draft(self.player, question, view.code, self.chair.door)
         answer = await self._move(question, draft)
         return replace(answer, details=draft.details or None)
@@ -99,12 +127,9 @@ class LLMEncoder(LLMSeat, Encoder):
 
 
 class Draft(Foresight):
-    """Alice's hints before she gives them, and what the listeners will guess for these.
+    """Alice's hints before she gives them, and what the listeners will guess for them.
 
-    Attributes
-    ----------
-    details : dict
-        For the row of the turn.
+    `details` go to the row of the turn.
     """
 
     def __init__(
@@ -122,17 +147,15 @@ class Draft(Foresight):
         for name in ("bob", "eve"):
             values = {"code": self.code, "hints": hints, "draft": True}
             purpose, step = f"predict {name}", self.question.step
-            asked = await self.player.ask(
-                Question(purpose, "advice", f"probe/{name}", CODE, step, values, CODE.key)
-            )
-            if isinstance(asked.answer, Invalid):
-                failed = asked.answer
-                return replace(failed, raw=f"no prediction to act on: {failed.raw}")
-            guesses.append(asked.answer.value)
+            question = Question(purpose, "advice", f"probe/{name}", CODE, step, values, CODE.key)
+            answer = (await self.player.ask(question)).answer
+            if isinstance(answer, Invalid):
+                return replace(answer, raw=f"no prediction to act on: {answer.raw}")
+            guesses.append(answer.value)
         return self._found(hints, *guesses)
 
     async def truth(self) -> dict[str, Any] | Invalid:
-        """Ask for a draft, and hear what is guessed for it."""
+        """Ask for a draft, and look up what is guessed for it."""
         hints = await self._hints()
         if isinstance(hints, Invalid):
             return hints
@@ -157,8 +180,7 @@ class LLMDecoder(LLMSeat, Decoder):
     async def decode(self, view: DecoderView) -> Said[Code] | Invalid:
         """Guess the code."""
         self.scene.see(view)
-        question = self._question("decode", "functional", "ask/decoder", CODE, hints=view.hints)
-        return await self._move(question)
+        return await self._move(self._question("decode", CODE, hints=view.hints))
 
 
 class LLMInterceptor(LLMSeat, Interceptor):
@@ -167,20 +189,15 @@ class LLMInterceptor(LLMSeat, Interceptor):
     async def intercept(self, view: InterceptorView) -> Said[Code] | Invalid:
         """Guess the code."""
         self.scene.see(view)
-        question = self._question(
-            "intercept", "functional", "ask/interceptor", CODE, hints=view.hints
-        )
-        return await self._move(question)
+        return await self._move(self._question("intercept", CODE, hints=view.hints))
 
     async def believe(
         self, view: InterceptorView, question: str, revealed: Keywords | None
     ) -> Said[Keywords] | Invalid | None:
         """Say what the keywords are, were thought to be, or will be thought to be."""
         self.scene.see(view)
-        values: dict[str, Any] = {"hints": view.hints}
-        if revealed is not None:
-            values["keywords"] = revealed
-        return await self._probe(question, KEYWORDS, **values)
+        shown = {} if revealed is None else {"keywords": revealed}
+        return await self._probe(question, KEYWORDS, hints=view.hints, **shown)
 
 
 LLM_SEATS: dict[str, type[LLMSeat]] = {

@@ -1,11 +1,12 @@
 """Literal and functional measures of Decrypto, from recorded turns alone.
 
-Definitions after Lupu et al. 2025, arXiv 2506.20664, where they have one; how ΔFunctional and ΔToM
+Definitions after Lupu et al. 2025, arXiv 2506.20664, if they have one; how ΔFunctional and ΔToM
 carry over from matrix games is this project's reading. See docs/decrypto.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -19,14 +20,14 @@ from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.shares import Share, clustered_share
 
 CHANCE = 1 / 24
-"""How often Eve can be right in the first turn, where she knows nothing."""
+"""How often Eve is right in the first turn, when she knows nothing."""
 
 Items = dict[str, tuple[Bools, Bools]]
 """Shares of turns by name: which turns are hits, and which count; each of shape (N,)."""
 
 
 def turns_per_game(played: Played) -> Totals:
-    """Return the number of turns of every game; none for replays, whose length is the record's."""
+    """Return the turns of every game; replays do not count, as their length is the record's."""
     turns = np.bincount(played.game, minlength=played.games).astype(np.float64)
     return Totals(turns, np.full(played.games, 0.0 if played.replayed else 1.0))
 
@@ -34,7 +35,7 @@ def turns_per_game(played: Played) -> Totals:
 def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
     """Return on which turns Alice expects a bad outcome, and on which her expectation is known.
 
-    Bad: she predicts that Eve guesses the code, or, where she was asked about him, that Bob does
+    Bad: she predicts that Eve guesses the code, or, if she was asked about him, that Bob does
     not. Both have shape (N,).
     """
     eve, bob = played.predicted[question], played.predicted["bob"]
@@ -70,20 +71,14 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     }
 
 
-REPLAY_MEASURES = (
-    "decoded",
-    "decoded_record",
-    "bob_agrees",
-    "intercepted",
-    "intercepted_record",
-    "eve_agrees",
-)
+REPLAY_MEASURES: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
+REPLAY_MEASURES += ("intercepted", "intercepted_record", "eve_agrees")
 BELIEF_MEASURES = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
 
 
 @lru_cache(maxsize=8)
 def turn_items(played: Played) -> Items:
-    """Return every share of turns: what the registry `MEASURES` says of each is not said here.
+    """Return every share of turns; `MEASURES` says what each means.
 
     Predictions count on turns with a valid prediction and a guess of the listener's own.
     """
@@ -117,12 +112,11 @@ def turn_items(played: Played) -> Items:
 def _belief_items(played: Played) -> Items:
     """Return Eve's probe rates, of the turns on which the needed answers were given.
 
-    But for ``keywords_right`` only turns count on which A was answered and wrong (Gopnik and
+    Except for ``keywords_right``, only turns count on which A was answered and wrong (Gopnik and
     Astington 1988; Lupu et al. 2025).
     """
     names = ("keywords_right", *BELIEF_MEASURES)
-    shape = len(played.turn)
-    found = {name: (np.zeros(shape, bool), np.zeros(shape, bool)) for name in names}
+    found = {name: (_none(played), _none(played)) for name in names}
     for place, said in played.beliefs.items():
         truth = played.keywords[int(played.game[place])]
         if said.a is None:
@@ -142,10 +136,13 @@ def _belief_items(played: Played) -> Items:
     return found
 
 
+def _none(played: Played) -> Bools:
+    return np.zeros(len(played.turn), dtype=bool)
+
+
 def turn_share(played: Played, name: str, turns: Bools | None = None) -> Share:
     """Return a share of turns, of some turns (N,) or all, with an interval clustered by game."""
-    nothing = np.zeros(len(played.turn), dtype=bool)
-    hits, among = turn_items(played).get(name, (nothing, nothing))
+    hits, among = turn_items(played).get(name, (_none(played), _none(played)))
     if turns is not None:
         among = among & turns
     return clustered_share(hits[among], played.by_turn[among])
@@ -159,15 +156,14 @@ def _by_game(played: Played, values: Floats | Bools, among: Bools) -> tuple[Floa
 
 
 def _outcome(name: str, played: Played, reference: str) -> Totals:
-    """Return which games ended in one way; replays that break off did not end."""
+    """Return which games ended in one way; replays that were broken off did not end."""
     ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
     hits = np.array([outcome == name for outcome in played.outcomes], dtype=np.float64)
     return Totals(hits, ended, share=True)
 
 
 def _share(name: str, played: Played, reference: str) -> Totals:
-    nothing = np.zeros(len(played.turn), dtype=bool)
-    hits, among = turn_items(played).get(name, (nothing, nothing))
+    hits, among = turn_items(played).get(name, (_none(played), _none(played)))
     return Totals(*_by_game(played, hits, among), share=True)
 
 
@@ -181,19 +177,22 @@ _OWN = "this project, docs/decrypto.md"
 _PROBES = f"Gopnik and Astington 1988; {_PAPER}"
 
 
-def _percent(
-    name: str, heading: str, better: Literal[1, 0, -1], source: str, meaning: str, spoken: str = ""
-) -> Measure:
-    """Return a share of turns, or of games where the name is an outcome's."""
-    of = partial(_outcome if name in OUTCOMES else _share, name)
-    return Measure(f"{name}_percent", heading, meaning, "%", better, source, of, spoken)
+Head = tuple[str, str, Literal[1, 0, -1]]
+"""Name, heading, and which way is better."""
 
 
-def _per_turn(
-    name: str, heading: str, better: Literal[1, 0, -1], meaning: str, spoken: str = ""
-) -> Measure:
-    of = partial(_regret, name)
-    return Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, spoken)
+def _percents(source: str, meanings: dict[Head, str]) -> Iterator[Measure]:
+    """Yield shares of turns, or of games if the name is an outcome's."""
+    for (name, heading, better), meaning in meanings.items():
+        of = partial(_outcome if name in OUTCOMES else _share, name)
+        yield Measure(f"{name}_percent", heading, meaning, "%", better, source, of)
+
+
+def _per_turn(meanings: dict[Head, str]) -> Iterator[Measure]:
+    spoken = {"delta_functional": "regret per turn"}
+    for (name, heading, better), meaning in meanings.items():
+        of, says = partial(_regret, name), spoken.get(name, "")
+        yield Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, says)
 
 
 _LISTENERS = {
@@ -203,44 +202,33 @@ _LISTENERS = {
 }
 
 
-def _predictions(question: str) -> list[Measure]:
+def _predictions(question: str) -> Iterator[Measure]:
     short, whom = _LISTENERS[question]
     listener = "Bob" if question == "bob" else "Eve"
     more = f" ({short.partition(', ')[2]})" if ", " in short else ""
-    return [
-        _percent(
-            f"tom_{question}",
-            f"ToM % ({short})",
-            1,
-            _PAPER,
-            f"Literal theory of mind: the share of turns on which Alice predicted the guess of "
-            f"{whom}. Higher is better.",
-        ),
-        _percent(
-            f"predicted_{question}",
-            f"says {listener} right %{more}",
-            0,
-            _PAPER,
-            f"The share of turns on which Alice predicts that {listener} guesses the code, asked "
-            f"about {whom}.",
-        ),
-        _percent(
-            f"actual_{question}",
-            f"{listener} right %{more}",
-            0,
-            _PAPER,
-            f"The share of the same turns on which {listener} did guess the code.",
-        ),
-    ]
+    meanings: dict[Head, str] = {
+        (f"tom_{question}", f"ToM % ({short})", 1): "Literal theory of mind: the share of turns on "
+        f"which Alice predicted the guess of {whom}. Higher is better.",
+        (f"predicted_{question}", f"says {listener} right %{more}", 0): "The share of turns on "
+        f"which Alice predicts that {listener} guesses the code, asked about {whom}.",
+        (f"actual_{question}", f"{listener} right %{more}", 0): "The share of the same turns on "
+        f"which {listener} did guess the code.",
+    }
+    return _percents(_PAPER, meanings)
 
 
 # From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
 # interception.
 MEASURES = registry(
-    _percent("miscommunication", "miscomm. %", -1, _PAPER, "Games lost by miscommunication."),
-    _percent("interception", "interc. %", -1, _PAPER, "Games lost by interception."),
-    _percent("both", "both %", -1, _PAPER, "Games in which both limits were reached at once."),
-    _percent("survived", "survived %", 1, _PAPER, "Games that Alice and Bob survived."),
+    *_percents(
+        _PAPER,
+        {
+            ("miscommunication", "miscomm. %", -1): "Games lost by miscommunication.",
+            ("interception", "interc. %", -1): "Games lost by interception.",
+            ("both", "both %", -1): "Games in which both limits were reached at once.",
+            ("survived", "survived %", 1): "Games that Alice and Bob survived.",
+        },
+    ),
     Measure(
         "turns_per_game",
         "turns",
@@ -250,109 +238,71 @@ MEASURES = registry(
         _PAPER,
         lambda played, _: turns_per_game(played),
     ),
-    _percent(
-        "miscommunication_per_turn",
-        "miscomm./turn %",
-        -1,
+    *_percents(
         _PAPER,
-        "The share of turns on which Bob guessed wrong.",
-    ),
-    _percent(
-        "interception_per_turn",
-        "interc./turn %",
-        -1,
-        _PAPER,
-        "The share of turns on which Eve guessed right.",
+        {
+            ("miscommunication_per_turn", "miscomm./turn %", -1): "The share of turns on which Bob "
+            "guessed wrong.",
+            ("interception_per_turn", "interc./turn %", -1): "The share of turns on which Eve "
+            "guessed right.",
+        },
     ),
     *(measure for question in ENCODER_QUESTIONS for measure in _predictions(question)),
-    _percent(
-        "keywords_right",
-        "A right %",
-        0,
+    *_percents(
         _PAPER,
-        "The share of turns on which Eve names the four keywords (prompt A).",
+        {
+            ("keywords_right", "A right %", 0): "The share of turns on which Eve names the four "
+            "keywords (prompt A).",
+        },
     ),
-    _percent(
-        "weak_rc",
-        "weak RC %",
-        1,
+    *_percents(
         _PROBES,
-        "Representational change, weak: shown the keywords, Eve does not say that she had thought "
-        "so before. Of the turns on which A was wrong.",
+        {
+            ("weak_rc", "weak RC %", 1): "Representational change, weak: shown the keywords, Eve "
+            "does not say that she had thought so before. Of the turns on which A was wrong.",
+            ("strong_rc", "strong RC %", 1): "Representational change, strong: shown the keywords, "
+            "Eve repeats what she had said in A.",
+            ("weak_fb", "weak FB %", 1): "False belief, weak: Eve does not say that another "
+            "interceptor will name the keywords.",
+            ("strong_fb", "strong FB %", 1): "False belief, strong: Eve says that another "
+            "interceptor will name what she had said in A.",
+            ("consistent", "B = C %", 0): "The share of turns on which Eve answers for herself and "
+            "for another alike.",
+        },
     ),
-    _percent(
-        "strong_rc",
-        "strong RC %",
-        1,
-        _PROBES,
-        "Representational change, strong: shown the keywords, Eve repeats what she had said in A.",
+    *_per_turn(
+        {
+            ("value", "value/turn", 1): "1 on turns on which Bob decodes and Eve does not, else 0; "
+            "mean over games.",
+            ("delta_functional", "ΔFunctional/T", -1): "Functional theory of mind, as regret: how "
+            "much less value per turn Alice's hints had than the best that the searched bank holds "
+            "against these partners. Lower is better; it can be negative, because she may give "
+            "hints that the bank lacks.",
+            ("delta_tom", "ΔToM/T", -1): "Belief: the regret per turn of an Alice who acts on her "
+            "own predictions: she sends the hints where she expects a good outcome, and else takes "
+            "the best.",
+            ("response", "response", 0): "Response: regret beyond belief, from not acting on one's "
+            "own predictions.",
+        }
     ),
-    _percent(
-        "weak_fb",
-        "weak FB %",
-        1,
-        _PROBES,
-        "False belief, weak: Eve does not say that another interceptor will name the keywords.",
-    ),
-    _percent(
-        "strong_fb",
-        "strong FB %",
-        1,
-        _PROBES,
-        "False belief, strong: Eve says that another interceptor will name what she had said in A.",
-    ),
-    _percent(
-        "consistent",
-        "B = C %",
-        0,
-        _PROBES,
-        "The share of turns on which Eve answers for herself and for another alike.",
-    ),
-    _per_turn(
-        "value",
-        "value/turn",
-        1,
-        "1 on turns on which Bob decodes and Eve does not, else 0; mean over games.",
-    ),
-    _per_turn(
-        "delta_functional",
-        "ΔFunctional/T",
-        -1,
-        "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
-        "the best that the searched bank holds against these partners. Lower is better; it can be "
-        "negative, because she may give hints that the bank lacks.",
-        spoken="regret per turn",
-    ),
-    _per_turn(
-        "delta_tom",
-        "ΔToM/T",
-        -1,
-        "Belief: the regret per turn of an Alice who acts on her own predictions: she sends the "
-        "hints where she expects a good outcome, and else takes the best.",
-    ),
-    _per_turn(
-        "response",
-        "response",
-        0,
-        "Response: regret beyond belief, from not acting on one's own predictions.",
-    ),
-    _percent(
-        "knowingly_bad",
-        "bad, sent anyway %",
-        -1,
+    *_percents(
         _OWN,
-        "The share of turns on which Alice expects a bad outcome and sends the hints anyway.",
-    ),
-    *(
-        _percent(name, heading, 0, _OWN, meaning)
-        for name, heading, meaning in (
-            ("decoded", "Bob decodes %", "Replays: turns on which Bob guesses the code."),
-            ("decoded_record", "Bob decodes %, record", "The same in the record."),
-            ("bob_agrees", "Bob as recorded %", "Replays: turns on which Bob guesses as recorded."),
-            ("intercepted", "Eve intercepts %", "Replays: turns on which Eve guesses the code."),
-            ("intercepted_record", "Eve intercepts %, record", "The same in the record."),
-            ("eve_agrees", "Eve as recorded %", "Replays: turns on which Eve guesses as recorded."),
-        )
+        {
+            (
+                "knowingly_bad",
+                "bad, sent anyway %",
+                -1,
+            ): "The share of turns on which Alice expects "
+            "a bad outcome and sends the hints anyway.",
+            ("decoded", "Bob decodes %", 0): "Replays: turns on which Bob guesses the code.",
+            ("decoded_record", "Bob decodes %, record", 0): "The same in the record.",
+            ("bob_agrees", "Bob as recorded %", 0): "Replays: turns on which Bob guesses as "
+            "recorded.",
+            ("intercepted", "Eve intercepts %", 0): "Replays: turns on which Eve guesses the code.",
+            ("intercepted_record", "Eve intercepts %, record", 0): "The same in the record.",
+            ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
+            "recorded.",
+        },
     ),
 )
 """All measures, in the order of tables; those of replays come last."""

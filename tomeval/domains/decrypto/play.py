@@ -1,4 +1,4 @@
-"""One game: the turn loop exists once, for play, for replay, and for people."""
+"""One game: one turn loop for play, for replay and for people."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
     outcome_of,
 )
-from tomeval.domains.decrypto.probes import Probed, Probes, ask_encoder, ask_interceptor
+from tomeval.domains.decrypto.probes import (
+    PROBED_SEAT,
+    Probed,
+    Probes,
+    ask_encoder,
+    ask_interceptor,
+)
 from tomeval.domains.decrypto.replays import RecordedGame
-from tomeval.domains.decrypto.seats import Decoder, Encoder, Interceptor
+from tomeval.domains.decrypto.seats import ROLES, Decoder, Encoder, Interceptor
 
 T = TypeVar("T")
 
@@ -44,20 +50,18 @@ class PlayedTurn:
     ----------
     number : int
         From 1.
-    code : Code
     hints, bob, eve
-        The hints that were heard and the guesses; None where an answer was invalid (or, for those
-        who come later in the turn, was not asked for).
+        The hints that were heard and the guesses; None if an answer was invalid, or not asked for
+        because one before it was.
     outcomes, attempts : dict
         By role: ``valid``, an invalid reason, ``not_asked`` or, in replays, ``recorded``.
     told : bool
         Whether Alice learned in this turn what her view does not show.
     details : dict
-        By role: JSON-ready facts, such as an Oracle's draft; under ``record`` in replays, what was
+        By role: JSON-ready facts, such as an Oracle's draft; in replays under ``record`` what was
         said then.
-    probes : list of Probed
     best : float or None
-        Best value that Alice could have reached in this turn, where it was searched for.
+        Best value that Alice could have reached in this turn, if it was searched for.
     """
 
     number: int
@@ -75,18 +79,9 @@ class PlayedTurn:
 
 @dataclass
 class PlayedGame:
-    """A game as it goes to the store.
+    """A game as it goes to the store; `index` counts from 0.
 
-    Attributes
-    ----------
-    index : int
-        From 0.
-    deal : Deal
-    status : {"complete", "void", "failed"}
-    outcome : str or None
-        None for games that are not complete, and for replays that end before the game does.
-    turns : list of PlayedTurn
-    calls : list of Call
+    `outcome` is None for games that are not complete and for replays that stop before the end.
     """
 
     index: int
@@ -109,15 +104,8 @@ class Table:
     ----------
     encoder, decoder, interceptor
         None: forced to the record.
-    rules : Rules
-    probes : Probes
-    on_invalid : {"void", "random", "stop"}
-    hint_words : sequence of str
-        What random hints are drawn from.
-    rng : numpy.random.Generator
-        For answers that are drawn in place of invalid ones.
-    best : callable, optional
-        Searches for the best attainable value of a turn; see `Best`.
+    hint_words, rng
+        What random hints are drawn from, and chance for answers in place of invalid ones.
     on_turn : callable, optional
         Called with each finished turn.
     """
@@ -141,23 +129,14 @@ class _Void(Exception):
 async def play_game(
     table: Table, index: int, deal: Deal, record: RecordedGame | None = None
 ) -> PlayedGame:
-    """Play a game, or replay one.
+    """Play a game, or replay a record.
 
-    Parameters
-    ----------
-    table : Table
-    index : int
-    deal : Deal
-    record : RecordedGame, optional
-        Every recorded turn is asked about with the past as it was recorded. Players that `table`
-        lacks answer as recorded. A replaced encoder is heard where both listeners are replaced
-        too; else the recorded hints are heard, and her own are kept among the details.
+    In a replay, every recorded turn is asked about with the past as it was recorded. Players that
+    `table` lacks answer as recorded. A replaced encoder is heard if both listeners are replaced
+    too; else the recorded hints are heard, and her own are kept among the details.
 
-    Returns
-    -------
-    PlayedGame
-        ``failed`` where a model gave no reply, ``void`` where an answer was invalid and the policy
-        says so.
+    A game is ``failed`` if a model gave no reply, ``void`` if an answer was invalid and the policy
+    says so.
     """
     if record is None and None in (table.encoder, table.decoder, table.interceptor):
         raise ValueError("an empty seat needs a record")
@@ -193,15 +172,7 @@ def _as_turn(row: PlayedTurn) -> Turn:
 
 async def _observe(table: Table, turn: Turn, number: int, calls: list[Call]) -> None:
     """Tell everybody how a turn ended."""
-    seats = [
-        (role, seat)
-        for role, seat in (
-            ("encoder", table.encoder),
-            ("decoder", table.decoder),
-            ("interceptor", table.interceptor),
-        )
-        if seat is not None
-    ]
+    seats = [(role, seat) for role in ROLES if (seat := getattr(table, role)) is not None]
     found = await together(*(seat.observe(turn) for _, seat in seats))
     for (role, _), made in zip(seats, found, strict=True):
         calls += [(number, role, call) for call in made]
@@ -221,22 +192,19 @@ class _Round:
     async def play(self) -> None:
         """Ask everybody, in order."""
         row, table = self.row, self.table
-        for role in ("encoder", "decoder", "interceptor"):
+        for role in ROLES:
             row.outcomes[role], row.attempts[role] = NOT_ASKED, 0
         view = self.game.encoder_view()
         if table.best is not None:
             row.best = table.best(view)
         row.hints = hints = await self._hints(view)
-        probes: list[Probed] = []
-        calls: list[list[Call]] = [[], []]
-        bob, eve, _ = await together(
-            self._guess("decoder", hints),
-            self._eve(hints, probes, calls[1]),
-            self._probe_encoder(view, hints, probes, calls[0]),
+        bob, (eve, beliefs), predictions = await together(
+            self._guess("decoder", hints), self._eve(hints), self._predictions(view, hints)
         )
-        row.probes = sorted(probes, key=lambda probed: probed.order)
-        self.calls += calls[0] + calls[1]
-        if any(probed.outcome == "backend_error" for probed in probes):
+        row.probes = predictions + beliefs
+        for probed in row.probes:
+            self._log(PROBED_SEAT[probed.question], probed)
+        if any(probed.outcome == "backend_error" for probed in row.probes):
             raise _Void(FAILED)
         row.bob = self._take("decoder", bob, self._random_code)
         row.eve = self._take("interceptor", eve, self._random_code)
@@ -252,9 +220,10 @@ class _Round:
         answer = await table.encoder.encode(view)
         self._log("encoder", answer)
         row.told = door.used
-        hints = self._take("encoder", answer, self._random_hints)
-        forced = table.decoder is None or table.interceptor is None
-        if not forced:
+        hints = self._take(
+            "encoder", answer, lambda: random_hints(view, table.hint_words, table.rng)
+        )
+        if table.decoder is not None and table.interceptor is not None:
             return hints
         row.details.setdefault("encoder", {})["given"] = list(hints)
         return self._recorded().hints
@@ -268,9 +237,8 @@ class _Round:
         seat = getattr(self.table, role)
         if seat is None:
             turn = self._recorded()
-            return Said(
-                turn.bob if role == "decoder" else turn.eve, attempts=0, details={RECORDED: True}
-            )
+            guess = turn.bob if role == "decoder" else turn.eve
+            return Said(guess, attempts=0, details={RECORDED: True})
         key = (role, hints)
         if key not in self._heard:
             if isinstance(seat, Decoder):
@@ -281,43 +249,32 @@ class _Round:
             self._log(role, answer)
         return self._heard[key]
 
-    async def _probe_encoder(
-        self, view: EncoderView, hints: Hints, probes: list[Probed], calls: list[Call]
-    ) -> None:
-        if self.table.encoder is not None:
-            found = await ask_encoder(self.table.encoder, self.table.probes, view, hints)
-            self._keep("encoder", found, probes, calls)
+    async def _predictions(self, view: EncoderView, hints: Hints) -> list[Probed]:
+        if self.table.encoder is None:
+            return []
+        return await ask_encoder(self.table.encoder, self.table.probes, view, hints)
 
-    async def _eve(
-        self, hints: Hints, probes: list[Probed], calls: list[Call]
-    ) -> Said[Code] | Invalid:
+    async def _eve(self, hints: Hints) -> tuple[Said[Code] | Invalid, list[Probed]]:
         """Ask Eve for her beliefs, then for her guess."""
+        beliefs: list[Probed] = []
         if self.table.interceptor is not None:
             view, truth = self.game.interceptor_view(hints), self.game.deal.keywords
-            found = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
-            self._keep("interceptor", found, probes, calls)
-        return await self._guess("interceptor", hints)
+            beliefs = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
+        return await self._guess("interceptor", hints), beliefs
 
-    def _keep(
-        self, role: str, found: list[Probed], probes: list[Probed], calls: list[Call]
-    ) -> None:
-        probes += found
-        for probed in found:
-            calls += [(self.row.number, role, call) for call in probed.calls]
-
-    def _log(self, role: str, answer: Said[Any] | Invalid) -> None:
+    def _log(self, role: str, answer: Said[Any] | Invalid | Probed) -> None:
         self.calls += [(self.row.number, role, call) for call in answer.calls]
 
     def _take(self, role: str, answer: Said[T] | Invalid, draw: Callable[[], T]) -> T:
-        """Return what counts as a seat's answer, by the policy where it is invalid."""
+        """Return what counts as a seat's answer; if it is invalid, by the policy."""
         row = self.row
         row.attempts[role] = answer.attempts
-        if answer.details and not answer.details.get(RECORDED):
-            row.details.setdefault(role, {}).update(answer.details)
+        details = answer.details or {}
+        recorded = RECORDED in details
+        if details and not recorded:
+            row.details.setdefault(role, {}).update(details)
         if isinstance(answer, Said):
-            row.outcomes[role] = VALID
-            if answer.details and answer.details.get(RECORDED):
-                row.outcomes[role] = RECORDED
+            row.outcomes[role] = RECORDED if recorded else VALID
             return answer.value
         row.outcomes[role] = answer.reason
         if answer.reason == "backend_error":
@@ -333,9 +290,6 @@ class _Round:
     def _random_code(self) -> Code:
         return CODES[int(self.table.rng.integers(len(CODES)))]
 
-    def _random_hints(self) -> Hints:
-        return random_hints(self.game.encoder_view(), self.table.hint_words, self.table.rng)
-
     def _recorded(self) -> Turn:
         if self.past is None:
             raise RuntimeError("there is no record")
@@ -343,7 +297,7 @@ class _Round:
 
 
 def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
-    """Return three legal hints, uniformly drawn; keeps drawing until they are legal."""
+    """Draw three hints uniformly until they are legal."""
     for _ in range(1000):
         one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
         hints = (one, two, three)
@@ -353,7 +307,7 @@ def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generat
 
 
 async def together(*tasks: Awaitable[Any]) -> list[Any]:
-    """Await all; an error is raised when all have come to an end, so that nothing paid is lost."""
+    """Await all; an error is raised only once all have ended, so that no paid reply is lost."""
     found = await asyncio.gather(*tasks, return_exceptions=True)
     for result in found:
         if isinstance(result, BaseException):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ NONE = 0
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The three answers of one turn: prompts A, B and C; None where invalid or not asked."""
+    """The three answers of one turn: prompts A, B and C; None if invalid or not asked."""
 
     a: Words | None
     b: Words | None
@@ -37,9 +36,9 @@ class Played:
     Attributes
     ----------
     outcomes : list of str or None, length G
-        How each game ended; None for a replay of a record that breaks off.
+        How each game ended; None for a replay of a record that was broken off.
     clusters : ndarray, shape (G,)
-        The sampling unit: games of equal label belong together (they share keywords and codes).
+        The sampling unit: games with equal labels belong together (they share keywords and codes).
     game : ndarray of int, shape (N,)
         Which game each turn belongs to, from 0; N is the number of turns.
     turn : ndarray of int, shape (N,)
@@ -51,16 +50,16 @@ class Played:
     guessed : dict of str to ndarray of bool, shape (N,)
         For ``bob`` and ``eve``: whether the guess is their own, not drawn for an invalid one.
     predicted : dict of str to ndarray of int, shape (N,)
-        Alice's predictions by question; `NONE` where invalid or not asked.
+        Alice's predictions by question; `NONE` if invalid or not asked.
     beliefs : dict of int to Beliefs
-        By position of the turn, where Eve was asked.
+        By position of the turns on which Eve was asked.
     keywords : list of tuple of str, length G
     best : ndarray, shape (N,)
-        Best attainable value of each turn; NaN where it was not searched for.
+        Best attainable value of each turn; NaN if it was not searched for.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of ``bob`` and ``eve`` in the record.
     replayed : bool
-        Whether the past of every turn is a record's: then games have no length of their own.
+        Whether the past of every turn is a record's; games then have no length of their own.
     """
 
     outcomes: list[str | None]
@@ -101,41 +100,38 @@ class Played:
 
 
 def pool(parts: list[Played]) -> Played:
-    """Take several pairings together; games with equal cluster stay in one cluster."""
+    """Take several pairings together; games with equal clusters stay in one."""
     if len(parts) == 1:
         return parts[0]
     games = np.cumsum([0, *(part.games for part in parts)])
     turns = np.cumsum([0, *(len(part.turn) for part in parts)])
 
-    def joined(get: Callable[[Played], NDArray[Any]]) -> NDArray[Any]:
-        return np.concatenate([get(part) for part in parts])
+    def joined(name: str, key: str | None = None) -> NDArray[Any]:
+        found = (getattr(part, name) for part in parts)
+        return np.concatenate([value if key is None else value[key] for value in found])
 
     return Played(
         outcomes=[outcome for part in parts for outcome in part.outcomes],
-        clusters=joined(lambda part: part.clusters),
+        clusters=joined("clusters"),
         game=np.concatenate([part.game + games[i] for i, part in enumerate(parts)]),
-        turn=joined(lambda part: part.turn),
-        code=joined(lambda part: part.code),
-        bob=joined(lambda part: part.bob),
-        eve=joined(lambda part: part.eve),
-        own=joined(lambda part: part.own),
-        guessed={key: joined(partial(_entry, "guessed", key)) for key in ("bob", "eve")},
-        predicted={key: joined(partial(_entry, "predicted", key)) for key in ENCODER_QUESTIONS},
+        turn=joined("turn"),
+        code=joined("code"),
+        bob=joined("bob"),
+        eve=joined("eve"),
+        own=joined("own"),
+        guessed={key: joined("guessed", key) for key in ("bob", "eve")},
+        predicted={key: joined("predicted", key) for key in ENCODER_QUESTIONS},
         beliefs={
             place + int(turns[i]): said
             for i, part in enumerate(parts)
             for place, said in part.beliefs.items()
         },
         keywords=[words for part in parts for words in part.keywords],
-        best=joined(lambda part: part.best),
+        best=joined("best"),
         recorded={
-            key: joined(partial(_entry, "recorded", key))
+            key: joined("recorded", key)
             for key in ("bob", "eve")
             if all(part.recorded for part in parts)
         },
         replayed=any(part.replayed for part in parts),
     )
-
-
-def _entry(name: str, key: str, part: Played) -> NDArray[Any]:
-    return np.asarray(getattr(part, name)[key])

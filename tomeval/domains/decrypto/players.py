@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.embedding_files import open_embedding
-from tomeval.domains.decrypto.embedding_players import EncoderSpec, ListenerSpec
+from tomeval.domains.decrypto.embedding_players import (
+    ENCODER_DRAWS,
+    EncoderSpec,
+    ListenerSpec,
+)
 from tomeval.domains.decrypto.embeddings import SHIPPED, Embedding
 from tomeval.domains.decrypto.game import (
     CODES,
@@ -25,23 +28,17 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.lexicon import WordLists
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
-from tomeval.runs.domain import Player
+from tomeval.runs.domain import Player, Rows
 
 if TYPE_CHECKING:
+    from tomeval.domains.decrypto.experiment import DecryptoExperiment
     from tomeval.domains.decrypto.llm_options import LLMOptions
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
 
-LLM_OPTIONS = (
-    "strategy",
-    "memory",
-    "temperature",
-    "probe_temperature",
-    "max_tokens",
-    "max_attempts",
-    "prompts",
-)
+LLM_OPTIONS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
+LLM_OPTIONS += ("max_tokens", "max_attempts", "prompts")
 """Options of a language-model player beside its model."""
 
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -51,33 +48,27 @@ KIND_OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """The kinds of player, and the options of each."""
 
+_ABOUT = {
+    "llm": "a language model with a prompting strategy",
+    "embedding": "hints near the keywords; guesses by cosine",
+    "random": "legal hints and codes at random",
+}
 
-class Setting(Protocol):
-    """What a player is checked and seated in: an experiment."""
 
-    @property
-    def lists(self) -> WordLists: ...  # noqa: D102
-
-    @property
-    def base(self) -> Path | None: ...  # noqa: D102
-
-    @property
-    def records(self) -> str: ...  # noqa: D102
+def listed_players() -> Rows:
+    """Return the kinds of player with their options, for ``tomeval list players``."""
+    return [
+        {"player": kind, "options": ", ".join(options), "about": _ABOUT[kind]}
+        for kind, options in KIND_OPTIONS.items()
+    ]
 
 
 @dataclass(frozen=True, eq=False)
 class DecryptoPlayer(Player):
     """One player; it can take every seat that its options make sense in.
 
-    Attributes
-    ----------
-    name : str
-        As tables show it; its draws depend on it.
-    kind : {"llm", "embedding", "random"}
-    options : dict
-        Complete: what the experiment leaves out is filled in.
-    base : Path or None
-        Folder that relative paths start from.
+    Its draws depend on its name. Its options are complete: what the experiment leaves out is filled
+    in. Relative paths among them start from `base`.
     """
 
     base: Path | None = None
@@ -91,8 +82,8 @@ class DecryptoPlayer(Player):
 
     @cached_property
     def templates(self) -> str:
-        """The hash of the prompt templates; empty where none are used."""
-        if self.kind != "llm":
+        """The hash of the prompt templates; empty if it uses none."""
+        if not self.model:
             return ""
         return self.llm_options.templates("decrypto", self.base).sha256()
 
@@ -100,13 +91,12 @@ class DecryptoPlayer(Player):
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
         data = {"name": self.name, "kind": self.kind, "options": self.options}
-        if self.kind == "llm":
-            return {**data, "model": self.model_name, "spec": self.model}
-        return {**data, "model": ""}
+        spec = {"spec": self.model} if self.model else {}
+        return {**data, "model": self.model_name, **spec}
 
     def embedding(self, lists: WordLists) -> Embedding:
         """Return the embedding of an embedding player."""
-        return _embedding(self.options["embedding"], lists, self.base)
+        return _embedding(self.options["embedding"], lists, base=self.base)
 
     def encoder_spec(self, lists: WordLists) -> EncoderSpec:
         """Return an embedding player as Alice."""
@@ -116,14 +106,14 @@ class DecryptoPlayer(Player):
         """Return an embedding player as Bob or Eve."""
         return ListenerSpec(self.embedding(lists), self.options["matching"])
 
-    def check(self, role: str, where: str, setting: Setting) -> None:
-        """Raise a `TomevalError` where the player cannot take a seat."""
+    def check(self, role: str, where: str, experiment: DecryptoExperiment) -> None:
+        """Raise a `TomevalError` if the player cannot take a seat."""
         try:
             if self.kind == "embedding":
-                _ = self.encoder_spec(setting.lists), self.listener_spec(setting.lists)
-            if self.kind == "llm":
+                _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
+            if self.model:
                 self.llm_options.strategy_of(role)
-                if self.llm_options.conversation and setting.records:
+                if self.llm_options.conversation and experiment.records:
                     raise TomevalError(
                         "in a replay the past is the record's, not the player's own: "
                         'use memory = "restated"'
@@ -134,7 +124,7 @@ class DecryptoPlayer(Player):
 
     def seat(self, chair: Chair, lists: WordLists) -> SeatPlayer:
         """Seat the player for one game."""
-        if self.kind == "llm":
+        if self.model:
             from tomeval.domains.decrypto.llm_seats import LLM_SEATS
 
             return LLM_SEATS[chair.role](chair, self.llm_options)
@@ -148,12 +138,8 @@ class DecryptoPlayer(Player):
         return kind(chair, self.listener_spec(lists))
 
     def draws_per_game(self, role: str) -> int | None:
-        """Return how many uniform numbers a seat takes per game, where that is fixed."""
-        if self.kind == "embedding" and role == "encoder":
-            from tomeval.domains.decrypto.embedding_seats import EmbeddingEncoder
-
-            return EmbeddingEncoder.draws_per_game
-        return None
+        """Return how many uniform numbers a seat that also plays in batch takes per game."""
+        return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
 
 
 def player_from_table(
@@ -163,17 +149,15 @@ def player_from_table(
 
     Parameters
     ----------
-    name : str
     table : dict
-        ``kind``, which may be left out where ``model`` or ``embedding`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding``
-        ``embedding`` (see `embedding_files.open_embedding`), ``k``, ``careful``,
-        ``matching``; for ``random`` none.
+        ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
+        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
+        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
+        none.
     defaults : dict
         The experiment's own options for language models.
     where : str
         Put in front of error messages.
-    base : Path, optional
     """
     entry = dict(table)
     kind = entry.pop("kind", "embedding" if "embedding" in entry else "llm")
@@ -206,10 +190,8 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     spec : str
         ``random``; a shipped embedding or ``embedding:NAME``; else a language model, see
         `tomeval.models.model_name`.
-    strategy : str
-        For language models.
-    k : int
-        For embedding encoders.
+    strategy, k
+        For language models, and for embedding encoders.
 
     Examples
     --------
@@ -248,9 +230,7 @@ def _llm(
     return DecryptoPlayer(name, "llm", known, model, base=base)
 
 
-@cache
-def _embedding(name: str, lists: WordLists, base: Path | None) -> Embedding:
-    return open_embedding(name, lists, base=base)
+_embedding = cache(open_embedding)
 
 
 @cache
@@ -261,41 +241,41 @@ def embedding_sha256(embedding: Embedding) -> str:
     return digest.hexdigest()
 
 
-class RandomEncoder(Encoder):
-    """Gives legal hints at random: what Bob and Eve then do is chance."""
-
+class _Random(SeatPlayer):
     def __init__(self, chair: Chair, lists: WordLists) -> None:
         super().__init__(chair)
         self.lists = lists
+
+    def code(self) -> Said[Code]:
+        """Draw a code."""
+        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
+
+
+class RandomEncoder(_Random, Encoder):
+    """Gives legal hints at random: what Bob and Eve then do is chance."""
 
     async def encode(self, view: EncoderView) -> Said[Hints]:
         """Draw three legal hints from the bank."""
         return Said(random_hints(view, self.lists.hints, self.chair.rng))
 
 
-class RandomDecoder(Decoder):
+class RandomDecoder(_Random, Decoder):
     """Guesses each code with equal probability."""
-
-    def __init__(self, chair: Chair, lists: WordLists) -> None:
-        super().__init__(chair)
 
     async def decode(self, view: DecoderView) -> Said[Code]:
         """Draw a code."""
-        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
+        return self.code()
 
 
-class RandomInterceptor(Interceptor):
+class RandomInterceptor(_Random, Interceptor):
     """Guesses each code with equal probability."""
-
-    def __init__(self, chair: Chair, lists: WordLists) -> None:
-        super().__init__(chair)
 
     async def intercept(self, view: InterceptorView) -> Said[Code]:
         """Draw a code."""
-        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
+        return self.code()
 
 
-RANDOM_SEATS: dict[str, Callable[[Chair, WordLists], SeatPlayer]] = {
+RANDOM_SEATS: dict[str, type[_Random]] = {
     "encoder": RandomEncoder,
     "decoder": RandomDecoder,
     "interceptor": RandomInterceptor,

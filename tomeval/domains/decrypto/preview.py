@@ -13,6 +13,8 @@ from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import (
+    ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
     ROLES,
     Chair,
     Decoder,
@@ -62,11 +64,9 @@ def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
     probes = cell.probes
     found = {ACTS[seat]: turns}
     if seat == "encoder":
-        names = [name for name in ("eve", "eve_reminded", "bob") if getattr(probes, name)]
-        found |= dict.fromkeys(names, turns)
+        found |= {name: turns for name in ENCODER_QUESTIONS if getattr(probes, name)}
     if seat == "interceptor" and probes.beliefs:
-        names = ["keywords", "own_belief", "other_belief"]
-        found |= dict.fromkeys(names, turns[1:])
+        found |= dict.fromkeys(INTERCEPTOR_QUESTIONS, turns[1:])
     return found
 
 
@@ -134,10 +134,10 @@ async def _probe(seat: SeatPlayer, game: Game, hints: Hints, form: str) -> None:
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
     """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
 
-    `settings` may hold options of `tomeval.domains.decrypto.llm_seats.LLMOptions` and ``rules``.
+    `settings` may hold options of `LLMOptions`, and ``rules``.
     """
     options = dict(settings)
-    data: dict[str, Any] = {key: options.pop(key) for key in ("rules",) if key in options}
+    data: dict[str, Any] = {"rules": options.pop("rules")} if "rules" in options else {}
     seat = seat or "encoder"
     experiment = DecryptoExperiment(
         players={

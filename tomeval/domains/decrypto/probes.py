@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.outcomes import VALID, Invalid, Said
-from tomeval.domains.decrypto.game import (
-    Code,
-    EncoderView,
-    Hints,
-    InterceptorView,
-    Keywords,
-)
+from tomeval.domains.decrypto.game import Code, EncoderView, Hints, InterceptorView, Keywords
 from tomeval.domains.decrypto.seats import (
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
@@ -39,11 +33,11 @@ class Probes:
     Attributes
     ----------
     eve, eve_reminded, bob : bool
-        Alice, after her hints of every turn: what will Eve guess, the same with the reminder that
-        Eve does not know the keywords, what will Bob guess.
+        Alice, after her hints of every turn: what Eve will guess, the same with the reminder that
+        Eve does not know the keywords, and what Bob will guess.
     beliefs : bool
-        Eve, before her guess, from the second turn on: prompt A, and where her answer is wrong B
-        and C.
+        Eve, before her guess, from the second turn on: prompt A, then B and C if her answer is
+        wrong.
     """
 
     eve: bool = False
@@ -51,18 +45,10 @@ class Probes:
     bob: bool = False
     beliefs: bool = False
 
-    @property
-    def any(self) -> bool:
-        """Whether anything is asked."""
-        return self.eve or self.eve_reminded or self.bob or self.beliefs
-
 
 @dataclass(frozen=True)
 class Probed:
-    """One probe's answer.
-
-    `value` is a code or four keywords, or None where the answer was invalid (`outcome` says why).
-    """
+    """One probe's answer; `value` is None if it was invalid, and `outcome` says why."""
 
     question: str
     outcome: str
@@ -71,16 +57,11 @@ class Probed:
     raw: str = ""
     calls: tuple[dict[str, Any], ...] = ()
 
-    @property
-    def order(self) -> int:
-        """Place among the questions."""
-        return QUESTIONS.index(self.question)
-
 
 async def ask_encoder(
     encoder: Encoder, probes: Probes, view: EncoderView, hints: Hints
 ) -> list[Probed]:
-    """Ask Alice what the listeners will guess; players that cannot tell are left out."""
+    """Ask Alice what the listeners will guess; players that cannot be asked give no answer."""
     found = []
     for question in ENCODER_QUESTIONS:
         if getattr(probes, question):
@@ -93,7 +74,7 @@ async def ask_encoder(
 async def ask_interceptor(
     interceptor: Interceptor, probes: Probes, view: InterceptorView, truth: Keywords
 ) -> list[Probed]:
-    """Ask Eve for her beliefs; B and C only where A is readable and wrong."""
+    """Ask Eve for her beliefs; B and C only if A is readable and wrong."""
     if not probes.beliefs or not view.turns:
         return []
     answer = await interceptor.believe(view, "keywords", None)
@@ -124,6 +105,4 @@ def same_keywords(one: Any, two: Any) -> bool:
 def _probed(question: str, answer: Said[Any] | Invalid) -> Probed:
     if isinstance(answer, Said):
         return Probed(question, VALID, answer.value, answer.attempts, calls=answer.calls)
-    return Probed(
-        question, answer.reason, None, answer.attempts, raw=answer.raw, calls=answer.calls
-    )
+    return Probed(question, answer.reason, None, answer.attempts, answer.raw, answer.calls)

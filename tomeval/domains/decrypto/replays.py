@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.domains.decrypto.game import (
     Code,
@@ -43,18 +43,8 @@ COLUMNS = (
 class RecordedGame:
     """A game that was played, anywhere.
 
-    Attributes
-    ----------
-    keywords : four texts
-    turns : tuple of Turn
-        At least one; none after the game was over by its rules.
-    rules : Rules
-    name : str
-        What tells it from the others of its file.
-    players : dict
-        Who sat where, by role.
-    source : str
-        Where it comes from.
+    It has at least one turn, and none after it was over by its rules. `name` tells it from the
+    others of its file, `players` who sat where, `source` where it comes from.
     """
 
     keywords: Keywords
@@ -66,7 +56,7 @@ class RecordedGame:
 
     @property
     def outcome(self) -> str | None:
-        """How it ended; None where it was broken off."""
+        """How it ended; None if it was broken off."""
         return outcome_of(self.turns, self.rules)
 
     def as_json(self) -> dict[str, Any]:
@@ -84,13 +74,7 @@ class RecordedGame:
 def write_games(path: Path, games: Sequence[RecordedGame]) -> None:
     """Write a file of games, in one step."""
     head = f'{{"format": {json.dumps(FORMAT)}, "version": {VERSION}, "games": ['
-    text = head + "\n" + ",\n".join(map(_game_text, games)) + "\n]}\n"
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be written ({error.strerror})") from None
+    write_text(path, head + "\n" + ",\n".join(map(_game_text, games)) + "\n]}\n")
 
 
 def _game_text(game: RecordedGame) -> str:
@@ -114,7 +98,7 @@ def read_games(path: Path) -> list[RecordedGame]:
     data = _json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TomevalError(
-            f"{path}: is no file of recorded games (format {FORMAT!r}); "
+            f"{path}: is not a file of recorded games (format {FORMAT!r}); "
             "for a plain list of turns see tomeval decrypto import"
         )
     if data.get("version") != VERSION:
@@ -136,8 +120,6 @@ def import_turns(path: Path, rules: Rules | None = None) -> list[RecordedGame]:
         ``code``, ``hints``, ``bob`` and ``eve``. Turns stand in order; those of one game share
         ``game`` (which may be left out for a single game) and the keywords. Codes are digits with
         or without signs between them (``2-4-1``, ``241``), in JSON also lists.
-    rules : Rules, optional
-        What was played by. Default: the usual rules.
     """
     is_json = path.suffix.lower() == ".json"
     rows = list(_json_rows(path) if is_json else _csv_rows(path))
@@ -189,14 +171,9 @@ def _csv_rows(path: Path) -> Iterable[dict[str, Any]]:
         for number, row in enumerate(reader, 2):
             if None in row or None in row.values():
                 raise TomevalError(f"{path}: line {number}: needs {len(names)} fields")
-            yield {
-                "game": row.get("game", ""),
-                "keywords": [row[f"keyword_{i}"] for i in (1, 2, 3, 4)],
-                "code": row["code"],
-                "hints": [row[f"hint_{i}"] for i in (1, 2, 3)],
-                "bob": row["bob"],
-                "eve": row["eve"],
-            }
+            keywords = [row[f"keyword_{i}"] for i in (1, 2, 3, 4)]
+            hints = [row[f"hint_{i}"] for i in (1, 2, 3)]
+            yield {**row, "keywords": keywords, "hints": hints}
     except csv.Error as error:
         raise TomevalError(f"{path}: not valid CSV: {error}") from None
 
@@ -302,7 +279,7 @@ def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
 
 
 def _named(games: list[RecordedGame], path: Path) -> list[RecordedGame]:
-    """Refuse two games of one name."""
+    """Refuse two games with one name."""
     names = [game.name for game in games if game.name]
     for name in names:
         if names.count(name) > 1:
@@ -313,10 +290,7 @@ def _named(games: list[RecordedGame], path: Path) -> list[RecordedGame]:
 def _keys(entry: Iterable[Any], known: Sequence[str], where: str) -> None:
     for key in entry:
         if key not in known:
-            raise TomevalError(
-                f"{where}: unknown key {_shown(key)}{did_you_mean(str(key), known)}; "
-                f"known: {', '.join(known)}"
-            )
+            raise unknown("key", str(key)[:80], known, where)
 
 
 def _need(entry: Any, keys: Sequence[str], where: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.play import RECORDED
-from tomeval.domains.decrypto.played import NONE, Beliefs, Played, pool
+from tomeval.domains.decrypto.played import NONE, Beliefs, Ints, Played, pool
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number
 from tomeval.runs.results import Run, RunCell
@@ -25,8 +25,7 @@ class DecryptoRunCell(RunCell):
     @cached_property
     def played(self) -> Played:
         """The complete games."""
-        replayed = bool(self.definition["records"])
-        return read_played(self._store, self.number, self.seed, replayed)
+        return read_played(self._store, self.number, self.seed, bool(self.definition["records"]))
 
     @property
     def seated(self) -> dict[str, str]:
@@ -59,10 +58,8 @@ class DecryptoRunCell(RunCell):
             (self.number, episode),
         )
         hints = [None if row[0] is None else ", ".join(json.loads(row[0])) for row in rows]
-        others = {
-            name: [row[i] for row in rows] for i, name in enumerate(("code", "bob", "eve"), 1)
-        }
-        return {"hints": hints, **others}
+        names = ("code", "bob", "eve")
+        return {"hints": hints} | {n: [row[i] for row in rows] for i, n in enumerate(names, 1)}
 
     @property
     def name(self) -> str:
@@ -119,10 +116,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         raise store.damaged(error) from None
     at = {(row[0], row[1]): index for index, row in enumerate(rows)}
     predicted, beliefs = _probes(store, cell, at)
-    own = [
-        outcome == VALID and not given
-        for outcome, given in zip(columns[5], columns[9], strict=True)
-    ]
+    own = [said == VALID and not given for said, given in zip(columns[5], columns[9], strict=True)]
     heard = (VALID, RECORDED)
     code, bob, eve = whole[1:]
     return Played(
@@ -141,7 +135,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         predicted=predicted,
         beliefs=beliefs,
         keywords=[tuple(json.loads(row[3])) for row in games],
-        best=_optional(columns[8]),
+        best=np.array(columns[8], dtype=np.float64),  # None becomes NaN
         recorded=_recorded(columns[10:]) if replayed else {},
         replayed=replayed,
     )
@@ -149,7 +143,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
 
 def _probes(
     store: Store, cell: int, at: dict[tuple[int, int], int]
-) -> tuple[dict[str, np.ndarray[Any, np.dtype[np.int64]]], dict[int, Beliefs]]:
+) -> tuple[dict[str, Ints], dict[int, Beliefs]]:
     """Return Alice's predictions and Eve's beliefs, by the turn's position."""
     predicted = {q: np.full(len(at), NONE, dtype=np.int64) for q in ENCODER_QUESTIONS}
     said: dict[int, dict[str, tuple[str, ...] | None]] = {}
@@ -171,14 +165,9 @@ def _probes(
     return predicted, beliefs
 
 
-def _recorded(columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:
+def _recorded(columns: Sequence[Sequence[str]]) -> dict[str, Ints]:
     """Return the record's guesses from their JSON."""
     return {
         key: np.array([code_number(json.loads(code)) for code in column], dtype=np.int64)
         for key, column in zip(("bob", "eve"), columns, strict=True)
     }
-
-
-def _optional(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Return numbers as floats, None as NaN."""
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

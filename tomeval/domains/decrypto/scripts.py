@@ -1,8 +1,8 @@
-"""Scripted models that play Decrypto through the prompts, so that all of it can be tested offline.
+"""A scripted model that plays Decrypto through the prompts, for tests without a language model.
 
-``scripted:decrypto`` is a model of known behaviour: what its games and probes must come out as can
-be worked out by hand. It reads the shipped prompts as a language model would, finds what is asked
-by the form of the answer, and draws nothing.
+``scripted:decrypto`` is a model of known behaviour: the results of its games and probes can be
+worked out by hand. It reads the shipped prompts as a language model would, finds what is asked by
+the form of the answer, and draws nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ _SYLLABLES = ("ba", "do", "fi", "gu", "ka", "le", "mi", "no", "pu", "ra", "so", 
 
 
 def known_hint(keyword: str, number: int) -> str:
-    """Return the script's hint for a keyword in a turn: a made-up word that depends on both.
-
-    Bob, who knows the keywords, can make the same words and decode; Eve cannot.
-    """
+    """Return a made-up word for a keyword in a turn: Bob can make and so decode it, Eve cannot."""
     digest = hashlib.sha256(f"{keyword} {number}".encode()).digest()
     return "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in digest[:5])
 

@@ -12,14 +12,13 @@ from tomeval.domains.decrypto.batch import Batch, simulate
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import OUTCOMES, EncoderView, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
-from tomeval.domains.decrypto.players import DecryptoPlayer
 from tomeval.domains.decrypto.seats import ROLES, Chair, seat_stream
 from tomeval.models.base import Model
 from tomeval.models.served.limits import BudgetExceeded
 
 
 def best_of(cell: DecryptoCell) -> Best | None:
-    """Return the search for the best attainable value of a turn, where the pairing allows it."""
+    """Return the search for the best attainable value of a turn, if the pairing allows it."""
     bob, eve = cell.players["decoder"], cell.players["interceptor"]
     wanted = cell.experiment.best_turn and not cell.experiment.records
     if not wanted or bob is None or eve is None or {bob.kind, eve.kind} != {"embedding"}:
@@ -37,19 +36,13 @@ def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Tab
     for role, player in cell.players.items():
         if player is not None:
             stream = seat_stream(cell.seed, role, player.name)
-            chair = Chair(
-                role,
-                stream.episode(index, player.draws_per_game(role)),
-                models.get(role),
-                f"{cell.stream}/{index}/{role}",
-                experiment.base,
-            )
+            rng = stream.episode(index, player.draws_per_game(role))
+            name = f"{cell.stream}/{index}/{role}"
+            chair = Chair(role, rng, models.get(role), name, experiment.base)
             seats[role] = player.seat(chair, experiment.lists)
     _, _, rules = cell.deal(index)
     return Table(
-        seats["encoder"],
-        seats["decoder"],
-        seats["interceptor"],
+        **seats,
         rules=rules,
         probes=cell.probes,
         on_invalid=cell.on_invalid,
@@ -78,7 +71,7 @@ async def play_one(
 def plays_in_batch(cell: DecryptoCell) -> bool:
     """Tell whether a pairing is one of three embedding players in new games.
 
-    Repeats are never given by embedding encoders, so the rule against them changes nothing.
+    Embedding encoders never repeat a hint for a digit, so the rule against repeats changes nothing.
     """
     players = cell.players.values()
     return not cell.experiment.records and all(p and p.kind == "embedding" for p in players)
@@ -87,7 +80,10 @@ def plays_in_batch(cell: DecryptoCell) -> bool:
 def play_batch(cell: DecryptoCell, first: int, count: int) -> list[PlayedGame]:
     """Play consecutive games of three embedding players."""
     lists = cell.experiment.lists
-    alice, bob, eve = (_seated(cell, role) for role in ROLES)
+    alice, bob, eve = (cell.players[role] for role in ROLES)
+    assert alice is not None
+    assert bob is not None
+    assert eve is not None
     batch = simulate(
         lists,
         (alice.encoder_spec(lists), bob.listener_spec(lists), eve.listener_spec(lists)),
@@ -120,10 +116,3 @@ def _from_batch(
         for number, turn in enumerate(turns, start=1)
     ]
     return PlayedGame(index, deal, COMPLETE, OUTCOMES[int(batch.outcomes[place])], rows)
-
-
-def _seated(cell: DecryptoCell, role: str) -> DecryptoPlayer:
-    player = cell.players[role]
-    if player is None:
-        raise RuntimeError(f"the {role}'s seat is empty")
-    return player

@@ -1,7 +1,7 @@
 """The three seats: what a player of each role answers, and which probes it may be asked.
 
-Every seat is made anew for each game. `encode`, `decode` and `intercept` may be called more than
-once in a turn (an oracle tries hints out); what a seat remembers changes in `observe` alone.
+Seats are made anew for each game. `encode`, `decode` and `intercept` may be called more than once
+in a turn (an oracle tries hints out); only `observe` changes what a seat remembers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +42,8 @@ Listen = Callable[[Hints], Awaitable[tuple["Said[Code] | Invalid", "Said[Code] |
 class Door:
     """What Alice may learn beyond her view; every use is recorded with its turn.
 
-    `guesses` tells what Bob and Eve guess for hints. Where Alice then gives these hints, what was
-    told is what they guess: they are not asked again.
+    If Alice gives the hints that she asked about, Bob and Eve are not asked again: what was told is
+    what they guess.
     """
 
     def __init__(self) -> None:
@@ -68,17 +68,12 @@ class Chair:
 
     Attributes
     ----------
-    role : {"encoder", "decoder", "interceptor"}
     rng : numpy.random.Generator
         The seat's own generator; the only source of chance it may use.
-    model : Model or None
-        The language model, for players that are one.
     name : str
         Unique to seed, pairing, game and seat: seeds of requests derive from it.
     base : Path or None
         Folder that relative paths among the options start from.
-    door : Door
-        For the encoder; see `Door`.
     """
 
     role: str
@@ -90,16 +85,7 @@ class Chair:
 
 
 class SeatPlayer:
-    """What all seats share.
-
-    Attributes
-    ----------
-    draws_per_game : int or None
-        Uniform numbers taken from ``chair.rng`` per game, for seats that also play in batch:
-        ``chair.rng`` then is ``seat_stream(...).episode(game, draws_per_game)``.
-    """
-
-    draws_per_game: ClassVar[int | None] = None
+    """What all seats share."""
 
     def __init__(self, chair: Chair) -> None:
         self.chair = chair
@@ -121,8 +107,8 @@ class Encoder(SeatPlayer, ABC):
     ) -> Said[Code] | Invalid | None:
         """Say what a listener will guess for hints that were given.
 
-        A probe: must not change later answers. `question` is one of `ENCODER_QUESTIONS`. None:
-        this player is not asked.
+        A probe: must not change later answers. `question` is one of `ENCODER_QUESTIONS`. None if
+        this player cannot be asked.
         """
         return None
 
@@ -147,16 +133,13 @@ class Interceptor(SeatPlayer, ABC):
     ) -> Said[Keywords] | Invalid | None:
         """Say what the keywords are, were thought to be, or will be thought to be.
 
-        A probe: must not change later answers, also where `revealed` holds the keywords (None for
-        the question ``keywords``). `question` is one of `INTERCEPTOR_QUESTIONS`. None: this player
-        is not asked.
+        A probe: must not change later answers, even though `revealed` holds the keywords (None for
+        the question ``keywords``). `question` is one of `INTERCEPTOR_QUESTIONS`. None if this
+        player cannot be asked.
         """
         return None
 
 
 def seat_stream(seed: int, role: str, player: str) -> Stream:
-    """Return the stream of one player in one seat.
-
-    It does not depend on who sits in the other two, so pairings share what they can.
-    """
+    """Return the stream of one player in one seat; it does not depend on the other two seats."""
     return Stream.of(seed, "decrypto", role, player)

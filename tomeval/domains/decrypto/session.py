@@ -1,4 +1,4 @@
-"""A game at the terminal: people and other players at one table, recorded at its end."""
+"""A game of people and other players at the terminal, recorded at its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import signal
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import Deal, Turn
-from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, Table, play_game
+from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, play_game
 from tomeval.domains.decrypto.players import table_from_spec
 from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.domains.decrypto.seating import table_of
@@ -52,18 +51,17 @@ def play_session(
         Roles that people take; at least one.
     others : dict
         Tables of the other players, by role; see `players.player_from_table`.
-    terminal : Terminal
     out : Path
         Made, or added to. Checked before the game begins.
     settings : dict, optional
-        Further keys of `tomeval.domains.decrypto.experiment.Experiment`: seed, rules, word lists.
+        Further keys of `DecryptoExperiment`: seed, rules, word lists.
     game : int
         Which game of the seed, from 0: it decides keywords and codes.
 
     Returns
     -------
     RecordedGame or None
-        What was recorded: all finished turns, also of a game that was broken off. None: not one.
+        All finished turns, even if the game was broken off; None if there are none.
     """
     for role in people:
         if role not in ROLES:
@@ -76,7 +74,15 @@ def play_session(
     terminal.say(
         f"You are {' and '.join(NAMES[role] for role in people)}. Type ? for help at any time."
     )
-    ending = _play_out(cell, people, terminal, deal, game, played)
+    try:
+        found = _play(cell, people, terminal, deal, game, played)
+        ending = ENDINGS.get(found.outcome or "", "The game cannot go on.")
+        if found.outcome is None:
+            ending += f" {_why(found.turns[-1])}"
+        elif played:
+            terminal.say(f"\n{result_text(played[-1])}")
+    except (QuitGame, KeyboardInterrupt):
+        ending = "The game was broken off."
     terminal.say(f"{ending} The keywords were: {', '.join(deal.keywords)}.")
     if not played:
         terminal.say("No turn was finished; nothing is recorded.")
@@ -103,27 +109,6 @@ def _cell(people: Sequence[str], tables: dict[str, Any], settings: dict[str, Any
     return cell
 
 
-def _play_out(
-    cell: DecryptoCell,
-    people: Sequence[str],
-    terminal: Terminal,
-    deal: Deal,
-    index: int,
-    turns: list[Turn],
-) -> str:
-    """Play the game and say how it ended; finished turns go to `turns` as they come."""
-    try:
-        found = _play(cell, people, terminal, deal, index, turns)
-        ending = ENDINGS.get(found.outcome or "", "The game cannot go on.")
-        if found.outcome is None:
-            ending += f" {_why(found.turns[-1])}"
-        elif turns:
-            terminal.say(f"\n{result_text(turns[-1])}")
-    except (QuitGame, KeyboardInterrupt):
-        ending = "The game was broken off."
-    return ending
-
-
 def _play(
     cell: DecryptoCell,
     people: Sequence[str],
@@ -147,20 +132,15 @@ def _play(
         async with started(opened) as lines:
             with lines.episode(list(asked.values())) as mine:
                 models = {role: mine[key].episode(0) for role, key in asked.items()}
-                table = _seat_people(table_of(cell, index, models), people, terminal, index)
+                table = table_of(cell, index, models)
+                for role in people:
+                    chair = Chair(role, Stream.of(0, HUMAN).episode(index))
+                    setattr(table, role, HUMAN_SEATS[role](chair, terminal))
                 table.on_turn = turns.append
                 result.append(await play_game(table, index, deal))
 
     run_loop(play())
     return result[0]
-
-
-def _seat_people(table: Table, people: Sequence[str], terminal: Terminal, index: int) -> Table:
-    seats: dict[str, Any] = {
-        role: HUMAN_SEATS[role](Chair(role, Stream.of(0, HUMAN).episode(index)), terminal)
-        for role in people
-    }
-    return replace(table, **seats)
 
 
 def _why(turn: PlayedTurn) -> str:
@@ -179,17 +159,17 @@ def _free_name(before: Sequence[RecordedGame]) -> str:
 
 
 def _shown(table: dict[str, Any]) -> str:
-    """Name a player that is no person."""
+    """Return the name of a player that is not a person."""
     return str(table.get("model") or table.get("embedding") or table.get("kind"))
 
 
 def tables_from_specs(
     specs: dict[str, str | None], people: Sequence[str], default: str, strategy: str, k: int
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables of those who are no people; who is not named is `default`."""
+    """Return the tables of the seats without a person; `default` is for those without a spec."""
     for role in people:
         if specs.get(role):
-            raise TomevalError(f"--{role} and --seat {role}: one of them has to go")
+            raise TomevalError(f"--{role} and --seat {role} exclude each other: drop one of them")
     return {
         role: table_from_spec(specs.get(role) or default, strategy, k)
         for role in ROLES

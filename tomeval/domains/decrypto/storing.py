@@ -1,4 +1,4 @@
-"""Played games as rows of the store."""
+"""Played games as rows of the store, and its columns and views."""
 
 from __future__ import annotations
 

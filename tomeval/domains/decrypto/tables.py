@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,29 +30,23 @@ from tomeval.statistics.shares import Share, share_of_sums
 Row = dict[str, Any]
 
 _SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
-_PERSPECTIVE = tuple(
-    f"{what}_{question}"
-    for question in ENCODER_QUESTIONS
-    for what in ("tom", "predicted", "actual")
-)
+_PREDICTED = ("tom", "predicted", "actual")
 
 
 def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
-    """Estimate a measure over games of which those with equal label belong together.
+    """Estimate a measure, given by game (G,), over games of which some belong together.
 
     Parameters
     ----------
-    totals : Totals
-        By game, (G,).
     clusters : ndarray, shape (G,)
         The sampling unit: games of several pairings that share keywords and codes have one label.
 
     Returns
     -------
     Estimate
-        Shares have Wilson's interval, clustered. Means over games have the normal one; where
-        clusters differ in size, as of a ratio of sums, linearised. NaN: no game, or for the
-        interval fewer than two clusters.
+        Shares have Wilson's interval, clustered. Means over games have the normal one, linearised
+        as of a ratio of sums if clusters differ in size. NaN without a game; the interval is NaN
+        with fewer than two clusters.
     """
     labels, inverse = np.unique(clusters, return_inverse=True)
     if totals.share and totals.bottom is not None:
@@ -76,51 +70,42 @@ def _percent(share: Share) -> Estimate:
     return Estimate(*(np.array([x]) for x in (100 * share.share, (high - low) / 2, low, high)))
 
 
-def _columns(played: Played, *names: str) -> Row:
-    """Return measures as columns."""
+def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
+    """Return counts, and measures with their intervals."""
     row: Row = {}
     for name in names:
+        if name in counts:
+            row[name] = counts[name]
+            continue
         found = pooled(MEASURES[name].of(played, ""), played.clusters)
         row |= flat([name], found, [name] if MEASURES[name].unit == "%" else ())
     return row
 
 
-def _outcome_rows(played: Played, counts: Row) -> list[Row]:
-    row: Row = {"games": played.games, "void": counts[VOID], "failed": counts[FAILED]}
-    row["invalid_rate"] = counts["invalid_rate"]
-    names = [f"{name}_percent" for name in OUTCOMES]
-    per_turn = ("miscommunication_per_turn_percent", "interception_per_turn_percent")
-    return [row | _columns(played, *names, "turns_per_game", *per_turn)]
+TABLES: dict[str, tuple[str, ...]] = {
+    "outcomes": (
+        *("games", VOID, FAILED, "invalid_rate", *(f"{name}_percent" for name in OUTCOMES)),
+        *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
+    ),
+    "perspective": (
+        *("games", "turns", "probe_invalid_rate"),
+        *(f"{what}_{q}_percent" for q in ENCODER_QUESTIONS for what in _PREDICTED),
+    ),
+    "beliefs": (
+        *("games", "probe_invalid_rate", "keywords_right_percent", "turns_a_wrong"),
+        *(f"{name}_percent" for name in BELIEF_MEASURES),
+    ),
+    "functional": (
+        *("games", "turns", "value_per_turn", "delta_functional_per_turn", "delta_tom_per_turn"),
+        *("response_per_turn", "knowingly_bad_percent"),
+    ),
+    "turns": (),
+    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in REPLAY_MEASURES)),
+}
+"""The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
 
 
-def _perspective_rows(played: Played, counts: Row) -> list[Row]:
-    row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["probe_invalid_rate"] = counts["probe_invalid_rate"]
-    return [row | _columns(played, *(f"{name}_percent" for name in _PERSPECTIVE))]
-
-
-def _belief_rows(played: Played, counts: Row) -> list[Row]:
-    row: Row = {"games": played.games, "probe_invalid_rate": counts["probe_invalid_rate"]}
-    row |= _columns(played, "keywords_right_percent")
-    row["turns_a_wrong"] = turn_share(played, "weak_rc").items
-    return [row | _columns(played, *(f"{name}_percent" for name in BELIEF_MEASURES))]
-
-
-def _functional_rows(played: Played, counts: Row) -> list[Row]:
-    row: Row = {"games": played.games, "turns": len(played.turn)}
-    names = (f"{name}_per_turn" for name in ("value", "delta_functional", "delta_tom", "response"))
-    return [row | _columns(played, *names, "knowingly_bad_percent")]
-
-
-def _replay_rows(played: Played, counts: Row) -> list[Row]:
-    if not played.replayed:
-        raise TomevalError("this run replays no record: there is nothing to compare with")
-    row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["invalid_rate"] = counts["invalid_rate"]
-    return [row | _columns(played, *(f"{name}_percent" for name in REPLAY_MEASURES))]
-
-
-def _turn_rows(played: Played, counts: Row) -> list[Row]:
+def _turn_rows(played: Played) -> list[Row]:
     rows = []
     for number in sorted(set(played.turn.tolist())):
         at = played.turn == number
@@ -138,16 +123,6 @@ def _turn_rows(played: Played, counts: Row) -> list[Row]:
     return rows
 
 
-TABLES: dict[str, Callable[[Played, Row], list[Row]]] = {
-    "outcomes": _outcome_rows,
-    "perspective": _perspective_rows,
-    "beliefs": _belief_rows,
-    "functional": _functional_rows,
-    "turns": _turn_rows,
-    "replay": _replay_rows,
-}
-
-
 def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
     """Return a table as one dict per row, at full precision; seeds are pooled.
 
@@ -155,7 +130,6 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
     ----------
     what : {"outcomes", "perspective", "beliefs", "functional", "turns", "replay"}
         How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays.
-    run : Run
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
     """
@@ -171,17 +145,22 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         head = dict(zip(roles, names, strict=True))
         played = pool([pairing.played for pairing in members])
         cells = [cell.number for pairing in members for cell in pairing.cells]
-        result += [{**head, **row} for row in TABLES[what](played, _counts(run, cells))]
+        if what == "turns":
+            result += [head | row for row in _turn_rows(played)]
+        elif what == "replay" and not played.replayed:
+            raise TomevalError("this run replays no record: there is nothing to compare with")
+        else:
+            result.append(head | _columns(played, _counts(run, cells, played), TABLES[what]))
     return result
 
 
-def _counts(run: Run, cells: Sequence[int]) -> Row:
-    """Return how many games are void or failed, and the shares of invalid answers."""
+def _counts(run: Run, cells: Sequence[int], played: Played) -> Row:
+    """Return the numbers of games and turns, and the shares of invalid answers."""
     found = tallies.episodes(run.store)
-    row: Row = {
-        status: sum(found.get(cell, {}).get(status, 0) for cell in cells)
-        for status in (VOID, FAILED)
-    }
+    row: Row = {"games": played.games, "turns": len(played.turn)}
+    row["turns_a_wrong"] = turn_share(played, "weak_rc").items
+    for status in (VOID, FAILED):
+        row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
     row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
     row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, f"NOT {_SEATS}")
     return row

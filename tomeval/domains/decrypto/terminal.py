@@ -20,30 +20,23 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
     hint_history,
 )
-from tomeval.domains.decrypto.seats import NAMES, Chair, Decoder, Encoder, Interceptor
+from tomeval.domains.decrypto.seats import NAMES, Chair, Decoder, Encoder, Interceptor, SeatPlayer
 
 T = TypeVar("T")
 
-_HELP = """  Alice: three hints, parted by commas, in the order of the code: snow, river bank, pet
+_HELP = """  Alice: three hints with commas between, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
   history: show the past again; quit: stop (finished turns are recorded)"""
 
 
 class QuitGame(Exception):
-    """The person stops, or the input has ended."""
+    """The person quits, or the input has ended."""
 
 
 class Terminal:
-    """Asks a person, and tells what happened.
+    """Asks people, by the roles that they take, and tells what happened.
 
-    Parameters
-    ----------
-    source : text stream
-        Where lines are read from.
-    sink : text stream
-        Where text is written to.
-    people : sequence of str
-        The roles that people take; with several, one makes place for the next.
+    Lines are read from `source`, text is written to `sink`. Several people hand over the keyboard.
     """
 
     def __init__(self, source: TextIO, sink: TextIO, people: Sequence[str] = ()) -> None:
@@ -90,14 +83,9 @@ class Terminal:
 
 
 def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -> str:
-    """Return the past as a page: hints under their keywords, then the turns.
+    """Return the past as a page: hints by keyword, then the turns.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-    rules : Rules
-    keywords : sequence of str, optional
-        None for Eve, who sees question marks.
+    Without keywords, as for Eve, question marks stand in their place.
     """
     wrong = sum(turn.miscommunicated for turn in turns)
     caught = sum(turn.intercepted for turn in turns)
@@ -146,12 +134,30 @@ def read_code(line: str) -> Code | str:
     return code or "A code is three different digits from 1 to 4, such as 2-4-1"
 
 
-class HumanEncoder(Encoder):
-    """A person as Alice."""
+class _Human(SeatPlayer):
+    """A person in a seat."""
 
     def __init__(self, chair: Chair, terminal: Terminal) -> None:
         super().__init__(chair)
         self.terminal = terminal
+
+    def guess(self, page: str, hints: Hints) -> Said[Code]:
+        """Ask for the code."""
+        role = self.chair.role
+        self.terminal.hand_over(role)
+        self.terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(hints)}")
+        return Said(self.terminal.ask("Your guess: ", read_code, page))
+
+    async def observe(self, turn: Turn) -> tuple[()]:
+        """Tell how the turn ended, once."""
+        people = self.terminal.people
+        if people and people[0] == self.chair.role:
+            self.terminal.say(f"\n{result_text(turn)}")
+        return ()
+
+
+class HumanEncoder(_Human, Encoder):
+    """A person as Alice."""
 
     async def encode(self, view: EncoderView) -> Said[Hints]:
         """Ask for three hints."""
@@ -170,65 +176,28 @@ class HumanEncoder(Encoder):
 
         return Said(self.terminal.ask("Your hints: ", parse, page))
 
-    async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended."""
-        _tell(self.terminal, self.chair.role, turn)
-        return ()
 
-
-class HumanDecoder(Decoder):
+class HumanDecoder(_Human, Decoder):
     """A person as Bob."""
-
-    def __init__(self, chair: Chair, terminal: Terminal) -> None:
-        super().__init__(chair)
-        self.terminal = terminal
 
     async def decode(self, view: DecoderView) -> Said[Code]:
         """Ask for the code."""
-        page = board(view.turns, view.rules, view.keywords)
-        return _guess(self.terminal, "decoder", page, view.hints)
-
-    async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended."""
-        _tell(self.terminal, self.chair.role, turn)
-        return ()
+        return self.guess(board(view.turns, view.rules, view.keywords), view.hints)
 
 
-class HumanInterceptor(Interceptor):
+class HumanInterceptor(_Human, Interceptor):
     """A person as Eve."""
-
-    def __init__(self, chair: Chair, terminal: Terminal) -> None:
-        super().__init__(chair)
-        self.terminal = terminal
 
     async def intercept(self, view: InterceptorView) -> Said[Code]:
         """Ask for the code."""
-        page = board(view.turns, view.rules, None)
-        return _guess(self.terminal, "interceptor", page, view.hints)
-
-    async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended."""
-        _tell(self.terminal, self.chair.role, turn)
-        return ()
+        return self.guess(board(view.turns, view.rules, None), view.hints)
 
 
-HUMAN_SEATS: dict[str, Callable[[Chair, Terminal], Encoder | Decoder | Interceptor]] = {
+HUMAN_SEATS: dict[str, type[_Human]] = {
     "encoder": HumanEncoder,
     "decoder": HumanDecoder,
     "interceptor": HumanInterceptor,
 }
-
-
-def _guess(terminal: Terminal, role: str, page: str, hints: Hints) -> Said[Code]:
-    terminal.hand_over(role)
-    terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(hints)}")
-    return Said(terminal.ask("Your guess: ", read_code, page))
-
-
-def _tell(terminal: Terminal, role: str, turn: Turn) -> None:
-    """Tell how a turn ended, once."""
-    if terminal.people and terminal.people[0] == role:
-        terminal.say(f"\n{result_text(turn)}")
 
 
 def result_text(turn: Turn) -> str:

@@ -1,4 +1,4 @@
-"""A game as a reader wants it: hints, guesses and probes turn by turn, then the board."""
+"""A game for readers: hints, guesses and probes turn by turn, then the board."""
 
 from __future__ import annotations
 

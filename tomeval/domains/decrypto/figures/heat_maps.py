@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.domains.decrypto.figures.groups import INTERVALS
+from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import MEASURES
 from tomeval.domains.decrypto.results import Pairing, pairings
 from tomeval.domains.decrypto.tables import pooled
@@ -46,7 +46,10 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     matched = all(pairing.names["encoder"] == pairing.names["decoder"] for pairing in found)
     drawings = []
     for name, (scale, measure) in MAPS.items():
-        values = {_names(pairing): _ends(pairing, measure) for pairing in found}
+        values = {}
+        for pairing in found:
+            alice, bob, eve = pairing.names.values()
+            values[alice, bob, eve] = _ends(pairing, measure)
         figure = _heat_map(values, scale, matched, name == "turns", options)
         told = "; ".join(
             f"Alice {a}, Bob {b}, Eve {e}: {mean:.1f} ({low:.1f} to {high:.1f})"
@@ -56,10 +59,6 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         caption = f"{title}; below each value its end points, {INTERVALS}. Empty: not played."
         drawings.append(Drawing("pairings", f"pairings_{name}", figure, title, caption, told))
     return drawings
-
-
-def _names(pairing: Pairing) -> tuple[str, str, str]:
-    return pairing.names["encoder"], pairing.names["decoder"], pairing.names["interceptor"]
 
 
 def _ends(pairing: Pairing, measure: str) -> Ends:

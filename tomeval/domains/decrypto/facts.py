@@ -1,0 +1,50 @@
+"""What a report says of a Decrypto run: players with their options, and the rules."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.runs.domain import Facts, Rows
+from tomeval.runs.results import Run
+
+FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
+
+
+def run_facts(run: Run) -> list[Facts]:
+    """Return players, and rules with what games are played with."""
+    cells = [cell for cell in run.cells if isinstance(cell, DecryptoRunCell)]
+    players = [_player(cell.definition["players"][role]) for cell in cells for role in ROLES]
+    data = [cell.definition for cell in cells]
+    rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
+    prints = [{name: d[name][:12] for name in ("words", "templates", "records")} for d in data]
+    return [
+        Facts("Players", [("Players with their options as recorded", _unique(players))]),
+        Facts("Rules", [("Rules and probes", _unique(rules)), (FINGERPRINTS, _unique(prints))]),
+    ]
+
+
+def _player(data: dict[str, Any]) -> dict[str, Any]:
+    options = dict(data.get("options", {}))  # a seat that answers from a record has none
+    return {
+        "player": data["name"],
+        "kind": data.get("kind", ""),
+        "model": data.get("model", ""),
+        "strategy": _said(options.pop("strategy", "")),
+        "options": ", ".join(f"{key} {_said(value)}" for key, value in options.items()),
+        "vectors": data.get("vectors", "")[:12],
+    }
+
+
+def _asked(data: dict[str, Any]) -> str:
+    return ", ".join(name for name, asked in data["probes"].items() if asked)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _unique(rows: Rows) -> Rows:
+    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())
