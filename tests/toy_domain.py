@@ -16,10 +16,10 @@ from pydantic import Field
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
+from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Cell, Domain, Line, Player, Schema, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.runs.results import RunCell
 from tomeval.strategies.asking import Asker, Asking
 
 RULES = {"one": lambda seen, size: 1, "next": lambda seen, size: (seen or [0])[-1] % size + 1}

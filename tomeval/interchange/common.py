@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from tomeval.plots.output import distinct
 from tomeval.report.facts import read_json
 from tomeval.runs import tallies
+from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import HEADINGS
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 
 _UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -114,16 +115,10 @@ def _planned(run: Run) -> int | None:
         return None
 
 
-def task(cell: RunCell) -> dict[str, str | int]:
-    """Return the columns that say what is played and, in most games, against whom."""
-    names = cell.domain.task_of(cell, cell.domain.by[0])
-    return {name: value for name, value in cell.columns.items() if name in names}
-
-
 def players(cell: RunCell) -> dict[str, str | int]:
     """Return the columns that say who is measured."""
-    played = task(cell)
-    return {name: value for name, value in cell.columns.items() if name not in played}
+    task = cell.shown_task
+    return {name: value for name, value in cell.columns.items() if name not in task}
 
 
 def model_text(cell: RunCell) -> str:
@@ -139,7 +134,7 @@ def revision_text(cell: RunCell, facts: Facts) -> str:
 
 def task_text(cell: RunCell) -> str:
     """Name what is played in a few words."""
-    return cell.domain.task_words(task(cell)) or cell.domain.title
+    return cell.domain.task_words(cell.shown_task) or cell.domain.title
 
 
 def task_names(cells: Sequence[RunCell]) -> dict[int, str]:
@@ -155,7 +150,7 @@ def task_names(cells: Sequence[RunCell]) -> dict[int, str]:
     for cell in cells:
         parts = [
             value if isinstance(value, str) else f"{HEADINGS.get(name, name)}{value}"
-            for name, value in task(cell).items()
+            for name, value in cell.shown_task.items()
         ]
         parts += [f"{key}-{cell.facts[key]}" for key in vary]
         name = safe("_".join(filter(None, parts)) or cell.domain.name)

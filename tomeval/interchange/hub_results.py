@@ -9,7 +9,8 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.interchange import common
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 _REPORTED = 2
 """How many of a run's headline measures a model page shows: functional, then literal."""

@@ -14,8 +14,9 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
 from tomeval.interchange import common
 from tomeval.interchange.common import Episode, Facts
+from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 
 _SCHEMA = 2  # of inspect_ai's logs
 _SCORER = "tomeval"
@@ -77,7 +78,7 @@ def _model(cell: RunCell) -> str:
 
 def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
     """Return the beginning of an eval; the list of its samples is added later."""
-    players, task = common.players(cell), common.task(cell)
+    players, task = common.players(cell), cell.shown_task
     headline = (*run.headline, *run.domain.headline)[0]
     spec = {
         "eval_id": log_id,

@@ -12,7 +12,8 @@ from tomeval.core.files import write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.interchange import common
 from tomeval.interchange.common import Facts
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 _FILTER = "none"
 _BETTER = {1: True, -1: False, 0: None}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import between, number
 from tomeval.plots.style import WIDTHS
+from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
-from tomeval.runs.results import RunCell
 from tomeval.statistics.estimates import INTERVALS, Estimate
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from tomeval.runs.results import RunCell
+from tomeval.runs.cell import RunCell
 
 MOST_PANELS = 6
 """Panels on one page; further ones go on the next."""
@@ -55,8 +55,7 @@ class Family:
 
 def task_of(cell: RunCell) -> Task:
     """Return a cell's task, apart from who is measured."""
-    task = cell.domain.task_of(cell, cell.domain.by[0])
-    columns = tuple((name, value) for name, value in task.items() if name in cell.columns)
+    columns = tuple(cell.shown_task.items())
     return Task(columns, _words(cell, columns))
 
 

@@ -20,8 +20,9 @@ from tomeval.plots.drawing import (
 from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import BASELINE, BASELINE_LINE, add_legend, in_style
+from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 
 def comparisons(run: Run) -> list[str]:

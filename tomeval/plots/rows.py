@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tomeval.plots.drawing import Options
 from tomeval.plots.families import Family, pages
 from tomeval.plots.style import fold, lines_of, new_figure
-from tomeval.runs.results import RunCell
+from tomeval.runs.cell import RunCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,10 @@ from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
 from tomeval.report.blocks import Block, as_json, asset, pack, pack_text, shortened
 from tomeval.report.calls import Bases, packed_calls
 from tomeval.report.facts import task_text
+from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import Line
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 
 CALLS_BY_DEFAULT = 100_000
 """How many model calls a report holds unless the user says otherwise."""

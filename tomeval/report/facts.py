@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 from tomeval.runs.tallies import usage
 
 
@@ -38,8 +39,7 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
 
 def task_text(cell: RunCell) -> str:
     """Return a cell's task in a few words."""
-    task = cell.domain.task_of(cell, cell.domain.by[0])
-    return cell.domain.task_words({name: v for name, v in task.items() if name in cell.columns})
+    return cell.domain.task_words(cell.shown_task)
 
 
 def settings(run: Run) -> list[tuple[str, str]]:

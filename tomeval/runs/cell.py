@@ -132,6 +132,12 @@ class RunCell(ABC):
         return {name: self.facts[name] for name in self.domain.task}
 
     @property
+    def shown_task(self) -> dict[str, Any]:
+        """The columns of the task without who is measured, for figures, pages and exports."""
+        task = self.domain.task_of(self, self.domain.by[0])
+        return {name: value for name, value in task.items() if name in self.columns}
+
+    @property
     def name(self) -> str:
         """A short text that names the cell."""
         words = [self.player, *(self.columns.get(n) for n in self.domain.task)]

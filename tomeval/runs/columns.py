@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -58,3 +59,13 @@ def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
         return None
     low, high = row.get(f"{name}{_LOW}"), row.get(f"{name}{_HIGH}")
     return Interval(half, None if low is None or high is None else (low, high))
+
+
+def as_text(value: Any) -> str:
+    """Return a value of a definition as a table shows it: text as it is, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def unique(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without repetitions, in their order."""
+    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())

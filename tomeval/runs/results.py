@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.runs import tallies
-from tomeval.runs.cell import RunCell as RunCell
+from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
 from tomeval.runs.store import Store

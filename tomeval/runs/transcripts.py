@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 
 def cell_lines(run: Run) -> Iterator[str]:

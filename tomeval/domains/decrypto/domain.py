@@ -20,9 +20,10 @@ from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.models.base import Model, Prompt
+from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import FloatArray, Measure
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
 GAMES_PER_CHUNK = 1000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.runs.domain import Facts, Rows
+from tomeval.runs.columns import as_text, unique
+from tomeval.runs.domain import Facts
 from tomeval.runs.results import Run
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
@@ -21,8 +21,8 @@ def run_facts(run: Run) -> list[Facts]:
     rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
     prints = [{name: d[name][:12] for name in ("words", "templates", "records")} for d in data]
     return [
-        Facts("Players", [("Players with their options as recorded", _unique(players))]),
-        Facts("Rules", [("Rules and probes", _unique(rules)), (FINGERPRINTS, _unique(prints))]),
+        Facts("Players", [("Players with their options as recorded", unique(players))]),
+        Facts("Rules", [("Rules and probes", unique(rules)), (FINGERPRINTS, unique(prints))]),
     ]
 
 
@@ -32,19 +32,11 @@ def _player(data: dict[str, Any]) -> dict[str, Any]:
         "player": data["name"],
         "kind": data.get("kind", ""),
         "model": data.get("model", ""),
-        "strategy": _said(options.pop("strategy", "")),
-        "options": ", ".join(f"{key} {_said(value)}" for key, value in options.items()),
+        "strategy": as_text(options.pop("strategy", "")),
+        "options": ", ".join(f"{key} {as_text(value)}" for key, value in options.items()),
         "vectors": data.get("vectors", "")[:12],
     }
 
 
 def _asked(data: dict[str, Any]) -> str:
     return ", ".join(name for name, asked in data["probes"].items() if asked)
-
-
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _unique(rows: Rows) -> Rows:
-    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())

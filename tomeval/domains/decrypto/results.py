@@ -15,7 +15,8 @@ from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import NONE, Beliefs, Ints, Played, pool
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
 

@@ -10,7 +10,7 @@ from tomeval.domains.matrix.optima import best_response, worst_response
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.results import matrix_cell
-from tomeval.runs.results import RunCell
+from tomeval.runs.cell import RunCell
 
 _KNOWN: dict[tuple[bytes, str, int], tuple[float, float]] = {}
 

@@ -17,7 +17,8 @@ from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import NONE
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 _FIRST = 48  # the character of action 0
 

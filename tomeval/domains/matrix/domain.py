@@ -20,9 +20,10 @@ from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
+from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Browser, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import Measure
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
 STEPS_PER_CHUNK = 100_000

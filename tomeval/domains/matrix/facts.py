@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.runs.columns import as_text, unique
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.results import Run
 
@@ -47,19 +46,11 @@ def _subjects(cells: list[MatrixRunCell]) -> Rows:
                 "kind": data.get("kind", ""),
                 "model": data.get("model", ""),
                 "strategy": data.get("strategy", ""),
-                "options": ", ".join(f"{k} {_said(v)}" for k, v in options.items()),
+                "options": ", ".join(f"{k} {as_text(v)}" for k, v in options.items()),
                 "templates": str(data.get("templates", ""))[:12],
             }
         )
-    return _unique(rows)
-
-
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _unique(rows: Rows) -> Rows:
-    return list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+    return unique(rows)
 
 
 def _partners(cells: list[MatrixRunCell]) -> Rows:
@@ -79,7 +70,7 @@ def _partners(cells: list[MatrixRunCell]) -> Rows:
                     "fingerprint": table["sha256"][:12],
                 }
             )
-    return _unique(rows)
+    return unique(rows)
 
 
 def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:

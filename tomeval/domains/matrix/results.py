@@ -14,7 +14,8 @@ from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.storing import read_played
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
 TABULAR = "rmax"

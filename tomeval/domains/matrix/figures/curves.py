@@ -13,7 +13,8 @@ from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,8 @@ from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, mea
 from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import add_legend, in_style
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

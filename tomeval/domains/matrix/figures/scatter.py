@@ -15,7 +15,8 @@ from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, measured
 from tomeval.plots.families import Family, families
 from tomeval.plots.style import add_legend, fold, in_style, new_figure, point_style
-from tomeval.runs.results import Run, RunCell
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
