@@ -3,6 +3,7 @@
 python figures/make_gallery.py [RUNS]   (RUNS: folder for the run folders, default: runs)
 """
 
+import argparse
 import shlex
 import subprocess
 import sys
@@ -96,4 +97,6 @@ def drawings(run: Run, name: str) -> list[tuple[Drawing, str]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs"))
+    parser = argparse.ArgumentParser(description="Draw the figures of the gallery.")
+    parser.add_argument("runs", nargs="?", type=Path, default=Path("runs"), help="run folders")
+    main(parser.parse_args().runs)
