@@ -66,6 +66,19 @@ def test_pairs_share_the_hiders_numbers(folder) -> None:
     assert found.at("next", "loss_per_step")["improvement"] > 0.5  # and so is a smaller loss
 
 
+def test_a_note_tells_of_shares_that_weigh_episodes_otherwise_than_tables(tmp_path) -> None:
+    players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
+    seats = {"encoder": "all", "decoder": "minilm", "interceptor": "wordnet"}
+    data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 40}
+    with tomeval.run(data, tmp_path / "run") as run:
+        found = compare(run, resamples=99)
+        names = ["survived_percent", "turns_per_game"]
+        whole = compare(run, metrics=names, resamples=99)
+    (note,) = [note for note in found.notes if "long episodes count more" in note]
+    assert "miscommunication_per_turn_percent" in note
+    assert not [note for note in whole.notes if "long episodes" in note]  # one item per game
+
+
 def test_a_column_of_the_task_can_be_compared(folder) -> None:
     found = compare(folder, "size", metrics=["loss_per_step"], resamples=99)
     assert (found.baseline, found.levels) == ("3", ("4", "5"))

@@ -80,6 +80,13 @@ def test_profiles_are_shares_above() -> None:
     assert [one.low[0, 0], one.high[0, 0]] == pytest.approx(ends, abs=1 / len(A))
 
 
+def test_a_score_at_a_threshold_is_not_above_it() -> None:
+    at = [1 - 0.1, 0.3 * 3, 0.9, 27 / 30, (1 + 1.7) / 3]  # 0.9, rounded in five ways
+    found = performance_profiles(scores(one=[[*at, 0.95]]), resamples=99)
+    assert found.thresholds[90] == pytest.approx(0.9)
+    assert found.share[0, 89:91] == pytest.approx([1, 1 / 6])
+
+
 def test_thresholds_must_rise() -> None:
     with pytest.raises(TomevalError, match="rise"):
         performance_profiles(scores(one=[A]), [0.5, 0.5])

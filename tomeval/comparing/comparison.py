@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import comparison_notes
+from tomeval.comparing.notes import comparison_notes, share_notes
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import bootstrap_interval, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
@@ -100,9 +100,11 @@ def compare(
             sides = [in_ranges(side, names) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
-    return compare_pairs(
+        more = share_notes([side.cell for side in sides], names)
+    found = compare_pairs(
         pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
     )
+    return replace(found, notes=(*found.notes, *more))
 
 
 def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:

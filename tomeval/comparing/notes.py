@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
+    from tomeval.runs.cell import RunCell
 
 ALPHA = 0.05
 FEW = 20
@@ -54,6 +55,26 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
         )
     notes += _unit_notes(found, ranges)
     return notes
+
+
+def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
+    """Tell which metrics a comparison weighs by episode and a table by item."""
+    uneven = [name for name in names if any(_uneven(cell, name) for cell in cells)]
+    if not uneven:
+        return []
+    shown = ", ".join(uneven[:3]) + (f" and {len(uneven) - 3} more" * (len(uneven) > 3))
+    return [
+        f"every episode counts the same in a difference; tables print the share of all items, in "
+        f"which long episodes count more: {shown}"
+    ]
+
+
+def _uneven(cell: RunCell, name: str) -> bool:
+    """Tell whether a metric is a share of items that some episodes have more of."""
+    totals = cell.totals(name)
+    if not totals.share or totals.bottom is None:
+        return False
+    return len(np.unique(totals.bottom[totals.bottom > 0])) > 1
 
 
 def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:

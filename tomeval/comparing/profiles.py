@@ -212,7 +212,8 @@ def performance_profiles(
         parts = scores.played(level)
         if not parts:
             continue
-        above = [part[:, None] > edges for part in parts]  # each of shape (n, K)
+        # A score that equals a threshold is not above it, however both were rounded; shapes (n, K).
+        above = [np.round(part, 12)[:, None] > np.round(edges, 12) for part in parts]
         share[0, row] = np.mean([shares.sum(axis=0) / len(shares) for shares in above], axis=0)
         if min(map(len, parts)) >= 2:
             rng = np.random.default_rng(Stream.of(seed, "profile", level).key)

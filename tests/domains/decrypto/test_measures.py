@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from tomeval.domains.decrypto.game import OUTCOMES
-from tomeval.domains.decrypto.measures import MEASURES, expects_bad, regrets, turn_share
+from tomeval.domains.decrypto.measures import (
+    MEASURES,
+    expects_bad,
+    regrets,
+    turn_share,
+    turns_a_wrong,
+)
 from tomeval.domains.decrypto.played import Beliefs, Played, pool
 from tomeval.domains.decrypto.tables import pooled
 from tomeval.statistics.shares import clustered_share, wilson
@@ -222,6 +228,8 @@ def test_only_turns_with_a_wrong_and_readable_a_count() -> None:
     found = [turn_share(data, name) for name in names]
     assert [share.share for share in found[:3]] == [1 / 3, 1 / 2, 0.0]
     assert [share.items for share in found] == [3, 2, 1, 1]
+    assert turns_a_wrong(data) == 2
+    assert turns_a_wrong(beliefs((A, None, KEYS), (A, B, None))) == 2  # whether B was read or not
 
 
 def test_pooled_pairings_are_recounted() -> None:

@@ -148,6 +148,12 @@ def turn_share(played: Played, name: str, turns: Bools | None = None) -> Share:
     return clustered_share(hits[among], played.by_turn[among])
 
 
+def turns_a_wrong(played: Played) -> int:
+    """Return on how many turns A could be read and was wrong."""
+    right, readable = turn_items(played)["keywords_right"]
+    return int((readable & ~right).sum())
+
+
 def _by_game(played: Played, values: Floats | Bools, among: Bools) -> tuple[Floats, Floats]:
     """Return the sum of values over a game's turns that count, and how many these are, (G,)."""
     game = played.game[among]

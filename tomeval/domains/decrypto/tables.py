@@ -16,6 +16,7 @@ from tomeval.domains.decrypto.measures import (
     MEASURES,
     REPLAY_MEASURES,
     turn_share,
+    turns_a_wrong,
 )
 from tomeval.domains.decrypto.played import Played, pool
 from tomeval.domains.decrypto.results import Pairing, pairings
@@ -158,7 +159,7 @@ def _counts(run: Run, cells: Sequence[int], played: Played) -> Row:
     """Return the numbers of games and turns, and the shares of invalid answers."""
     found = tallies.episodes(run.store)
     row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["turns_a_wrong"] = turn_share(played, "weak_rc").items
+    row["turns_a_wrong"] = turns_a_wrong(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
     row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
