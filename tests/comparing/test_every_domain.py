@@ -79,6 +79,21 @@ def test_a_note_tells_of_shares_that_weigh_episodes_otherwise_than_tables(tmp_pa
     assert not [note for note in whole.notes if "long episodes" in note]  # one item per game
 
 
+def test_interceptors_are_better_if_they_intercept(tmp_path) -> None:
+    players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
+    seats = {"encoder": "minilm", "decoder": "minilm", "interceptor": "all"}
+    data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 60}
+    names = ["interception_percent", "survived_percent", "miscommunication_percent"]
+    with tomeval.run(data, tmp_path / "run") as run:
+        found = compare(run, "interceptor", metrics=names, resamples=99)
+        by = {cell.columns["interceptor"]: cell.totals(names[0]).values for cell in run.cells}
+    assert [measure.better for measure in found.measures] == [1, -1, 0]
+    above = (by["wordnet"][:, None] - by["minilm"]).ravel()
+    chance = (above > 0).mean() + (above == 0).mean() / 2
+    assert found.at("wordnet", names[0])["improvement"] == pytest.approx(chance)
+    assert np.isnan(found.at("wordnet", names[2])["improvement"])
+
+
 def test_a_column_of_the_task_can_be_compared(folder) -> None:
     found = compare(folder, "size", metrics=["loss_per_step"], resamples=99)
     assert (found.baseline, found.levels) == ("3", ("4", "5"))

@@ -500,7 +500,7 @@ def test_summaries_count_the_verdicts(small) -> None:
     assert by == "subject"
     found = compare(small, by, "rmax", metrics=["delta_functional_per_step"])
     verdicts = [found.verdict(level, "delta_functional_per_step") for level in found.levels]
-    [text] = summary(found, small.measures)
+    [text] = summary(found)
     assert text.startswith("Of 2 subjects compared with rmax")
     for word in ("higher", "lower"):
         count = verdicts.count(word)

@@ -87,4 +87,8 @@ def test_what_cannot_be_converted(old, tmp_path) -> None:
     new = convert(old, tmp_path / "new")
     with pytest.raises(TomevalError, match="of this version already"):
         convert(new, tmp_path / "newer")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "run.sqlite").touch()
+    with pytest.raises(TomevalError, match="no or an unfinished version"):
+        convert(tmp_path / "empty", tmp_path / "newer")
     assert not (tmp_path / "newer").exists()

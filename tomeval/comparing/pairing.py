@@ -102,7 +102,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
             f"{baseline!r}: nothing can be paired"
         )
-    return table.finish(tuple(domain.measures[name] for name in metrics))
+    return table.finish(tuple(domain.compared(domain.measures[name], by) for name in metrics))
 
 
 @dataclass

@@ -72,12 +72,12 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     models: dict[str, list[RunCell]] = {}
     for cell in run.cells:
         named = set(cell.models.values())
-        if len(named) == 1 and len(cell.episodes):
+        if len(named) == 1 and _values(run, cell):
             models.setdefault(named.pop(), []).append(cell)
     if not models:
         raise TomevalError(
-            f"{run.folder}: no cell of one language model has a complete episode: no "
-            "model page to report to"
+            f"{run.folder}: no cell of one language model has a complete episode with a "
+            f"value of {' or '.join(run.headline[:_REPORTED])}: no model page to report to"
         )
     needs_hub()
     folders = common.folder_names([_model_name(model) for model in models])

@@ -35,6 +35,7 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         measure = run.measures[run.headline[0]]
         what = measure.label.capitalize() or measure.heading
         found = compare(run, by=by, metrics=[measure.name], reference=options.reference)
+        (measure,) = found.measures
         single = [s for s, task in enumerate(found.tasks) if task] or [0]
         for group, scopes in enumerate(pages(single, MOST_PANELS)):
             for part, levels_shown in enumerate(pages(range(len(found.levels)), MOST_ROWS)):

@@ -17,7 +17,7 @@ from tomeval.plots.drawing import (
     measured,
     with_interval,
 )
-from tomeval.plots.families import families
+from tomeval.plots.families import Family, families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import BASELINE, BASELINE_LINE, add_legend, in_style
 from tomeval.runs.cell import RunCell
@@ -39,6 +39,8 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     for family in families(run.cells):
         for page in family_pages(family):
             for measure in shown:
+                if not _valued(family, measure.name):
+                    continue
                 axis = axis_name(measure)
                 shares = family.panels[0][1][0].totals(measure.name).share
                 intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
@@ -55,6 +57,12 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     )
                 )
     return drawings
+
+
+def _valued(family: Family, name: str) -> bool:
+    """Tell whether a measure has a value in some episode of a family."""
+    cells = [cell for _, members in family.panels for cell in members]
+    return any(np.isfinite(cell.totals(name).values).any() for cell in cells)
 
 
 def _describe(page: Page, measure: Measure, options: Options) -> str:

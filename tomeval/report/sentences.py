@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import between, p_words, signed
@@ -19,9 +18,6 @@ SPOKEN = 2
 """How many of the compared measures are also described in words."""
 
 _PLURALS = {"strategy": "strategies", "labels": "label sets"}
-
-
-Measures = Mapping[str, Measure]
 
 
 class Statement(NamedTuple):
@@ -40,10 +36,10 @@ def compared_by(run: Run) -> str | None:
     return None
 
 
-def summary(found: Comparison, measures: Measures) -> list[str]:
+def summary(found: Comparison) -> list[str]:
     """Return one sentence per spoken measure that counts the verdicts of the first scope."""
     sentences = []
-    for measure in (measures[name] for name in found.metrics[:SPOKEN]):
+    for measure in found.measures[:SPOKEN]:
         name = measure.words
         verdicts = Counter(found.verdict(level, measure.name) for level in found.levels)
         parts = [
@@ -66,11 +62,11 @@ def summary(found: Comparison, measures: Measures) -> list[str]:
     return sentences
 
 
-def statements(found: Comparison, measures: Measures, scope: int = 0) -> list[Statement]:
+def statements(found: Comparison, scope: int = 0) -> list[Statement]:
     """Return the result of comparing every level with the baseline in one scope."""
     result = []
     for level in found.levels:
-        rows = [(found.at(level, name, scope), measures[name]) for name in found.metrics[:SPOKEN]]
+        rows = [(found.at(level, m.name, scope), m) for m in found.measures[:SPOKEN]]
         said = [(row["verdict"], sentence(row, measure)) for row, measure in rows]
         result.append(Statement(level, said))
     return result

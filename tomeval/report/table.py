@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
-from tomeval.runs.columns import heading, interval_of, is_interval
+from tomeval.runs.columns import RATES, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) 
         return Value("" if value is None else str(value), "", "" if value is None else str(value))
     if math.isnan(value):
         return Value(MISSING, "", "")
-    if key == "invalid_rate":
+    if key in RATES:
         return Value(f"{100 * value:.1f}", "", repr(value))
     digits = measures[key].digits if key in measures else 3
     return Value(typeset(fixed(value, digits)), _interval(row, key, digits), repr(value))

@@ -12,7 +12,7 @@ from typing import Any
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING, fixed, interval, plus_minus
 from tomeval.report.latex import latex_table
-from tomeval.runs.columns import HEADINGS, has_interval, heading, interval_of, is_interval
+from tomeval.runs.columns import HEADINGS, RATES, has_interval, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure, digits_of
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
@@ -137,7 +137,7 @@ def _columns(rows: Rows, measures: Mapping[str, Measure] | None) -> tuple[list[s
 def _cell(row: Mapping[str, Any], column: str, measures: Mapping[str, Measure] | None) -> str:
     """Return one cell for reading."""
     value = row[column]
-    if column == "invalid_rate" and isinstance(value, float):
+    if column in RATES and isinstance(value, float):
         return fixed(100 * value, 1)
     if has_interval(row, column):
         if value is None:

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
     from tomeval.statistics import Estimate
 
-HEADINGS = {"horizon": "T", "invalid_rate": "invalid %"}
+RATES = ("invalid_rate", "probe_invalid_rate")
+"""Columns of shares from 0 to 1, which tables print in percent."""
+
+HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
+HEADINGS |= {"invalid_rate": "invalid %", "probe_invalid_rate": "probe invalid %"}
 """Headings of columns that are not measures."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"

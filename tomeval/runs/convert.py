@@ -31,7 +31,7 @@ def convert(old: Path, new: Path) -> Path:
     source = next((old / name for name in _OLD if (old / name).is_file()), None)
     if source is None:
         raise TomevalError(f"{old}: not a run folder (no {' or '.join(_OLD)} in it)")
-    if source.name == STORE and _is_current(old):
+    if source.name == STORE and _is_current(source):
         raise TomevalError(f"{old}: is of this version already; there is nothing to convert")
     domain = get_domain(_OLD[source.name])
     if new.exists() and any(new.iterdir()):
@@ -56,9 +56,9 @@ def convert(old: Path, new: Path) -> Path:
     return new
 
 
-def _is_current(folder: Path) -> bool:
+def _is_current(store: Path) -> bool:
     try:
-        Store(folder).close()
+        Database(store, SCHEMA_VERSION).close()
     except TomevalError:
         return False
     return True

@@ -339,6 +339,10 @@ class Domain(ABC):
         """Return a cell's level in a comparison."""
         return str(cell.columns[by])
 
+    def compared(self, measure: Measure, by: str) -> Measure:
+        """Return a measure with the better side that it has for the levels of a comparison."""
+        return measure
+
     def task_of(self, cell: RunCell, by: str) -> dict[str, Any]:
         """Return what compared cells must agree in if levels differ in `by`."""
         return {name: value for name, value in cell.task.items() if name != by}

@@ -218,7 +218,7 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     known: type[BaseModel] = keys.tables().get(parts[0], keys) if len(parts) > 1 else keys
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
-        if name in keys.RENAMED:
+        if name in keys.RENAMED and isinstance(problem["input"], int):
             return f"{where}: the key {name!r} is called {keys.RENAMED[name]!r} now"
         if home := _home(name, keys, problem):
             return (
@@ -237,7 +237,7 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
 def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
     """Return the other domain that an unknown key belongs to, or an empty text."""
     top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
-    if not top or key in keys.RENAMED:
+    if not top or (key in keys.RENAMED and isinstance(problem["input"], int)):
         return ""
     others = ((name, get_domain(name).experiment) for name in domain_names())
     return next((name for name, e in others if e is not keys and key in e.model_fields), "")

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import connection
 
 from tomeval.core.errors import TomevalError
@@ -81,4 +82,5 @@ def _end_with_parent() -> None:
 def _worker(task: Task) -> tuple[Task, Block]:
     """Play one task in a worker process."""
     domain, cells = _SHARED[0]
-    return task, _play(domain, cells[task[0]], task[1], task[2])
+    block = _play(domain, cells[task[0]], task[1], task[2])
+    return task, replace(block, steps=list(block.steps))  # a generator cannot be sent

@@ -93,6 +93,17 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
     assert rows(tmp_path / "a") == rows(tmp_path / "c")
 
 
+def test_rows_do_not_depend_on_workers(tmp_path) -> None:
+    players = {"minilm": {"embedding": "minilm"}, "dice": {"kind": "random"}}
+    seats = {"encoder": "all", "decoder": "minilm", "interceptor": "all"}  # in batch and singly
+    some = make_experiment(
+        {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 4}
+    )
+    for workers in (1, 3):
+        assert run_experiment(some, tmp_path / str(workers), workers=workers) == 16
+    assert rows(tmp_path / "1") == rows(tmp_path / "3")
+
+
 def test_another_seed_gives_other_games(tmp_path) -> None:
     run_experiment(make_experiment(MIXED), tmp_path / "a")
     db = sqlite3.connect(tmp_path / "a" / "run.sqlite")

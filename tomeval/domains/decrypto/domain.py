@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.embeddings import SHIPPED
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
-from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES
+from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES, for_interceptor
 from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
 from tomeval.domains.decrypto.results import DecryptoRunCell
@@ -126,7 +127,14 @@ class Decrypto(Domain):
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
         """Return a cell with one language model."""
-        return example_cell(strategy, seat, settings)
+        if seat and seat not in ROLES:
+            raise unknown("seat", seat, ROLES, "--seat")
+        options = {key: value for key, value in settings.items() if key != "form"}
+        return example_cell(strategy, seat, options)
+
+    def compared(self, measure: Measure, by: str) -> Measure:
+        """Return a measure from the side of Alice and Bob, or of the interceptors compared."""
+        return for_interceptor(measure) if by == "interceptor" else measure
 
     def level(self, cell: RunCell, by: str) -> str:
         """Return who sits in a seat, or Alice and Bob together."""

@@ -151,17 +151,22 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         elif what == "replay" and not played.replayed:
             raise TomevalError("this run replays no record: there is nothing to compare with")
         else:
-            result.append(head | _columns(played, _counts(run, cells, played), TABLES[what]))
+            result.append(head | _columns(played, _counts(run, cells, played, what), TABLES[what]))
     return result
 
 
-def _counts(run: Run, cells: Sequence[int], played: Played) -> Row:
-    """Return the numbers of games and turns, and the shares of invalid answers."""
+def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
+    """Return the numbers of games and turns, and the shares of invalid moves and probes.
+
+    Probes are those of the seat that a table is of: Eve's beliefs or Alice's predictions.
+    """
     found = tallies.episodes(run.store)
     row: Row = {"games": played.games, "turns": len(played.turn)}
     row["turns_a_wrong"] = turns_a_wrong(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
     row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
-    row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, f"NOT {_SEATS}")
+    seat = "interceptor" if what == "beliefs" else "encoder"
+    probes = f"seat = '{seat}' AND NOT {_SEATS}"
+    row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)
     return row
