@@ -114,3 +114,15 @@ def test_seats_are_compared_one_at_a_time(changed) -> None:
     assert comparisons(changed(**held)) == ["guesser", "size"]
     same = {"by": ("guesser", "size"), "task": (), "held": lambda self, cell, by: ""}
     assert comparisons(changed(**same)) == []  # nothing tells what may be paired
+
+
+def test_a_measure_without_values_in_some_tasks_has_no_figure_there(tmp_path) -> None:
+    players = {"mini": {"embedding": "minilm"}, "lm": {"model": "scripted:decrypto"}}
+    seats = [
+        {"encoder": "lm", "decoder": "mini", "interceptor": "mini"},
+        {"encoder": "mini", "decoder": "mini", "interceptor": "lm"},
+    ]
+    data = {"domain": "decrypto", "players": players, "pairings": seats, "episodes": 2}
+    with tomeval.run({**data, "probes": {"eve": True}}, tmp_path / "run") as run:
+        stems = {drawing.stem for drawing in draw(run, ["forest"])}
+    assert stems == {"forest_tom_eve_mini", "forest_interception_mini", "forest_interception_lm"}
