@@ -42,7 +42,7 @@ def changed(tmp_path):
 def test_a_task_is_a_panel_and_a_player_a_row(opened) -> None:
     drawing = draw(opened, ["forest"])[0]
     assert drawing.stem == "forest_loss_per_step_toy"
-    assert drawing.title == "loss/step (numbers) by subject: size 3, 5"
+    assert drawing.title == "loss/step (numbers) by guesser: size 3, 5"
     assert [axes.get_title() for axes in drawing.figure.axes] == ["size 3", "size 5"]
     means = [
         [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]

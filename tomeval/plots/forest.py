@@ -35,6 +35,7 @@ SHOWN = 2
 def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw headline measures with intervals, a row per subject and a panel per task."""
     shown = [run.measures[name] for name in run.headline[:SHOWN]]
+    who = next(iter(run.cells[0].columns))  # the first column names who is measured
     drawings = []
     for family in families(run.cells):
         for page in family_pages(family):
@@ -49,8 +50,8 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                         "forest",
                         f"forest_{measure.short}_{family.stem}{page.suffix}",
                         forest_figure(page, measure, options),
-                        f"{axis} by subject: {family.title}{page.words}",
-                        f"{axis} of every subject with {intervals}. Dashed: "
+                        f"{axis} by {who}: {family.title}{page.words}",
+                        f"{axis} of every {who} with {intervals}. Dashed: "
                         f"the {run.domain.baseline}, where the run has one, with its interval "
                         "shaded.",
                         _describe(page, measure, options),
