@@ -6,10 +6,13 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+
+ROWS_AT_A_TIME = 1000
 
 
 class Database:
@@ -115,13 +118,12 @@ class Database:
         with self.reporting():
             cursor = self._db.execute(sql, parameters)
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def parts() -> Iterator[list[tuple[Any, ...]]]:
             with self.reporting():
-                # Not from the cursor itself: a reader that stops early would close it, perhaps
-                # after its store.
-                yield from (row for row in cursor)
+                while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+                    yield rows
 
-        return [column[0] for column in cursor.description], rows()
+        return [column[0] for column in cursor.description], chain.from_iterable(parts())
 
 
 def _reading_mode(path: Path) -> str:

@@ -41,34 +41,41 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
 
 def invalid_rates(store: Store) -> dict[int, float]:
     """Return by cell the share of answers that were invalid; see `answers`."""
-    return {cell: bad / asked for cell, (bad, asked) in answers(store).items() if asked}
+    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}'"
+    doubtful = [cell for (cell,) in store.query(sql)]
+    rates = {cell: bad / asked for cell, (bad, asked) in answers(store, doubtful).items() if asked}
+    # In all other cells, by far the most, one answer is enough to know: none need be counted.
+    one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
+    clean = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in doubtful]
+    return rates | {cell: 0.0 for cell in clean if store.query(one, (cell,))}
 
 
 def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
     """Return the share of invalid answers of some cells and questions; NaN without answers."""
-    found = answers(store, where)
-    bad, asked = (sum(found.get(cell, (0, 0))[i] for cell in cells) for i in (0, 1))
+    found = answers(store, cells, where).values()
+    bad, asked = (sum(counts[i] for counts in found) for i in (0, 1))
     return bad / asked if asked else float("nan")
 
 
-def answers(store: Store, where: str = "1") -> dict[int, tuple[int, int]]:
+def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, tuple[int, int]]:
     """Return by cell how many answers were invalid, and how many there were.
 
     Those of void episodes are included; backend errors are not answers. `where` narrows the
     questions: SQL over the view ``asked``.
     """
-    asked = dict(store.query(f"SELECT cell, COUNT(*) FROM asked WHERE {where} GROUP BY cell"))
-    bad = dict.fromkeys(asked, 0)
-    # Nearly all answers are valid: counting the others is far cheaper than testing every one.
-    for cell, outcome, count in store.query(
-        f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' AND ({where}) "
-        "GROUP BY cell, outcome"
-    ):
-        if outcome in INVALID_REASONS and outcome != "backend_error":
-            bad[cell] += count
-        else:
-            asked[cell] -= count
-    return {cell: (bad[cell], asked[cell]) for cell in asked}
+    found = {}
+    for cell in cells:
+        here = f"FROM asked WHERE cell = ? AND ({where})"
+        asked, bad = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0
+        # Nearly all answers are valid: counting the others is far cheaper than testing every one.
+        sql = f"SELECT outcome, COUNT(*) {here} AND outcome != '{VALID}' GROUP BY outcome"
+        for outcome, count in store.query(sql, (cell,)):
+            if outcome in INVALID_REASONS and outcome != "backend_error":
+                bad += count
+            else:
+                asked -= count
+        found[cell] = (bad, asked)
+    return found
 
 
 def usage(store: Store) -> dict[int, dict[str, float]]:

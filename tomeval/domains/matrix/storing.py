@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -190,7 +191,7 @@ def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
     table = flat.reshape(-1, 4)
     if rest is not None or not np.isfinite(table).all():
         raise store.damaged("the steps of a complete episode are not complete")
-    extra = _reactions(store, cell) if has_reactions(store, cell) else {}
+    extra = _reactions(store, cell) if has_reactions(store) else {}
     return extra | {
         "which": which,
         "lengths": lengths,
@@ -219,8 +220,7 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     }
 
 
-def has_reactions(store: Store, cell: int | None = None) -> bool:
-    """Tell whether any step of the run, or of one cell, was asked the conditional probe."""
-    which = "1" if cell is None else f"cell = {cell:d}"
-    sql = f"SELECT 1 FROM steps WHERE {which} AND reactions IS NOT NULL LIMIT 1"
-    return bool(store.query(sql))
+@lru_cache(maxsize=4)
+def has_reactions(store: Store) -> bool:
+    """Tell whether any step of the run was asked the conditional probe; looked up once."""
+    return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
