@@ -70,7 +70,9 @@ class Decrypto(Domain):
     }
     scripts = SCRIPTS
     scores: ClassVar = {
-        "lasted": Score("share of the most turns that Alice and Bob got through", "turns", _lasted),
+        "lasted": Score(
+            "share of the most turns that Alice and Bob got through", "share of turns", _lasted
+        ),
         "survived": Score("whether Alice and Bob survived the game", "survived", _survived),
     }
     parts = Parts(
