@@ -30,6 +30,8 @@ class Prompt:
     messages: tuple[Message, ...]
     # How the answer begins, without a trailing space; the model goes on from there.
     prefill: str = ""
+    # What the last message ends in where the backend cannot go on from a prefill.
+    instead: str = ""
 
 
 @dataclass(frozen=True)
