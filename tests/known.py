@@ -40,12 +40,22 @@ QUESTIONS = {
     "reflect": r"^Round (\d+) is over\.",
     "plan": r"^Before round (\d+), write down",
 }
+_NOW = r"^You are now playing round (\d+) of \d+\.\nQ: "
+AKATA = {
+    "predict": _NOW + r"Which Option (?:is the other player|do you pick, .* and which Option is)",
+    "act": _NOW + r"(?:Which Option do you pick,|Given that you think)",
+    "react": r"^Imagine that you pick Option (?P<own>.+) in round (\d+) of \d+\.",
+    "summarise": r"^Put the text above .* which Option to pick in round (\d+) and",
+    "summarise for predict": r"^Put the text above .* is going to pick in round (\d+) and",
+    "reflect": r"^You have finished round (\d+)\.",
+    "plan": r"^You are about to play round (\d+)\.",
+}
 
 
 def question(request: GenerateRequest | ScoreRequest) -> tuple[str, int, str]:
     """Return purpose, step and, for a reaction, the supposed own label."""
     last = request.prompt.messages[-1].content.rpartition("\n\n")[2]
-    for purpose, pattern in QUESTIONS.items():
+    for purpose, pattern in (*QUESTIONS.items(), *AKATA.items()):
         found = re.search(pattern, last)
         if found:
             step = int(found[found.lastindex or 1])
@@ -97,7 +107,8 @@ class Known:
             assert request.labels == labels
             rest = math.log(0.01 / (len(labels) - 1))
             return [math.log(0.9) if index == action else rest for index in range(len(labels))]
-        notes = f"Plans: {prose}\nInsights: none\n" if 'begins with "Plans:"' in text else prose
+        asks = purpose == "act" and 's with "Plans:"' in text
+        notes = f"Plans: {prose}\nInsights: none\n" if asks else prose
         return f"{notes}\n{MARKER} {labels[action]}"
 
 
