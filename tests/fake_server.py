@@ -109,6 +109,8 @@ class FakeServer:
         What is done to log-probabilities: ``missing``, ``equal``, ``positive``, ``constant``.
     no_list : bool
         Whether the list of models is an error.
+    page : str
+        Where not empty, the web page that every request gets.
     seeded : bool
         Whether seeds are honoured.
     reply : dict
@@ -125,6 +127,7 @@ class FakeServer:
         self.reject: dict[str, str] = {}
         self.lie = ""
         self.no_list = False
+        self.page = ""
         self.seeded = True
         self.reply: dict[str, Any] = {}
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -359,10 +362,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(
         self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
     ) -> None:
-        data = json.dumps(body).encode()[:cut]
+        page = self.fake.page
+        data = page.encode() if page else json.dumps(body).encode()[:cut]
         try:
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/html" if page else "application/json")
             self.send_header("Content-Length", str(len(data)))
             for name, value in (headers or {}).items():
                 self.send_header(name, value)

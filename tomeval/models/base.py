@@ -22,6 +22,14 @@ class ContextExceeded(BackendError):
     """
 
 
+class Unlisted(BackendError):
+    """A label is not among the likeliest tokens, which are all that the backend tells.
+
+    The model was asked and would say something else: this is an answer that cannot be read, and
+    asking again gives the same.
+    """
+
+
 class Message(NamedTuple):
     """One turn of a conversation; `role` is ``system``, ``user`` or ``assistant``."""
 
@@ -117,7 +125,8 @@ class Scores:
     # The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by accident
     # because it is stored with every row.
     method: str
-    # As for `Reply`.
+    # As for `Reply`; ``argmax_is_label``, where the route tells: whether the most probable next
+    # token is a label or the beginning of one.
     usage: Usage = Usage()
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
