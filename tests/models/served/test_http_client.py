@@ -400,7 +400,7 @@ def test_other_refusals_are_not_about_the_context(message):
 def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
     with FakeServer() as server:
         server.page = "<!DOCTYPE html><html><title>Sign in</title></html>"
-        with pytest.raises(TomevalError, match="not an OpenAI-compatible server.* 'Sign in'"):
+        with pytest.raises(TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"):
             post(server, probing=True)
         assert len(server.requests) == 1
         with pytest.raises(BackendError, match="not whole JSON"):

@@ -9,7 +9,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -87,7 +87,8 @@ class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
     Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
-    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps.
+    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps;
+    `omit` names fields that are never sent.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class HttpClient:
         retry_budget: float = 600.0,
         budget: Budget | None = None,
         timing: Timing | None = None,
+        omit: Collection[str] = (),
     ) -> None:
         self.base_url = check_url(base_url)
         self.root = self.base_url.removesuffix("/v1")
@@ -110,6 +112,7 @@ class HttpClient:
         self._budget = budget or Budget()
         self._timing = timing or Timing()
         self._limiter = AdaptiveLimiter(concurrency, self.base_url)
+        self._omit = omit
         self._mends: dict[str, Mends] = {}
         self._client: httpx2.AsyncClient | None = None
 
@@ -160,7 +163,7 @@ class HttpClient:
             The key is refused or the account is empty, or this is no model server; the call would
             pass a cap and was not sent.
         """
-        mends = self._mends.setdefault(path, Mends())
+        mends = self._mends.setdefault(path, Mends(self._omit))
         while True:
             sent, mended = mends.apply(body)
             try:

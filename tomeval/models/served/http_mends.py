@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
@@ -29,7 +30,8 @@ class TooLong(ContextExceeded):
     # As vLLM, SGLang, llama.cpp, OpenAI, Anthropic and others word it.
     _SAID = re.compile(
         r"context_length_exceeded|exceed_context_size|maximum context (length|size)"
-        r"|(model's|available) context (length|size)|context (size|window|length) (has been )?exceed"
+        r"|(model's|available) context (length|size)"
+        r"|context (size|window|length) (has been )?exceed"
         r"|exceeds? (the )?(model's )?(maximum |available )?context|(prompt|input) is too long"
         r"|context window of|longer than the maximum model length"
         r"|exceeds the maximum allowed length",
@@ -54,7 +56,10 @@ class TooLong(ContextExceeded):
 
 
 class Mends:
-    """What one path of a server does not take, learnt from its refusals."""
+    """What one path of a server does not take, learnt from its refusals.
+
+    `omit` names fields to leave out from the start.
+    """
 
     _OPTIONAL = frozenset(
         (
@@ -79,8 +84,8 @@ class Mends:
     _WRONG_VALUE = re.compile(r"value|should be|must be|one of", re.IGNORECASE)
     _NO_SYSTEM = re.compile(r"system (role|message|prompt)s?\b.*support", re.IGNORECASE)
 
-    def __init__(self) -> None:
-        self.dropped: set[str] = set()
+    def __init__(self, omit: Collection[str] = ()) -> None:
+        self.dropped = set(omit)
         self.renamed: dict[str, str] = {}
         self.merge_system = False
 
