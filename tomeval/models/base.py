@@ -77,6 +77,21 @@ class GenerateRequest:
     choices: tuple[str, ...] = ()
 
 
+THINKING_ROOM = 8192
+"""Tokens for thinking, if a model is seen to think and the experiment sets none."""
+
+
+def thinking_room(context: int | None) -> int:
+    """Return the tokens for thinking where none are set: at most half of the context.
+
+    Examples
+    --------
+    >>> thinking_room(None), thinking_room(4096)
+    (8192, 2048)
+    """
+    return THINKING_ROOM if context is None else min(THINKING_ROOM, context // 2)
+
+
 LOW_MASS = 0.01
 """Labels that together have less of the probability are hardly what the model would say."""
 

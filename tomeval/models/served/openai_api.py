@@ -22,6 +22,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Usage,
+    thinking_room,
 )
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient, Timing
@@ -36,7 +37,6 @@ from tomeval.models.served.openai_options import OpenAIOptions
 from tomeval.models.served.openai_reply import read_reply
 from tomeval.models.served.openai_start import (
     PREFILL_TEST,
-    THINKING_ROOM,
     continues_prefill,
     draw,
     judge_draws,
@@ -337,8 +337,7 @@ class OpenAIModel(Model):
     async def _make_room(self) -> None:
         """Settle the thinking budget; the server is asked once whether it takes it."""
         if self.options.thinking_budget is None and self.facts["thinks"]:
-            half = THINKING_ROOM if self._context is None else self._context // 2
-            self._room = self._cap = min(THINKING_ROOM, half)
+            self._room = self._cap = thinking_room(self._context)
             if self._thinking_fields("chat/completions" if self._chat else "completions"):
                 await self._probe(draw(1))
             logger.warning(

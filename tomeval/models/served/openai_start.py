@@ -12,9 +12,6 @@ from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.logprob_wire import NO_THINKING, Query, dig
 from tomeval.models.served.openai_text import chat_fields
 
-THINKING_ROOM = 8192
-"""Tokens for thinking, if the model is seen to think and the experiment sets none."""
-
 _DRAW_TEST = Prompt((Message("user", "Write ten random words."),))
 _DRAW_TOKENS = 16
 _SUM_TEST = Prompt(
