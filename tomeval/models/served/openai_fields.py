@@ -35,7 +35,6 @@ def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, 
     >>> sampling_fields(Sampling(max_tokens=8), seed=2**40 + 5, kind=HOSTED)
     {'temperature': 1.0, 'max_tokens': 8, 'seed': 517}
     """
-    folded = (seed ^ (seed >> _SEED_BITS) ^ (seed >> 2 * _SEED_BITS)) & ((1 << _SEED_BITS) - 1)
     truncation = {
         "top_p": sampling.top_p,
         "top_k": sampling.top_k or OFF["top_k"],
@@ -48,9 +47,14 @@ def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, 
         **truncation,
         **PENALTIES_OFF.get(kind, {}),
         "max_tokens": sampling.max_tokens,
-        "seed": folded,
+        "seed": fold_seed(seed),
     }
     return {**fields, "stop": list(sampling.stop)} if sampling.stop else fields
+
+
+def fold_seed(seed: int) -> int:
+    """Return a seed of 31 bits, which every server takes, for one of 63."""
+    return (seed ^ (seed >> _SEED_BITS) ^ (seed >> 2 * _SEED_BITS)) & ((1 << _SEED_BITS) - 1)
 
 
 def greedy_fields(kind: str = "") -> dict[str, Any]:

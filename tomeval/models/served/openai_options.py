@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
+
+_Options = TypeVar("_Options", bound=BaseModel)
 
 
 class OpenAIOptions(BaseModel):
@@ -59,13 +61,18 @@ class OpenAIOptions(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> OpenAIOptions:
-        """Check fields from an experiment; a wrong one is a `TomevalError` that names it."""
-        for field in fields:
-            if field not in cls.model_fields:
-                raise unknown("option", field, cls.model_fields, "openai model")
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise TomevalError(f"openai model: {where}: {first['msg']}") from None
+        """Check fields from an experiment, see `check_options`."""
+        return check_options(cls, fields, "openai model")
+
+
+def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:
+    """Check a model's options from an experiment; a wrong one is a `TomevalError` that names it."""
+    for field in fields:
+        if field not in kind.model_fields:
+            raise unknown("option", field, kind.model_fields, where)
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise TomevalError(f"{where}: {key}: {first['msg']}") from None

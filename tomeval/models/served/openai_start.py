@@ -62,7 +62,7 @@ def shows_thinking(reply: Reply) -> bool:
     return bool(reply.reasoning) or marked or hidden or "reasoning_tokens" in reply.details
 
 
-async def thinks(ask: Ask, drawn: list[Reply], *, chat: bool) -> bool:
+async def thinks(ask: Ask, drawn: list[Reply], *, chat: bool = True) -> bool:
     """Tell whether the model thinks before it answers.
 
     Where the first draws do not show it, an easy question is asked: a template may open the
