@@ -208,6 +208,14 @@ def test_a_prompt_that_is_too_long_is_said_to_be_that():
         generate(Mock(raised))
 
 
+def test_of_a_wrapped_error_the_cause_is_said():
+    def raised(*_):
+        raise RuntimeError("Request: " + "x" * 999) from ValueError("maximum context length is 8")
+
+    with pytest.raises(ContextExceeded, match="ValueError: maximum context length is 8"):
+        generate(Mock(raised))
+
+
 def test_errors_of_providers_are_backend_errors():
     def raised(*_):
         raise RuntimeError("the provider is gone")

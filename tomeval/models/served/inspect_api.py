@@ -343,7 +343,12 @@ def _usage(output: Any) -> Usage:
 
 
 def _said(error: Exception) -> str:
-    """Return what an error of a provider says, in a line."""
+    """Return what an error of a provider says, in a line.
+
+    inspect_ai's own begins with the whole request; what the provider said is its cause.
+    """
+    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
+        error = error.__cause__
     text = str(getattr(error, "message", "") or error).strip() or repr(error)
     return f"{type(error).__name__}: {' '.join(text.split())[:EXCERPT]}"
 
