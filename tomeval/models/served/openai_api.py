@@ -32,9 +32,9 @@ from tomeval.models.served.logprob_check import all_routes, choose, nonsense
 from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import Query
 from tomeval.models.served.openai_about import OLLAMA, SGLANG, VLLM, describe
-from tomeval.models.served.openai_fields import choice_fields, sampling_fields, thinking_fields
 from tomeval.models.served.openai_options import OpenAIOptions
 from tomeval.models.served.openai_reply import read_reply
+from tomeval.models.served.openai_requests import CHAT, COMPLETIONS, Requests, omission
 from tomeval.models.served.openai_start import (
     PREFILL_TEST,
     continues_prefill,
@@ -42,12 +42,7 @@ from tomeval.models.served.openai_start import (
     judge_draws,
     thinks,
 )
-from tomeval.models.served.openai_text import (
-    chat_fields,
-    load_tokenizer,
-    plain_text,
-    without_prefill,
-)
+from tomeval.models.served.openai_text import load_tokenizer, plain_text
 
 logger = logging.getLogger(__name__)
 
@@ -89,19 +84,10 @@ class OpenAIModel(Model):
         # (route to what was seen), prefill (``continue``, ``omit`` or ``unknown``).
         self.facts: dict[str, Any] = {}
         self.capabilities = Capabilities(score=False, seeded=False)
-        self._model = model
         self._budget = budget
-        self._chat = self.options.api != "completions"
         self._tokenizer = tokenizer
-        self._codec: PromptCodec | None = None
         self._route: Route | None = None
-        self._prefill_by_ids = False
-        self._omits_prefill = self.options.prefill == "omit"
-        self._kind = ""
         self._context: int | None = None
-        # Tokens for thinking on top of the answer's, and where the server is told to end it.
-        self._room = self.options.thinking_budget or 0
-        self._cap = self.options.thinking_budget
         self._client = HttpClient(
             base_url,
             key_env=self.options.key_env,
@@ -113,6 +99,7 @@ class OpenAIModel(Model):
             omit=self.options.omit,
         )
         self.name = f"openai:{model}@{self._client.base_url}"
+        self._requests = Requests(self.name, model, self.options)
         prices = load_prices(Path(self.options.prices)) if self.options.prices else {}
         self._price: Price | None = prices.get(model)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
@@ -149,8 +136,8 @@ class OpenAIModel(Model):
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         try:
-            about = await describe(self._client, self._model)
-            self._kind, self._context = about.kind, about.context
+            about = await describe(self._client, self._requests.model)
+            self._requests.kind, self._context = about.kind, about.context
             self.revision = "; ".join(f"{key}={value}" for key, value in about.said.items())
             self.facts = {"served": about.said, "kind": about.kind}
             self.facts["context_length"] = about.context
@@ -177,15 +164,15 @@ class OpenAIModel(Model):
         the server cannot do what was asked, such as go on from a prefill, `ContextExceeded` if the
         prompt is too long, and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        by_ids = self._prefill_by_ids
+        by_ids = self._requests.prefill_by_ids
         try:
             return await self._generate(request)
         except Refused as refusal:
-            explained = self._explained(refusal, request.prompt)
-        if by_ids or self._codec is None or not isinstance(explained, TomevalError):
+            explained = self._requests.explained(refusal, request.prompt)
+        if by_ids or self._requests.codec is None or not isinstance(explained, TomevalError):
             raise explained
-        if not self._prefill_by_ids:
-            self._prefill_by_ids = True
+        if not self._requests.prefill_by_ids:
+            self._requests.prefill_by_ids = True
             logger.warning("%s: prefills go through the completions API from now on", self.name)
         return await self.generate(request)
 
@@ -202,76 +189,41 @@ class OpenAIModel(Model):
         try:
             logprobs = await self._route.score(query)
         except Refused as refusal:
-            raise self._explained(refusal, query.request.prompt) from None
+            raise self._requests.explained(refusal, query.request.prompt) from None
         if fault := nonsense(logprobs):
             raise BackendError(f"{self.name}: scores by route {self._route.name}: {fault}")
         mass = math.fsum(math.exp(value) for value in logprobs)
         if mass < LOW_MASS:
             query.details["low_mass"] = True
         query.details.update(self._cost(query.usage))
-        query.details.update(_omission(request.prompt, query.request.prompt))
+        query.details.update(omission(request.prompt, query.request.prompt))
         numbers, route = tuple(logprobs), self._route.name
         return Scores(numbers, mass, route, query.usage, query.latency, query.details)
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
-        return len(self._codec.encode(prompt)[0]) if self._codec else None
+        codec = self._requests.codec
+        return None if codec is None else len(codec.encode(prompt)[0])
 
     def context_length(self) -> int | None:
         """Return the longest sequence in tokens, if the server tells; see `Model`."""
         return self._context
 
     async def _generate(self, request: GenerateRequest, *, probing: bool = False) -> Reply:
-        prompt = self._shown(request.prompt)
-        path, fields = self._prompt_fields(prompt)
+        prompt = self._requests.shown(request.prompt)
         # The self-test looks at beginnings only: it needs no room for thinking.
-        room = 0 if probing else self._room
-        sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room)
-        choices = request.choices if self.options.structured != "off" else ()
-        body = {
-            **self.options.extra_body,
-            "model": self._model,
-            **fields,
-            **sampling_fields(sampling, request.seed, self._kind),
-            **self._thinking_fields(path),
-            **choice_fields(self.options.structured, choices),
-        }
-        most = self._prompt_tokens(prompt) + sampling.max_tokens
+        room = 0 if probing else self._requests.room
+        path, body = self._requests.generation(request, prompt, room)
+        most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         answer = await self._client.post(path, body, tokens=most, probing=probing)
+        choices = request.choices if self.options.structured != "off" else ()
         reply = read_reply(answer, request.sampling.stop, choices)
         reply.details["route"] = path
         if room:
             reply.details["thinking_budget"] = room
-        reply.details.update(_omission(request.prompt, prompt))
+        reply.details.update(omission(request.prompt, prompt))
         reply.details.update(self._cost(reply.usage))
         return reply
-
-    def _prompt_fields(self, prompt: Prompt) -> tuple[str, dict[str, Any]]:
-        """Return the path of the API to use and the fields that hold the prompt."""
-        if self._chat and not (prompt.prefill and self._prefill_by_ids):
-            return "chat/completions", chat_fields(prompt)
-        if self._chat and self._codec:  # ids, so that the server adds no second start token
-            return "completions", {"prompt": self._codec.encode(prompt)[0]}
-        return "completions", {"prompt": plain_text(prompt)}
-
-    def _thinking_fields(self, path: str) -> dict[str, Any]:
-        return thinking_fields(
-            self._kind,
-            chat=path == "chat/completions",
-            switch=self.options.thinking,
-            budget=self._cap,
-            effort=self.options.reasoning_effort,
-        )
-
-    def _shown(self, prompt: Prompt) -> Prompt:
-        """Return the prompt as this server can read it: maybe without its prefill."""
-        if not prompt.prefill or not self._chat or not self._omits_prefill:
-            return prompt
-        if self._route is not None and not self._route.on_chat:
-            return prompt  # it is put together here, token by token
-        if self.options.prefill == "auto" and not prompt.instead:
-            raise TomevalError(self._no_prefill("it begins a new answer"))
-        return without_prefill(prompt)
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
         """Return the prompt's length for the token cap; 0 if there is no cap."""
@@ -284,32 +236,18 @@ class OpenAIModel(Model):
         return {"cost": self._price.cost(usage)} if self._price else {}
 
     def _query(self, request: ScoreRequest, *, probing: bool = False) -> Query:
-        prompt = self._shown(request.prompt)
+        prompt = self._requests.shown(request.prompt)
         return Query(
             self._client,
-            self._model,
+            self._requests.model,
             replace(request, prompt=prompt),
-            self._chat,
-            self._codec,
-            kind=self._kind,
+            self._requests.chat,
+            self._requests.codec,
+            kind=self._requests.kind,
             label_space=self.options.label_space,
             extra_body=self.options.extra_body,
             tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
             probing=probing,
-        )
-
-    def _explained(self, refusal: Refused, prompt: Prompt) -> Exception:
-        """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
-        by_chat = "continue_final_message" in refusal.message
-        by_ids = self._prefill_by_ids and refusal.status in (400, 404, 405, 422)
-        if not prompt.prefill or not self._chat or not (by_chat or by_ids):
-            return refusal
-        return TomevalError(self._no_prefill(str(refusal)))
-
-    def _no_prefill(self, why: str) -> str:
-        return (
-            f"{self.name}: this server does not go on from a begun answer (prefill): {why}; "
-            "use api='completions', prefill='omit' or, where it takes token ids, a tokenizer"
         )
 
     async def _test_draws(self) -> None:
@@ -320,31 +258,32 @@ class OpenAIModel(Model):
             missing = refusal.status in (404, 405, 501) or "template" in refusal.message
             if self.options.api != "auto" or not missing:
                 raise
-            self._chat = False
+            self._requests.chat = False
             first = await self._probe(draw(1))
         again, other = await self._probe(draw(1)), await self._probe(draw(2))
-        self.facts["api"] = "chat" if self._chat else "completions"
+        self.facts["api"] = "chat" if self._requests.chat else "completions"
         self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
             logger.warning("%s: equal draws at temperature 1: is it ignored?", self.name)
         if not self.facts["seeded"]:
             logger.warning("%s: equal seeds do not give equal replies", self.name)
-        if self._kind == OLLAMA:
+        if self._requests.kind == OLLAMA:
             logger.warning("%s: top_k and min_p are its own: Ollama takes neither here", self.name)
-        self.facts["thinks"] = await thinks(self._probe, [first, again, other], chat=self._chat)
+        drawn = [first, again, other]
+        self.facts["thinks"] = await thinks(self._probe, drawn, chat=self._requests.chat)
         await self._make_room()
 
     async def _make_room(self) -> None:
         """Settle the thinking budget; the server is asked once whether it takes it."""
+        ask = self._requests
         if self.options.thinking_budget is None and self.facts["thinks"]:
-            self._room = self._cap = thinking_room(self._context)
-            if self._thinking_fields("chat/completions" if self._chat else "completions"):
+            ask.room = ask.cap = thinking_room(self._context)
+            if ask.thinking_fields(CHAT if ask.chat else COMPLETIONS):
                 await self._probe(draw(1))
             logger.warning(
-                "%s: the model thinks before it answers: thinking_budget = %d",
-                *(self.name, self._room),
+                "%s: the model thinks before it answers: thinking_budget = %d", self.name, ask.room
             )
-        self.facts["thinking_budget"] = self._room
+        self.facts["thinking_budget"] = ask.room
 
     async def _probe(self, request: GenerateRequest) -> Reply:
         return await self._generate(request, probing=True)
@@ -353,31 +292,34 @@ class OpenAIModel(Model):
         if self._tokenizer is not None:
             # Scoring switches thinking off, which a codec with thinking on would refuse.
             thinking = None if self.options.thinking else self.options.thinking
-            self._codec = PromptCodec(self._tokenizer, chat=self._chat, thinking=thinking)
+            chat = self._requests.chat
+            self._requests.codec = PromptCodec(self._tokenizer, chat=chat, thinking=thinking)
 
     async def _test_scoring(self) -> None:
         self._route, seen = None, {"all": "scoring='off'"}
         if self.options.scoring != "off":
-            routes = all_routes(chat=self._chat, top_logprobs=self.options.top_logprobs)
+            routes = all_routes(chat=self._requests.chat, top_logprobs=self.options.top_logprobs)
             wanted = self.options.routes or [route.name for route in routes]
             self._route, seen = await choose(
                 [route for route in routes if route.name in wanted],
                 lambda request: self._query(request, probing=True),
             )
+        self._requests.renders = self._route is not None and not self._route.on_chat
         self.facts["route"] = self._route.name if self._route else None
         self.facts["refused"] = seen
 
     async def _test_prefill(self) -> None:
         """Find out whether begun answers are continued, where that depends on the server."""
-        by_ids = self._codec is not None or (self._route is not None and not self._route.on_chat)
+        ask = self._requests
+        known = ask.renders or not ask.chat or ask.kind in (VLLM, SGLANG)
+        by_ids = self._route is None and ask.codec is not None
         continues: bool | None = True
-        if self.options.prefill == "auto" and self._chat and self._kind not in (VLLM, SGLANG):
-            if not by_ids:
-                query = self._query(ScoreRequest(PREFILL_TEST, ("a", "b")), probing=True)
-                continues = await continues_prefill(self._client, query)
-            self._omits_prefill = continues is False
+        if self.options.prefill == "auto" and not known and not by_ids:
+            query = self._query(ScoreRequest(PREFILL_TEST, ("a", "b")), probing=True)
+            continues = await continues_prefill(self._client, query)
+            ask.omits_prefill = continues is False
         said = {True: "continue", False: "omit", None: "unknown"}[continues]
-        self.facts["prefill"] = "omit" if self._omits_prefill else said
+        self.facts["prefill"] = "omit" if ask.omits_prefill else said
 
     def _refusal(self) -> str:
         if "refused" not in self.facts:
@@ -387,13 +329,6 @@ class OpenAIModel(Model):
             f"{self.name}: labels cannot be scored, because this server's log-probabilities are "
             f"missing or wrong. Seen: {seen}"
         )
-
-
-def _omission(asked: Prompt, sent: Prompt) -> dict[str, str]:
-    """Return what to record where a prompt was sent without its prefill."""
-    if asked.prefill == sent.prefill:
-        return {}
-    return {"prefill": "omitted", **({"instead": asked.instead} if asked.instead else {})}
 
 
 def open_server(name: str, options: dict[str, Any], opening: Opening) -> OpenAIModel:
