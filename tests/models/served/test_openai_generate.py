@@ -337,6 +337,28 @@ def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
     assert reply.details["sent"]["max_tokens"] == sent(server)["max_tokens"] == 8192 + 9
 
 
+def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut():
+    said = (
+        "Could not finish the message because max_tokens or model output limit was reached. Please "
+        "try again with higher max_tokens."
+    )
+
+    def cut(model):
+        server.faults.append({"status": 400, "body": {"error": {"message": said}}})
+        return model.generate(request())
+
+    with FakeServer("plain") as server:
+        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "123")
+        facts, reply = with_model(server, lambda model: _pair(model, cut))
+    assert facts["thinks"] is True
+    assert facts["thinking_budget"] == 8192
+    assert (reply.text, reply.finish) == ("", "length")
+
+
+async def _pair(model, work):
+    return model.facts, await work(model)
+
+
 def test_a_model_that_does_not_think_gets_no_room():
     with FakeServer() as server:
         facts, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))

@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
+_CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
 _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
 
 
@@ -215,7 +216,13 @@ class OpenAIModel(Model):
         room = 0 if probing else self._requests.room
         path, body = self._requests.generation(request, prompt, room)
         most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
-        answer = await self._client.post(path, body, tokens=most, probing=probing)
+        try:
+            answer = await self._client.post(path, body, tokens=most, probing=probing)
+        except Refused as refusal:
+            if not _CUT.search(refusal.message):
+                raise
+            # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
+            return Reply("", finish="length", details={"route": path, "finish": refusal.message})
         choices = request.choices if self.options.structured != "off" else ()
         reply = read_reply(answer, request.sampling.stop, choices)
         reply.details["route"] = path
