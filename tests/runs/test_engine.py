@@ -932,7 +932,7 @@ def test_kill_and_resume(tmp_path):
         assert resumed.returncode == 0, resumed.stderr
         assert len(before) + len(server.answered) == needed
         drawn = [body for body in before + server.answered if '"max_tokens": 1,' not in body]
-        written = [body for body in drawn if '"seed"' in body and "Continue the record" not in body]
+        written = [body for body in drawn if '"seed"' in body and '"assistant"' not in body]
         assert len(written) == len(set(written)) > 40
         assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
         assert dump(tmp_path / "killed")["answered"] == []

@@ -25,7 +25,8 @@ HORIZON, ROUND = 10, 3
 SHOWN: dict[str, tuple[str, dict[str, str], str]] = {
     "context/rules": ("QA -History", {}, "act"),
     "context/history": ("QA -Payoffs", {}, "act"),
-    "context/s2a": ("S2A", {}, "summarise"),
+    "context/s2a_act": ("S2A", {}, "summarise"),
+    "context/s2a_predict": ("S2A", {}, "summarise for predict"),
     "context/summary": ("S2A", {}, "act"),
     "advice/oracle": ("Oracle", {}, "act"),
     "advice/oracle_max": ("Oracle + Max", {}, "act"),
