@@ -55,6 +55,8 @@ class LabelAnswer:
         details = {"method": scores.method, "mass": scores.mass}
         if scores.mass < LOW_MASS:
             details["low_mass"] = True
+        if "argmax_is_label" in scores.details:
+            details["argmax_is_label"] = scores.details["argmax_is_label"]
         return Said(action, tuple(float(p) for p in probs), details=details)
 
 

@@ -22,6 +22,7 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
+    Unlisted,
     as_dict,
 )
 from tomeval.strategies.readers import Reader, visible
@@ -157,6 +158,9 @@ class Asker:
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
+        except Unlisted as error:  # the model did answer: it would say something else
+            self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
+            return Invalid("unlisted", str(error))
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             return Invalid("backend_error", str(error))
