@@ -16,6 +16,7 @@ from support import ROOT
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
+from tomeval.plots import Options, draw
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
@@ -144,12 +145,18 @@ def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
     assert value["8", llama3, "QA", "RPS", metric] == value["3", llama3, "QA", "RPS", metric]
 
 
+# Figures 19 and 32 to 43 are of the first, 20 to 31 of the second.
+CAPTIONS = {"Mistral Large 2", "LLAMA-3 70B Instruct"}
+
+
 def test_curves_cover_every_label_set_and_partner_set() -> None:
     found = {}
     for path in CURVES:
         first = path.read_text(encoding="utf-8").splitlines()[0]
         assert first.startswith("# Figures 19 to 43 of ")
-        for cell in load_experiment(path).cells:
+        cells = load_experiment(path).cells
+        assert {cell.spec.model_name for cell in cells} == {"", *(HUB[name] for name in CAPTIONS)}
+        for cell in cells:
             key = (cell.setup.game.name, cell.setup.partners.name)
             found.setdefault(key, set()).add((cell.setup.labels.name, cell.setup.kind))
     assert set(found) == {(g, p) for g in LABEL_SETS for p in ("single_action", "tit_for_tat")}
@@ -192,6 +199,21 @@ def answering(request):
         return [-0.1] * len(request.labels)
     last = request.prompt.messages[-1].content
     return "Final answer: " + re.findall(r"Which action .*?, (\w+)[, ]", last)[-1]
+
+
+def test_curves_draw_a_figure_of_all_label_sets_for_every_model_and_strategy(tmp_path) -> None:
+    SCRIPTS["small"] = answering
+    overrides = ["horizon=3", "episodes=2", 'model=["scripted:small"]']
+    experiment = load_experiment(FOLDER / "curves_ibs_single_action.toml", overrides)
+    run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        for what in ("regret", "tom"):
+            drawings = draw(run, [what], Options(by="labels"))
+            assert len(drawings) == 3  # LM, QA, CoT
+            for drawing in drawings:
+                (axes,) = drawing.figure.axes
+                names = {line.get_label() for line in axes.lines}
+                assert {*LABEL_SETS["IBS"], "rmax (tabular baseline)"} <= names
 
 
 @pytest.mark.parametrize("name", ["table_4", "table_8", "table_10", "curves_ibs_tit_for_tat"])

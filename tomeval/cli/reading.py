@@ -128,16 +128,36 @@ def plot(
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
     ] = None,
     interval: IntervalOption = "normal",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="What to lay over each other in one panel, or to compare: in matrix games "
+            "strategy, subject, model or labels. For regret, tom, differences and profiles.",
+        ),
+    ] = None,
 ) -> None:
     """Draw all figures that a run's data supports, or those named."""
-    from tomeval.plots import plot_run
+    from tomeval.plots import figures_by, figures_of, plot_run
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         for path in plot_run(
-            opened, out, interval, only=only or (), column=column, formats=formats or ("png", "svg")
+            opened,
+            out,
+            interval,
+            only=only or (),
+            column=column,
+            formats=formats or ("png", "svg"),
+            by=by,
         ):
             print(path)
+        left = [name for name in figures_of(opened) if name not in figures_by(opened)]
+        if by is not None and not only and left:
+            print(
+                f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn",
+                file=sys.stderr,
+            )
 
 
 def transcript(
