@@ -6,6 +6,7 @@ Nothing is played. On the right the same experiments with one model in place of 
 """
 
 import argparse
+from pathlib import Path
 
 from tomeval.core.resources import shipped
 from tomeval.report.tables import render
@@ -33,7 +34,7 @@ def main() -> None:
     print(render(rows, "markdown"))
 
 
-def order(path):
+def order(path: Path) -> tuple[int, int, str]:
     """Return what tables are sorted by: their number, then the curves."""
     number = path.stem.rpartition("_")[2]
     return (0, int(number), "") if number.isdigit() else (1, 0, path.stem)

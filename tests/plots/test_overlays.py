@@ -143,6 +143,14 @@ def test_the_baseline_alone_is_drawn_by_itself(tmp_path) -> None:
         assert shown(run, "labels") == {"RPS, single_action, T = 2": ["rmax (tabular baseline)"]}
 
 
+def test_players_without_a_model_are_drawn_together(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": ["random", "equilibrium"], "horizon": 2}
+    with tomeval.run(experiment | {"episodes": 2}, tmp_path / "run") as run:
+        assert shown(run, "strategy") == {
+            "RPS (canonical), single_action, T = 2": ["random", "equilibrium"]
+        }
+
+
 def test_comparisons_take_the_column_too(opened) -> None:
     stems = [d.stem for d in draw(opened, ["differences", "profiles"], Options(by="labels"))]
     assert stems == [
@@ -170,3 +178,23 @@ def test_what_it_does_not_apply_to_is_said(opened, models) -> None:
         draw(opened, ["tom"], Options(by="run"))
     with pytest.raises(TomevalError, match="no player has a model"):
         draw(opened, ["tom"], Options(by="model"))
+
+
+def test_what_has_no_complete_episode_is_named(tmp_path) -> None:
+    SCRIPTS["only J"] = lambda request: "Final answer: J"
+    experiment = {
+        "games": "IPD",
+        "labels": ["canonical", "neutral", "nonsense"],
+        "subjects": ["rmax", {"strategy": ["QA"], "max_attempts": 1}],
+        "model": "scripted:only J",
+        "horizon": 2,
+        "episodes": 2,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (overlay,) = overlays(run, "labels")
+        assert list(overlay.names) == ["neutral", "rmax (tabular baseline)"]
+        assert overlay.words.endswith("T = 2; no complete episode: canonical, nonsense")
+        (drawing,) = draw(run, ["tom"], Options(by="labels"))
+        title = drawing.figure.axes[0].get_title().replace("\n", " ")
+        assert "no complete episode: canonical, nonsense" in title
+        assert drawing.stem.endswith("IPD_single_action_2")
