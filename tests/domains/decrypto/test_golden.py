@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
@@ -19,8 +20,8 @@ from tomeval.domains.decrypto.seats import ROLES
 from tomeval.strategies.templates import Prompts
 
 FOLDER = Path(__file__).parents[2] / "golden" / "decrypto"
-# For every template a role, options, and a text that the question with it holds.
-SHOWN: dict[str, tuple[str, dict, str]] = {
+# For every template a role, options, and texts that the first question with them holds.
+SHOWN: dict[str, tuple] = {
     "context/rules": ("interceptor", {}, "turn 1 of"),
     "context/history": ("decoder", {}, "turn 3 of"),
     "context/revealed": ("decoder", {"memory": "conversation"}, "turn 2 of"),
@@ -36,6 +37,8 @@ SHOWN: dict[str, tuple[str, dict, str]] = {
     "probe/keywords": ("interceptor", {}, "Going by the hints so far"),
     "probe/own_belief": ("interceptor", {}, "Before you were shown them"),
     "probe/other_belief": ("interceptor", {}, "A second interceptor"),
+    "probe/own_belief_in_view": ("interceptor", {}, "you answered: ", "Before you were shown"),
+    "probe/other_belief_in_view": ("interceptor", {}, "you answered: ", "A second interceptor"),
     "answer/qa": ("decoder", {}, "turn 1 of"),
     "answer/cot": ("decoder", {"strategy": "CoT"}, "turn 1 of"),
     "answer/examples_encoder": ("encoder", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
@@ -43,7 +46,7 @@ SHOWN: dict[str, tuple[str, dict, str]] = {
     "answer/examples_interceptor": ("interceptor", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
     "advice/plans_insights": ("interceptor", {"strategy": "Plans + Insights"}, "turn 3 of"),
     "advice/plans_insights_ask": ("decoder", {"strategy": "Plans + Insights"}, "turn 1 of"),
-    "advice/social": ("encoder", {"strategy": {"encoder": "Social QA"}}, "Given that you think"),
+    "advice/social": ("encoder", {"strategy": {"encoder": "Social QA"}}, "Given that you have thought"),
     "advice/oracle": ("encoder", {"strategy": {"encoder": "Oracle"}}, "You know for certain"),
     "advice/oracle_max": (
         "encoder",
@@ -61,11 +64,12 @@ def path_of(name: str) -> Path:
 
 def rendered(name: str) -> str:
     """Return the first question of a made-up game that shows a template."""
-    role, options, part = SHOWN[name]
+    role, options, *parts = SHOWN[name]
     logs = {seat: Logged(everything) for seat in ROLES}
     rules = Rules(turns=3, miscommunications=9, interceptions=9)
-    play(table(logs, rules=rules, probes=ALL_PROBES, every=options))
-    return f"{name}: {role}, {options or 'QA'}\n\n{logs[role].asked(part)[0]}\n"
+    probes = replace(ALL_PROBES, beliefs_in_view=True)
+    play(table(logs, rules=rules, probes=probes, every=options))
+    return f"{name}: {role}, {options or 'QA'}\n\n{logs[role].asked(*parts)[0]}\n"
 
 
 def test_every_template_is_shown() -> None:

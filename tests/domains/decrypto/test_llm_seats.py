@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from decrypto_support import (
@@ -20,6 +21,7 @@ from decrypto_support import (
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
 from tomeval.domains.decrypto.llm_options import LLMOptions
+from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.models.base import BackendError, Reply
@@ -515,6 +517,36 @@ def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:
     assert asked == [[], ["keywords", "own_belief", "other_belief"], ["keywords"]]
 
 
+@pytest.mark.parametrize(
+    ("probes", "expected"),
+    [
+        (Probes(beliefs=True), ["keywords", "own_belief", "other_belief"]),
+        (Probes(beliefs_in_view=True), ["keywords", "own_belief_in_view", "other_belief_in_view"]),
+        (Probes(beliefs=True, beliefs_in_view=True), list(INTERCEPTOR_QUESTIONS)),
+    ],
+)
+def test_beliefs_with_and_without_the_earlier_answer_in_view(probes, expected) -> None:
+    found = logs()
+    played = play(table(found, rules=Rules(turns=2), probes=probes))
+    assert [probed.question for probed in played.turns[1].probes] == expected
+    quoted = 'you answered: 1 is "one", 2 is "two", 3 is "three", 4 is "four".'
+    revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
+    assert [quoted in t for t in revealed] == ["in_view" in name for name in expected[1:]]
+
+
+def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
+    found = logs()
+    both = Probes(beliefs=True, beliefs_in_view=True)
+    play(table(found, rules=Rules(turns=2), probes=both))
+    revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
+    without, shown = revealed[:2], revealed[2:]
+    for one, two in zip(without, shown, strict=True):
+        lines = two.split("\n")
+        (quoting,) = [line for line in lines if "you answered" in line]
+        lines.remove(quoting)
+        assert "\n".join(lines) == one
+
+
 def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
     used = set()
     load = Prompts.get
@@ -522,7 +554,8 @@ def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
     rules = Rules(turns=3, miscommunications=9, interceptions=9, no_repeat_hints=False)
     for options in STRATEGIES:
         found = logs()
-        play(table(found, rules=rules, probes=ALL_PROBES, every=options))
+        probes = replace(ALL_PROBES, beliefs_in_view=True)
+        play(table(found, rules=rules, probes=probes, every=options))
         for role in ROLES:
             for text in found[role].texts():
                 assert "{{" not in text

@@ -51,6 +51,7 @@ class ProbesTable(BaseModel):
     eve_reminded: bool = False
     bob: bool = False
     beliefs: bool = False
+    beliefs_in_view: bool = False
 
 
 class PairingTable(BaseModel):
