@@ -10,6 +10,9 @@ from tomeval.strategies.wrappings import closed, closer, normal, opened
 
 MARKER = "Final answer:"
 
+NOUN = r"\b(?:option|action|choice|move|label|letter|strategy|answer|prediction)\b"
+"""Words for what is chosen, which may stand before a label: "Option J"."""
+
 T = TypeVar("T")
 
 _WORDS = re.compile(r"\s+".join(MARKER[:-1].split()), re.IGNORECASE)
@@ -109,11 +112,12 @@ def _without_ends(text: str) -> str:
 def _echo(said: str) -> bool:
     """Tell whether dots stand in place of the answer, as the instruction has them.
 
-    They may stand in a list under a key.
+    They may stand after a word such as "Option", or in a list under a key.
     """
     key, _, rest = said.rpartition(":")
     dotted = "..." in rest or "…" in rest
-    return dotted and not re.search(r"\w", rest) and len(re.findall(r"\w+", key)) <= 1
+    words = re.findall(r"\w+", re.sub(NOUN, "", rest, count=1, flags=re.IGNORECASE))
+    return dotted and not words and len(re.findall(r"\w+", key)) <= 1
 
 
 def _ending(line: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tomeval.core.outcomes import VALID
 from tomeval.strategies.loose_json import read_object
-from tomeval.strategies.marked import MARKER, Claim, Marked, Read, marked_answer
+from tomeval.strategies.marked import MARKER, NOUN, Claim, Marked, Read, marked_answer
 from tomeval.strategies.thinking import visible
 from tomeval.strategies.wrappings import AFTER, BEFORE, folded, lines_that_say, normal, unwrapped
 
@@ -23,12 +23,7 @@ __all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_
 T = TypeVar("T")
 
 _LAYERS = 8  # marks within marks; nobody writes more
-# A word for what is named, before the label: "Option J", "action: J".
-_NOUN = re.compile(
-    r"[\"'“”]?\b(option|action|choice|move|label|letter|strategy|answer|prediction)\b[\"'“”]?"
-    r"(?:\s*:\s*|\s+)(?=\S)",
-    re.IGNORECASE,
-)
+_NOUN = re.compile(rf"[\"'“”]?({NOUN})[\"'“”]?(?:\s*:\s*|\s+)(?=\S)", re.IGNORECASE)
 # A label and a short remark on it, such as what it stands for: "J (Cooperate)".
 _REMARK = re.compile(r"(.*\S)\s*\(([^()\n]*)\)")
 _PLAIN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
