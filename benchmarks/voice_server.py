@@ -6,7 +6,7 @@ JSON, notes, a text, or the probabilities of labels. What it means by its answer
 ``enable_thinking``, and refuses what it cannot read, so that nothing is ever answered by chance.
 
     with VoiceServer("chatty") as server:
-        model = f"openai:chatty@{server.url}"
+        model = server.model  # what an experiment names
 """
 
 from __future__ import annotations
@@ -105,12 +105,15 @@ class VoiceServer:
     ----------
     voice : Voice
         Who speaks; may be changed while the server runs.
+    served, model : str
+        The model's name here, and as experiments name it; `model` once the server runs.
     replies : list of (Asked, str)
         What was asked for and what was said, before it was cut.
     """
 
     def __init__(self, voice: str) -> None:
         self.voice: Voice = VOICES[voice]
+        self.served = re.sub(r"\W+", "-", voice)
         self.replies: list[tuple[Asked, str]] = []
 
     def __enter__(self) -> VoiceServer:
@@ -119,7 +122,8 @@ class VoiceServer:
         self._http.daemon_threads = False  # joined on close, so that no socket is left open
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        self.model = f"openai:{self.served}@{url}"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -203,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         known = self.path == "/v1/models"
-        self._send(200 if known else 404, {"data": [{"id": self.server_of.voice.name}]})
+        self._send(200 if known else 404, {"data": [{"id": self.server_of.served}]})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -85,13 +85,13 @@ class Voice:
     def speak(self, asked: Asked, rng: random.Random, may_think: bool = True) -> Spoken:
         """Return a reply to what is asked."""
         length = self.words * (3 if asked.reasoned else 1)
-        parts = [self.opening(asked, rng, length)]
+        free = not asked.line and not asked.notes
+        parts = [f"Note {rng.randrange(10**6)}. {_sentence(rng)}"] if free else []
+        parts.append(self.opening(asked, rng, length))
         if asked.notes:
             parts.append(f"Plans: {_sentence(rng)}\nInsights: {_sentence(rng)}")
         if asked.line:
             parts.append(self.mark(asked) + self.closing)
-        elif not asked.notes:
-            parts.append(_sentence(rng))
         text = "\n\n".join(part for part in parts if part)
         if not self.thinks or not may_think:
             return Spoken("", text)

@@ -51,7 +51,7 @@ class Found(NamedTuple):
     unreadable: float
 
 
-def experiment(strategy: str, model: dict[str, Any], episodes: int, horizon: int) -> dict[str, Any]:
+def experiment(strategy: str, model: str, episodes: int, horizon: int) -> dict[str, Any]:
     """Return an experiment on one strategy, all of whose options have their defaults."""
     common = {"episodes": episodes, "seed": 1}
     if strategy not in DECRYPTO:
@@ -102,9 +102,8 @@ def main() -> None:
     table: dict[str, dict[str, Found]] = defaultdict(dict)
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
-            model = {"name": f"openai:{voice.replace(' ', '-')}@{server.url}"}
             for name in strategies:
-                data = experiment(name, model, arguments.episodes, arguments.horizon)
+                data = experiment(name, server.model, arguments.episodes, arguments.horizon)
                 table[name][voice] = measure(data, Path(folder) / str(len(table[name])) / name)
     for kind, voices in (
         ("Cooperative voices", [v for v in COOPERATIVE if v in next(iter(table.values()))]),

@@ -17,15 +17,9 @@ T = TypeVar("T")
 
 _WORDS = re.compile(r"\s+".join(MARKER[:-1].split()), re.IGNORECASE)
 _COLON = re.compile(r"\s*[:：]")
-# Headings, quotes, lists and check marks that may begin a line.
 _HEADING = re.compile(r"#{1,6}\s*")
-_LEAD = re.compile(r"(?:\s|>|#{1,6}|[-+*•]\s|\d{1,2}[.)]\s|[✅✔☑➡→👉🎯🏁]\ufe0f?)*")
-_ENDS = (
-    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>"),
-    *("<|return|>", "<|END_OF_TURN_TOKEN|>", "</s>", "<eos>", "<end_of_turn>"),
-    "<｜end▁of▁sentence｜>",
-)
-"""Control tokens that some servers leave at the end of a reply."""
+# Headings, quotes, lists and check marks that may begin a line; it matches nothing else, too.
+_LEAD = re.compile(r"^(?:\s|>|#{1,6}|[-+*•]\s|\d{1,2}[.)]\s|[✅✔☑➡→👉🎯🏁]\ufe0f?)*")
 
 
 class Read(NamedTuple, Generic[T]):
@@ -87,7 +81,7 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     shown = visible(text)
     if finish == "length" or shown is None:
         return Read("truncated")
-    lines = _without_ends(shown).splitlines(keepends=True)
+    lines = shown.splitlines(keepends=True)
     found = [(place, said) for place, line in enumerate(lines) if (said := _said(line)) is not None]
     if not found:
         return Read("unparsable", fault=f"no line with {MARKER!r}")
@@ -99,14 +93,6 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     *earlier, (said, below) = claims
     said_before = tuple(claim for claim in earlier if not _echo(claim.said))
     return Marked("".join(lines[: found[-1][0]]), said, below, said_before)
-
-
-def _without_ends(text: str) -> str:
-    """Return a text without the control tokens at its end."""
-    while text.rstrip().endswith(_ENDS):
-        text = text.rstrip()
-        text = text.removesuffix(next(token for token in _ENDS if text.endswith(token)))
-    return text
 
 
 def _echo(said: str) -> bool:
@@ -133,15 +119,14 @@ def _said(line: str) -> str | None:
 def _marks(line: str) -> str | None:
     """Return what is left of a line without its marker and the marks around line and marker."""
     line = line.strip()
-    lead = _LEAD.match(line)
-    text = line[lead.end() :] if lead else line
+    text = _LEAD.sub("", line, count=1)
     closing: list[str] = []
     while not _WORDS.match(text):
         pair = closer(text)
         if pair is None:
             return None
         closing.append(pair[1])
-        text = text[len(pair[0]) :].lstrip()
+        text = _LEAD.sub("", text[len(pair[0]) :], count=1)
     marked_up = bool(closing or _HEADING.match(line))
     text = _close(_WORDS.sub("", text, count=1), closing)
     colon = _COLON.match(text)

@@ -15,24 +15,33 @@ _PAIRS = (
     *(("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"), ("【", "】"), ("《", "》")),
 )
 _QUOTES = "\"'“”„‟‘’‚`´＂"
+_FORMATS = "json|jsonc|text|txt|plaintext|plain|markdown|md|latex|tex|python"  # of code fences
 _OPENER = re.compile(rf"<(?P<tag>{_TAGS})>|\\+(?:{_COMMANDS})\s*\{{", re.IGNORECASE)
+# Control tokens that some servers leave at the end of a reply.
+_ENDS = (
+    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>"),
+    *("<|return|>", "<|END_OF_TURN_TOKEN|>", "</s>", "<eos>", "<end_of_turn>"),
+    "<｜end▁of▁sentence｜>",
+)
+_END = "|".join(map(re.escape, _ENDS))
 _STOPS = (".", "!", "。")
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 
 BEFORE = re.compile(
-    rf"(?:`+(?:json\w*)?|~~~\w*|[\s*_$(\[|{re.escape(_QUOTES)}]|\\[\[(]|{_OPENER.pattern})*",
+    rf"(?:(?:`+|~~~)(?:(?:{_FORMATS})\b)?|[\s*_$(\[|{re.escape(_QUOTES)}]|\\[\[(]|{_OPENER.pattern})*",
     re.IGNORECASE,
 )
 """Marks before an object in JSON."""
 
 AFTER = re.compile(
-    rf"(?>[\s*_$)\]}}|.{re.escape(_QUOTES)}]|~~~|-{{3,}}|\\[\])]|</(?:{_TAGS})>)*+", re.IGNORECASE
+    rf"(?>[\s*_$)\]}}|.{re.escape(_QUOTES)}]|~~~|-{{3,}}|\\[\])]|</(?:{_TAGS})>|{_END})*+",
+    re.IGNORECASE,
 )
 """Marks after an object in JSON."""
 
 _MARKS_ALONE = re.compile(
-    rf"(?>`{{3,}}\w*|~~~\w*|\$|\\[\[\]()]|[-*_=]{{2,}}|</?(?:{_TAGS})>|[{{}}\])]|\s)*+",
+    rf"(?>(?:`{{3,}}|~~~)(?:(?:{_FORMATS})\b)?|\$|\\[\[\]()]|[-*_=]{{2,}}|</?(?:{_TAGS})>|{_END}|[{{}}\])]|\s)*+",
     re.IGNORECASE,
 )
 
@@ -78,7 +87,9 @@ def opened(text: str, right: str) -> str | None:
 
 
 def unwrapped(text: str) -> Iterator[str]:
-    """Yield what is left of a text if a stop at its end or a pair around it comes off."""
+    """Yield what is left of a text if a stop or a control token, or a pair around it, comes off."""
+    if text.endswith(_ENDS):
+        yield text.removesuffix(next(end for end in _ENDS if text.endswith(end))).strip()
     if text.endswith(_STOPS) and not text[:-1].endswith(_STOPS):
         yield text[:-1].strip()
     pair = closer(text)
