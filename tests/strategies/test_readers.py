@@ -301,10 +301,17 @@ def words(text: str) -> list[str]:
 
 
 def says(text: str, label: str) -> bool:
-    """Tell whether a text is words of a label, once or more, with nothing but `BESIDE` between."""
+    """Tell whether a text is words of a label, once or more, with nothing but `BESIDE` between.
+
+    A remark in parentheses may follow.
+    """
     beside = f"(?:(?:{'|'.join(BESIDE)}) )*"
     pattern = f"(?:{beside}{re.escape(' '.join(words(label)))} {beside})+"
-    return re.fullmatch(pattern, " ".join([*words(text), ""])) is not None
+    plain = unicodedata.normalize("NFKC", text)
+    return any(
+        re.fullmatch(pattern, " ".join([*words(part), ""]))
+        for part in (text, re.sub(r"\([^()]*\)", " ", plain))
+    )
 
 
 def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
@@ -320,9 +327,11 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
         return set()
     lines = shown.splitlines()
     claims = {
-        place: " ".join(found[2:])
+        place: re.split(
+            "answer", unicodedata.normalize("NFKC", line), maxsplit=1, flags=re.IGNORECASE
+        )[1]
         for place, line in enumerate(lines)
-        if (found := words(re.sub(r"^\W*\d[.)]", "", line)))[:2] == ["final", "answer"]
+        if words(re.sub(r"^\W*\d[.)]", "", line))[:2] == ["final", "answer"]
     }
     if not claims:
         return set()
