@@ -1,7 +1,8 @@
 """Every strategy in every voice: complete episodes, calls per step, unreadable replies.
 
 A server plays a known policy in one voice after the other (`voice_server`, `voice_styles`), and the
-strategies play with default settings, matrix games and Decrypto. Prints a table for docs/voices.md.
+strategies play with default settings, matrix games and Decrypto. Prints the tables of
+docs/voices.md.
 
     python benchmarks/voices.py                     # all of them, some minutes
     python benchmarks/voices.py --voice chatty --strategy QA --episodes 2
@@ -18,9 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from voice_server import VoiceServer
-from voice_styles import COOPERATIVE, VOICES
+from voice_styles import VOICES
 
-from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -51,7 +51,9 @@ class Found(NamedTuple):
     unreadable: float
 
 
-def experiment(strategy: str, model: str, episodes: int, horizon: int) -> dict[str, Any]:
+def experiment(
+    strategy: str, model: str, episodes: int, horizon: int, prompts: str = "default"
+) -> dict[str, Any]:
     """Return an experiment on one strategy, all of whose options have their defaults."""
     common = {"episodes": episodes, "seed": 1}
     if strategy not in DECRYPTO:
@@ -60,7 +62,7 @@ def experiment(strategy: str, model: str, episodes: int, horizon: int) -> dict[s
             "partners": ["tit_for_tat"],
             "labels": "neutral",
             "horizon": horizon,
-            "subjects": [{"strategy": strategy}],
+            "subjects": [{"strategy": strategy, "prompts": prompts}],
             "model": model,
         }
     return common | {
@@ -84,9 +86,14 @@ def measure(data: dict[str, Any], folder: Path) -> Found:
     return Found(status["complete"] / status.total(), len(rows) / len(steps), unreadable)
 
 
-def cell_text(found: Found) -> str:
-    """Return complete / calls per step / unreadable."""
-    return f"{found.complete:.0%}, {found.calls:.1f}, {found.unreadable:.0%}"
+def markdown(table: dict[str, dict[str, Found]], voices: list[str]) -> str:
+    """Return the table of some voices: complete in %, calls per step, unreadable in %."""
+    lines = [["strategy", *voices], ["---"] * (1 + len(voices))]
+    for name, row in table.items():
+        found = [row[voice] for voice in voices]
+        cells = [f"{f.complete:.0%} {f.calls:.1f} {f.unreadable:.0%}" for f in found]
+        lines.append([name, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -96,6 +103,7 @@ def main() -> None:
     parser.add_argument("--strategy", action="append")
     parser.add_argument("--episodes", type=int, default=4)
     parser.add_argument("--horizon", type=int, default=5)
+    parser.add_argument("--prompts", default="default", help="Set of templates, matrix games only.")
     arguments = parser.parse_args()
     os.environ.setdefault("NO_PROXY", "127.0.0.1")
     strategies = arguments.strategy or [*(point.name for point in NAMED), *DECRYPTO]
@@ -103,23 +111,15 @@ def main() -> None:
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
             for name in strategies:
-                data = experiment(name, server.model, arguments.episodes, arguments.horizon)
+                how = (arguments.episodes, arguments.horizon, arguments.prompts)
+                data = experiment(name, server.model, *how)
                 table[name][voice] = measure(data, Path(folder) / str(len(table[name])) / name)
-    for kind, voices in (
-        ("Cooperative voices", [v for v in COOPERATIVE if v in next(iter(table.values()))]),
-        ("Others", [v for v in VOICES if v not in COOPERATIVE]),
-    ):
-        print(f"{kind}: share of episodes complete, calls per step, unreadable replies\n")
-        print(
-            render(
-                [
-                    {"strategy": name}
-                    | {voice: cell_text(row[voice]) for voice in voices if voice in row}
-                    for name, row in table.items()
-                ]
-            )
-        )
-        print()
+    print("complete episodes, calls per step, unreadable replies")
+    for wanted in (True, False):
+        voices = [v for v in arguments.voice or VOICES if VOICES[v].cooperative == wanted]
+        if voices:
+            print(f"\n{'Cooperative voices' if wanted else 'Others'}\n")
+            print(markdown(table, voices))
 
 
 if __name__ == "__main__":
