@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -51,39 +52,58 @@ class Found(NamedTuple):
     unreadable: float
 
 
-def experiment(
-    strategy: str, model: str, episodes: int, horizon: int, prompts: str = "default"
+def matrix_games(
+    strategies: list[str], model: str, episodes: int, horizon: int, prompts: str = "default"
 ) -> dict[str, Any]:
-    """Return an experiment on one strategy, all of whose options have their defaults."""
-    common = {"episodes": episodes, "seed": 1}
-    if strategy not in DECRYPTO:
-        return common | {
-            "games": ["RPS", "IPD"],
-            "partners": ["tit_for_tat"],
-            "labels": "neutral",
-            "horizon": horizon,
-            "subjects": [{"strategy": strategy, "prompts": prompts}],
-            "model": model,
-        }
-    return common | {
-        "domain": "decrypto",
-        "players": {"model": {"model": model, **DECRYPTO[strategy]}},
-        "pairings": [dict.fromkeys(("encoder", "decoder", "interceptor"), "model")],
-        "probes": {"eve": True, "bob": True, "beliefs": True},
+    """Return an experiment on matrix games; strategies have their defaults."""
+    return {
+        "games": ["RPS", "IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": horizon,
+        "subjects": [{"strategy": strategies, "prompts": prompts}],
+        "model": model,
+        "episodes": episodes,
+        "seed": 1,
     }
 
 
-def measure(data: dict[str, Any], folder: Path) -> Found:
-    """Run an experiment and count."""
+def decrypto(name: str, model: str, episodes: int) -> dict[str, Any]:
+    """Return an experiment on Decrypto with players of `DECRYPTO` in all seats."""
+    return {
+        "domain": "decrypto",
+        "players": {"model": {"model": model, **DECRYPTO[name]}},
+        "pairings": [dict.fromkeys(("encoder", "decoder", "interceptor"), "model")],
+        "probes": {"eve": True, "bob": True, "beliefs": True},
+        "episodes": episodes,
+        "seed": 1,
+    }
+
+
+def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Found]:
+    """Run an experiment and count by strategy; `whole` names one that all cells belong to."""
     run_experiment(make_experiment(data), folder, concurrency=16)
     with Run(folder) as run:
-        status = Counter(row[0] for row in run.store.query("SELECT status FROM episodes"))
-        rows = run.store.query("SELECT cell, episode, step, record FROM calls")
-    steps = {row[:3] for row in rows}
-    outcomes = Counter(str(json.loads(row[3]).get("outcome", "")) for row in rows)
+        column = "'whole'" if whole else "strategy"
+        names = dict(run.store.query(f"SELECT cell, {column} FROM cells"))
+        statuses = run.store.query("SELECT cell, status FROM episodes")
+        calls = run.store.query("SELECT cell, episode, step, record FROM calls")
+    return {
+        whole or name: _counted(
+            [status for cell, status in statuses if names[cell] == name],
+            [call for call in calls if names[call[0]] == name],
+        )
+        for name in dict.fromkeys(names.values())
+    }
+
+
+def _counted(statuses: list[str], calls: list[tuple[Any, ...]]) -> Found:
+    """Count the statuses of episodes, and calls: cell, episode, step, record."""
+    steps = {call[:3] for call in calls}
+    outcomes = Counter(str(json.loads(call[3]).get("outcome", "")) for call in calls)
     read = outcomes.total() - outcomes[""]  # summaries and the like are not read for an answer
     unreadable = 1 - outcomes["valid"] / read if read else 0.0
-    return Found(status["complete"] / status.total(), len(rows) / len(steps), unreadable)
+    return Found(statuses.count("complete") / len(statuses), len(calls) / len(steps), unreadable)
 
 
 def markdown(table: dict[str, dict[str, Found]], voices: list[str]) -> str:
@@ -110,10 +130,18 @@ def main() -> None:
     table: dict[str, dict[str, Found]] = defaultdict(dict)
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
-            for name in strategies:
-                how = (arguments.episodes, arguments.horizon, arguments.prompts)
-                data = experiment(name, server.model, *how)
-                table[name][voice] = measure(data, Path(folder) / str(len(table[name])) / name)
+            where, episodes = Path(folder), arguments.episodes
+            matrix = [name for name in strategies if name not in DECRYPTO]
+            found: dict[str, Found] = {}
+            if matrix:
+                how = (episodes, arguments.horizon, arguments.prompts)
+                found |= measure(matrix_games(matrix, server.model, *how), where / "matrix")
+            for number, name in enumerate(name for name in strategies if name in DECRYPTO):
+                data = decrypto(name, server.model, episodes)
+                found |= measure(data, where / f"decrypto{number}", name)
+        for name in strategies:
+            table[name][voice] = found[name]
+        print(f"{voice} is done", file=sys.stderr)
     print("complete episodes, calls per step, unreadable replies")
     for wanted in (True, False):
         voices = [v for v in arguments.voice or VOICES if VOICES[v].cooperative == wanted]
