@@ -95,7 +95,7 @@ class Voice:
         text = "\n\n".join(part for part in parts if part)
         if not self.thinks or not may_think:
             return Spoken("", text)
-        thought = _prose(rng, 300)
+        thought = f"Thought {rng.randrange(10**6)}. {_prose(rng, 300)}"
         if self.thinks == "apart":
             return Spoken(thought, text)
         if self.thinks == "open":

@@ -1,7 +1,8 @@
 """Every strategy in every voice: complete episodes, calls per step, unreadable replies.
 
 A server plays a known policy in one voice after the other (`voice_server`, `voice_styles`), and the
-strategies play with default settings, matrix games and Decrypto. Prints a table for docs/voices.md.
+strategies play with default settings, matrix games and Decrypto. Prints the tables of
+docs/voices.md.
 
     python benchmarks/voices.py                     # all of them, some minutes
     python benchmarks/voices.py --voice chatty --strategy QA --episodes 2
@@ -12,15 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from voice_server import VoiceServer
-from voice_styles import COOPERATIVE, VOICES
+from voice_styles import VOICES
 
-from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -51,42 +52,68 @@ class Found(NamedTuple):
     unreadable: float
 
 
-def experiment(strategy: str, model: str, episodes: int, horizon: int) -> dict[str, Any]:
-    """Return an experiment on one strategy, all of whose options have their defaults."""
-    common = {"episodes": episodes, "seed": 1}
-    if strategy not in DECRYPTO:
-        return common | {
-            "games": ["RPS", "IPD"],
-            "partners": ["tit_for_tat"],
-            "labels": "neutral",
-            "horizon": horizon,
-            "subjects": [{"strategy": strategy}],
-            "model": model,
-        }
-    return common | {
-        "domain": "decrypto",
-        "players": {"model": {"model": model, **DECRYPTO[strategy]}},
-        "pairings": [dict.fromkeys(("encoder", "decoder", "interceptor"), "model")],
-        "probes": {"eve": True, "bob": True, "beliefs": True},
+def matrix_games(
+    strategies: list[str], model: str, episodes: int, horizon: int, prompts: str = "default"
+) -> dict[str, Any]:
+    """Return an experiment on matrix games; strategies have their defaults."""
+    return {
+        "games": ["RPS", "IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": horizon,
+        "subjects": [{"strategy": strategies, "prompts": prompts}],
+        "model": model,
+        "episodes": episodes,
+        "seed": 1,
     }
 
 
-def measure(data: dict[str, Any], folder: Path) -> Found:
-    """Run an experiment and count."""
+def decrypto(name: str, model: str, episodes: int) -> dict[str, Any]:
+    """Return an experiment on Decrypto with players of `DECRYPTO` in all seats."""
+    return {
+        "domain": "decrypto",
+        "players": {"model": {"model": model, **DECRYPTO[name]}},
+        "pairings": [dict.fromkeys(("encoder", "decoder", "interceptor"), "model")],
+        "probes": {"eve": True, "bob": True, "beliefs": True},
+        "episodes": episodes,
+        "seed": 1,
+    }
+
+
+def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Found]:
+    """Run an experiment and count by strategy; `whole` names one that all cells belong to."""
     run_experiment(make_experiment(data), folder, concurrency=16)
     with Run(folder) as run:
-        status = Counter(row[0] for row in run.store.query("SELECT status FROM episodes"))
-        rows = run.store.query("SELECT cell, episode, step, record FROM calls")
-    steps = {row[:3] for row in rows}
-    outcomes = Counter(str(json.loads(row[3]).get("outcome", "")) for row in rows)
+        column = "'whole'" if whole else "strategy"
+        names = dict(run.store.query(f"SELECT cell, {column} FROM cells"))
+        statuses = run.store.query("SELECT cell, status FROM episodes")
+        calls = run.store.query("SELECT cell, episode, step, record FROM calls")
+    return {
+        whole or name: _counted(
+            [status for cell, status in statuses if names[cell] == name],
+            [call for call in calls if names[call[0]] == name],
+        )
+        for name in dict.fromkeys(names.values())
+    }
+
+
+def _counted(statuses: list[str], calls: list[tuple[Any, ...]]) -> Found:
+    """Count the statuses of episodes, and calls: cell, episode, step, record."""
+    steps = {call[:3] for call in calls}
+    outcomes = Counter(str(json.loads(call[3]).get("outcome", "")) for call in calls)
     read = outcomes.total() - outcomes[""]  # summaries and the like are not read for an answer
     unreadable = 1 - outcomes["valid"] / read if read else 0.0
-    return Found(status["complete"] / status.total(), len(rows) / len(steps), unreadable)
+    return Found(statuses.count("complete") / len(statuses), len(calls) / len(steps), unreadable)
 
 
-def cell_text(found: Found) -> str:
-    """Return complete / calls per step / unreadable."""
-    return f"{found.complete:.0%}, {found.calls:.1f}, {found.unreadable:.0%}"
+def markdown(table: dict[str, dict[str, Found]], voices: list[str]) -> str:
+    """Return the table of some voices: complete in %, calls per step, unreadable in %."""
+    lines = [["strategy", *voices], ["---"] * (1 + len(voices))]
+    for name, row in table.items():
+        found = [row[voice] for voice in voices]
+        cells = [f"{f.complete:.0%} {f.calls:.1f} {f.unreadable:.0%}" for f in found]
+        lines.append([name, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -96,30 +123,31 @@ def main() -> None:
     parser.add_argument("--strategy", action="append")
     parser.add_argument("--episodes", type=int, default=4)
     parser.add_argument("--horizon", type=int, default=5)
+    parser.add_argument("--prompts", default="default", help="Set of templates, matrix games only.")
     arguments = parser.parse_args()
     os.environ.setdefault("NO_PROXY", "127.0.0.1")
     strategies = arguments.strategy or [*(point.name for point in NAMED), *DECRYPTO]
     table: dict[str, dict[str, Found]] = defaultdict(dict)
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
-            for name in strategies:
-                data = experiment(name, server.model, arguments.episodes, arguments.horizon)
-                table[name][voice] = measure(data, Path(folder) / str(len(table[name])) / name)
-    for kind, voices in (
-        ("Cooperative voices", [v for v in COOPERATIVE if v in next(iter(table.values()))]),
-        ("Others", [v for v in VOICES if v not in COOPERATIVE]),
-    ):
-        print(f"{kind}: share of episodes complete, calls per step, unreadable replies\n")
-        print(
-            render(
-                [
-                    {"strategy": name}
-                    | {voice: cell_text(row[voice]) for voice in voices if voice in row}
-                    for name, row in table.items()
-                ]
-            )
-        )
-        print()
+            where, episodes = Path(folder), arguments.episodes
+            matrix = [name for name in strategies if name not in DECRYPTO]
+            found: dict[str, Found] = {}
+            if matrix:
+                how = (episodes, arguments.horizon, arguments.prompts)
+                found |= measure(matrix_games(matrix, server.model, *how), where / "matrix")
+            for number, name in enumerate(name for name in strategies if name in DECRYPTO):
+                data = decrypto(name, server.model, episodes)
+                found |= measure(data, where / f"decrypto{number}", name)
+        for name in strategies:
+            table[name][voice] = found[name]
+        print(f"{voice} is done", file=sys.stderr)
+    print("complete episodes, calls per step, unreadable replies")
+    for wanted in (True, False):
+        voices = [v for v in arguments.voice or VOICES if VOICES[v].cooperative == wanted]
+        if voices:
+            print(f"\n{'Cooperative voices' if wanted else 'Others'}\n")
+            print(markdown(table, voices))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import pytest
 from voice_server import VoiceServer, meant, options_of
 from voice_styles import COOPERATIVE, VOICES
-from voices import experiment
+from voices import decrypto
 
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -69,7 +69,7 @@ def test_nothing_is_read_from_voices_that_do_not_answer(voice, tmp_path):
 @pytest.mark.parametrize("strategy", ["Decrypto: QA", "Decrypto: conversation"])
 def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
     with VoiceServer(voice) as server:
-        data = experiment(strategy, server.model, 1, HORIZON)
+        data = decrypto(strategy, server.model, 1)
         run_experiment(make_experiment(data), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert [row[0] for row in run.store.query("SELECT status FROM episodes")] == ["complete"]
