@@ -143,7 +143,9 @@ class Matrix(Domain):
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
         """Return when the subject acts, predicts and is asked for reactions."""
         horizon = cell.setup.horizon
-        found = {"act": range(1, horizon + 1), "predict": range(1, horizon + 1)}
+        found = {"act": range(1, horizon + 1)}
+        if cell.predicts:
+            found["predict"] = range(1, horizon + 1)
         if cell.setup.options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
         return found

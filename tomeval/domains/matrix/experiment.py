@@ -189,6 +189,13 @@ class MatrixCell(Cell):
         return bool(self.spec.strategy) and parse_strategy(self.spec.strategy).scores
 
     @property
+    def predicts(self) -> bool:
+        """Whether the subject is asked what the partner does, as a probe or to act on it."""
+        if not self.spec.strategy or self.setup.options.get("literal", True):
+            return True
+        return parse_strategy(self.spec.strategy).predicts_first
+
+    @property
     def subject(self) -> str:
         """The subject's name in tables."""
         return self.spec.name

@@ -37,9 +37,11 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> list[Drawing]:
-    """Draw one metric by step for every task of a run."""
+    """Draw one metric by step for every task of a run that has values of it."""
     drawings = []
     for task, cells in tasks(run.cells).items():
+        if not any(np.isfinite(cell.totals(metric).values).any() for cell in cells):
+            continue  # nobody was asked
         title = f"{what} by step: {task}"
         caption = (
             f"{what} by step, a line per subject. Every point is the mean over episodes of a "
