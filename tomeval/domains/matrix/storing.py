@@ -193,7 +193,7 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     rest = next(rows, None)
     table = flat.reshape(-1, 4)
     unasked = table[:, 2] == NONE
-    whole = np.isfinite(table).all() and unasked.any() == unasked.all()
+    whole = np.isfinite(table).all() and (unasked.all() or not unasked.any())
     if rest is not None or not whole:
         raise store.damaged("the steps of a complete episode are not complete")
     extra = _reactions(store, cell) if has_reactions(store) else {}
