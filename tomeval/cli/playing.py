@@ -127,14 +127,18 @@ def _worked(folder: Path) -> bool:
     """Print what a run holds and used, over all sessions; return whether every episode worked."""
     from tomeval.core.outcomes import COMPLETE, FAILED, VOID
     from tomeval.runs import tallies
+    from tomeval.runs.copies import copies_notes
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         counts = _sum(tallies.episodes(opened.store))
         invalid = _sum(tallies.invalid_answers(opened.store))
         usage = _sum(tallies.usage(opened.store))
+        copies = copies_notes(opened)
     told = ", ".join(f"{counts.get(status, 0):,} {status}" for status in (COMPLETE, VOID, FAILED))
     print(f"episodes: {told}", file=sys.stderr)
+    for note in copies:
+        print(f"note: {note}", file=sys.stderr)
     if usage:
         cached = usage["cached_tokens"]
         encoded = usage["prompt_tokens"] - cached

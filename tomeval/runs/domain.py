@@ -103,6 +103,13 @@ class Cell(ABC):
         """Whether any model scores labels."""
         return False
 
+    def originals(self, count: int) -> Sequence[int]:
+        """Return which of the first `count` episodes are not certain copies of earlier ones.
+
+        The others are not played, see `tomeval.runs.copies`. Default: all.
+        """
+        return range(count)
+
 
 @dataclass(frozen=True)
 class Schema:
