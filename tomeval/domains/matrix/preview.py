@@ -12,8 +12,9 @@ from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
-from tomeval.models.base import Prompt, Reply, Sampling, Scores
+from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
 
@@ -21,15 +22,16 @@ from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
 class Recorder(Asker):
     """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, sampling: Sampling) -> None:
-        super().__init__(ScriptedModel(()), Asking(sampling), "preview")
-        self.prompts: list[tuple[str, Prompt]] = []
+    def __init__(self, how: Asking, note: str = "") -> None:
+        super().__init__(ScriptedModel(()), how, "preview")
+        self.note = note
+        self.prompts: list[tuple[Doing, Prompt]] = []
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
         """Keep the prompt; the first label is the likeliest."""
-        self.prompts.append((f"scores {', '.join(labels)}", prompt))
+        self.prompts.append((Doing(labels), prompt))
         return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 
     async def _generate(
@@ -44,8 +46,12 @@ class Recorder(Asker):
     ) -> Reply:
         """Keep the prompt; an answer is the first that can be given."""
         most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
-        self.prompts.append((f"writes up to {most} tokens", prompt))
+        again = bool(choices) and self.how.sampling.temperature > 0  # notes are taken as they are
+        attempts = self.how.max_attempts if again else 1
+        self.prompts.append((Doing((), kind, most, attempts), prompt))
         self._calls.append({})
+        if self.note:
+            return Reply("\n\n".join((self.note.format(step=step), *choices[:1])))
         if not choices:
             return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
         return Reply(choices[0])
@@ -71,17 +77,20 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
     return cell
 
 
-def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Prompt]]:
+def prompts_of_round(
+    setup: Setup, form: str, number: int, note: str = ""
+) -> list[tuple[Doing, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
     A reflection on the round before comes first. `setup` is a language model's, whose first partner
-    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1.
+    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1; `note` as for
+    `Domain.preview`.
     """
     game, partner = setup.game, setup.partners.partners[0]
     options = {**setup.options, "conditional": form == "react"}
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
+    recorder = Recorder(subject.player.line.how, note)
     subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start
