@@ -156,6 +156,7 @@ def test_what_is_called_a_copy_is_one(model, monkeypatch, tmp_path, subject, key
         ("openai:m@http://127.0.0.1:1/v1", "LM", True),
         ("openai:m@http://127.0.0.1:1/v1", "QA", False),  # servers do not repeat texts for certain
         ("hf:a/b", "QA", True),
+        ("pocket", "S2A + LM", True),
         ("scripted:rule", "LM", False),  # a script may answer by anything
     ],
 )
@@ -178,6 +179,21 @@ def test_a_tie_is_drawn_so_all_episodes_are_played(model, monkeypatch, tmp_path,
         assert not copies_notes(run)
         assert run.rows()[0]["episodes"] == EPISODES
         assert run.rows()[0]["reward_per_step_ci95"] > 0
+
+
+def test_servers_may_find_scores_invalid():
+    subject = {"strategy": "LM", "model": "openai:m@http://127.0.0.1:1/v1"}
+    [cell] = experiment(subject, on_invalid="random").cells
+    assert len(cell.originals(EPISODES)) == EPISODES
+
+
+def test_what_was_begun_in_full_is_finished_in_full(model, monkeypatch, tmp_path):
+    subject = {"strategy": "LM"}
+    play_all(monkeypatch, experiment(subject, episodes=7), tmp_path / "run")
+    assert run_experiment(experiment(subject), tmp_path / "run") == EPISODES - 7
+    play_all(monkeypatch, experiment(subject), tmp_path / "all")
+    assert games(tmp_path / "run") == games(tmp_path / "all")
+    assert run_experiment(experiment(subject), tmp_path / "run") == 0
 
 
 def test_ties_count_at_the_top_only():

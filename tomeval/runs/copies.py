@@ -20,12 +20,14 @@ MOST_NAMES = 3
 
 def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> list[int]:
     """Return which of the first `count` episodes a cell is to have, given what is stored of it."""
-    found = list(cell.originals(count))
-    if len(found) < count and any(
-        tied(record) for episode in found for *_, record in store.calls(number, episode)
-    ):
-        return list(range(count))
-    return found
+    found, whole = list(cell.originals(count)), list(range(count))
+    if len(found) == count:
+        return whole
+    played = store.query("SELECT episode FROM episodes WHERE cell = ?", (number,))
+    if any(episode not in found for (episode,) in played if episode < count):
+        return whole  # begun in full
+    drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
+    return whole if drawn else found
 
 
 def tied(record: dict[str, Any]) -> bool:

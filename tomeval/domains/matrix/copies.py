@@ -19,8 +19,8 @@ def only_partner_drawn(setup: Setup) -> bool:
     So it is if the partners are deterministic and the model is asked in a way that leaves nothing
     to chance: labels are scored and the most probable one is taken, the order of options is fixed,
     and what is written is written at temperature 0 by a model of this machine (served ones do not
-    repeat themselves for certain, and a script may do anything). An invalid text must not become a
-    random action.
+    repeat themselves for certain, and a script may do anything). Where answers can be invalid, they
+    must not become random actions.
 
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
     drawn: they show in the answers only, see `tomeval.runs.copies`.
@@ -38,8 +38,10 @@ def only_partner_drawn(setup: Setup) -> bool:
     strategy = parse_strategy(_option(setup, "strategy"))
     if strategy.scores and _option(setup, "decide") != "argmax":
         return False
-    greedy = _option(setup, "temperature") == 0 and not is_served(spec)
-    return not strategy.writes or (greedy and setup.on_invalid != "random")
+    served, greedy = is_served(spec), _option(setup, "temperature") == 0
+    if setup.on_invalid == "random" and (strategy.writes or served):
+        return False
+    return not strategy.writes or (greedy and not served)
 
 
 def each_once(setup: Setup) -> bool:
