@@ -58,7 +58,7 @@ def test_it_loads_plans_and_says_what_it_is(path) -> None:
     assert experiment.name == path.stem
     rows = plan_rows(load_experiment(path, ["horizon=5"]))  # short prompts: fast
     assert len(rows) == len(experiment.cells)
-    assert plan_totals(rows).startswith(f"{len(rows)} cells")
+    assert plan_totals(rows)[0].startswith(f"{len(rows)} cells")
     for cell in experiment.cells:
         assert cell.setup.kind != "llm" or cell.spec.model_name
 

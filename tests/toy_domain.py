@@ -17,7 +17,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Cell, Domain, Line, Player, Schema, register_domain
+from tomeval.runs.domain import Block, Cell, Doing, Domain, Line, Player, Schema, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.strategies.asking import Asker, Asking
@@ -161,8 +161,9 @@ CREATE VIEW asked AS SELECT cell, episode, step, 'guesser' AS seat, 'guess' AS q
         yield Line(-1, "hidden    " + " ".join(str(row[1]) for row in rows))
         yield Line(-1, "guessed   " + " ".join(str(row[2] or "-") for row in rows))
 
-    def preview(self, cell, seat, form, step):
-        return [("guesses", ask([i % cell.size + 1 for i in range(step - 1)], cell))]
+    def preview(self, cell, seat, form, step, note=""):
+        doing = Doing(kind="qa", most=64)
+        return [(doing, ask([i % cell.size + 1 for i in range(step - 1)], cell))]
 
     def forms(self, cell, seat):
         return {"guess": range(1, cell.length + 1)}

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,10 @@ from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
+
+
+WIDTH = 116
+"""Of sentences below a table."""
 
 
 def run(
@@ -127,14 +132,18 @@ def _worked(folder: Path) -> bool:
     """Print what a run holds and used, over all sessions; return whether every episode worked."""
     from tomeval.core.outcomes import COMPLETE, FAILED, VOID
     from tomeval.runs import tallies
+    from tomeval.runs.copies import copies_notes
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         counts = _sum(tallies.episodes(opened.store))
         invalid = _sum(tallies.invalid_answers(opened.store))
         usage = _sum(tallies.usage(opened.store))
+        copies = copies_notes(opened)
     told = ", ".join(f"{counts.get(status, 0):,} {status}" for status in (COMPLETE, VOID, FAILED))
     print(f"episodes: {told}", file=sys.stderr)
+    for note in copies:
+        print(f"note: {note}", file=sys.stderr)
     if usage:
         cached = usage["cached_tokens"]
         encoded = usage["prompt_tokens"] - cached
@@ -167,16 +176,42 @@ def plan(
     model: ModelOption = None,
     overrides: Overrides = None,
     form: TableFormat = "text",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
+    ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
+    ] = None,
 ) -> None:
-    """Show what an experiment would play and ask, without playing or asking it."""
+    """Show what an experiment would play, ask and cost, without playing or asking it."""
     from tomeval.report.tables import render
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import plan_rows, plan_totals
+    from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
+    from tomeval.runs.preview import token_counter
 
-    rows = plan_rows(load_experiment(experiment, overrides or [], model))
-    print(render(rows, form))
+    count = token_counter(tokenizer) if tokenizer else None
+    rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
+    if form in ("csv", "json"):
+        print(render(rows, form))
+    else:
+        shared, shown = for_reading(rows)
+        print(f"{shared}\n" * bool(shared) + render(shown, form))
     if form == "text":
-        print(f"\n{plan_totals(rows)}")
+        wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
+        print("\n" + "\n".join(wrapped))
+    found = too_long(rows)
+    guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
+    for number in found:
+        row = rows[number]
+        print(
+            f"cell {number}: its longest prompt and reply have up to {row['longest']:,} tokens"
+            f"{guess}; the model's context has {row['context']:,}",
+            file=sys.stderr,
+        )
+    if found:
+        raise typer.Exit(1)
 
 
 def prompt(

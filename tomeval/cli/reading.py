@@ -22,10 +22,13 @@ CELLS = "cells"  # the table that every run has
 def status(folder: RunFolder, form: TableFormat = "text") -> None:
     """Show how many episodes of each cell are on disk."""
     from tomeval.report.tables import render
+    from tomeval.runs.copies import copies_notes
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         print(render(opened.status(), form))
+        for note in copies_notes(opened):
+            print(f"note: {note}", file=sys.stderr)
 
 
 def table(
@@ -66,6 +69,7 @@ def table(
     """Print a table of a run; by default one row per cell, or the first table of its domain."""
     from tomeval.report.tables import render
     from tomeval.runs.best_of import best_of
+    from tomeval.runs.copies import copies_notes
     from tomeval.runs.results import Run
 
     notes: list[str] = []
@@ -87,6 +91,7 @@ def table(
             rows = tables[what](opened, by or [])
             rows = rows if form in ("csv", "json") else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
+        notes += copies_notes(opened) if what == CELLS else []
         print(render(rows, form, opened.measures, task))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import comparison_notes, share_notes
+from tomeval.comparing.notes import comparison_notes, once_notes, share_notes
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import bootstrap_interval, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
@@ -100,7 +100,7 @@ def compare(
             sides = [in_ranges(side, names) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
-        more = share_notes([side.cell for side in sides], names)
+        more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
     found = compare_pairs(
         pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
     )

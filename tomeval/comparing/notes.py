@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
+    from tomeval.comparing.sides import Side
     from tomeval.runs.cell import RunCell
 
 ALPHA = 0.05
@@ -66,6 +67,19 @@ def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
     return [
         f"every episode counts the same in a difference; tables print the share of all items, in "
         f"which long episodes count more: {shown}"
+    ]
+
+
+def once_notes(sides: Sequence[Side]) -> list[str]:
+    """Tell how players that played each distinct episode once are compared."""
+    levels = list(dict.fromkeys(side.level for side in sides if side.cell.each_once))
+    if not levels:
+        return []
+    return [
+        f"each distinct episode was played once ({', '.join(levels)}), because nothing but the "
+        "partner is drawn: against other players every episode of theirs is paired with the one of "
+        "the same partner; between two of these the difference is exact for the partners that were "
+        "drawn, and interval and test only say how it varies among them"
     ]
 
 

@@ -135,7 +135,7 @@ class _Table:
         empty = [
             key
             for key, pairs in self.pairs.items()
-            if not any(np.intersect1d(a.episodes, b.episodes).size for a, b in pairs)
+            if not any(common_episodes(a, b)[0].size for a, b in pairs)
         ]
         keys = [key for key in self.pairs if key not in empty]
         if not keys:
@@ -180,7 +180,7 @@ class _Table:
     ) -> Meeting:
         """Lay out the tasks of one meeting."""
         pairs = [(t, one, two) for t, n in enumerate(mine) for one, two in self.pairs[keys[n]]]
-        common = [np.intersect1d(a.episodes, b.episodes, return_indices=True) for _, a, b in pairs]
+        common = [common_episodes(a, b) for _, a, b in pairs]
         met = [(pair[1].seed, found[0]) for pair, found in zip(pairs, common, strict=True)]
         units = sorted({(seed, episode) for seed, numbers in met for episode in numbers.tolist()})
         place = {unit: index for index, unit in enumerate(units)}
@@ -198,5 +198,24 @@ class _Table:
             level[rows, task, column] = a.values[at_a]
             base[rows, task, column] = b.values[at_b]
             paired[rows, task, column] = True
-            alone[mine[task], column] += len(a.episodes) + len(b.episodes) - 2 * len(numbers)
+            used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
+            alone[mine[task], column] += len(a.episodes) + len(b.episodes) - used
         return Meeting(units, mine, level, base, paired)
+
+
+def common_episodes(a: Side, b: Side) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the numbers of the episodes that pair, with their places on either side.
+
+    Where one side played each distinct episode once (`RunCell.each_once`), its value in an episode
+    of the other side is known without playing: that of its episode with the same draw. Two such
+    sides pair by number, so that no difference counts twice.
+    """
+    if a.cell.each_once == b.cell.each_once:
+        numbers, at_a, at_b = np.intersect1d(a.episodes, b.episodes, return_indices=True)
+        return numbers, at_a, at_b
+    once, drawn = (a, b) if a.cell.each_once else (b, a)
+    place = {draw: index for index, draw in enumerate(once.which.tolist())}
+    kept = np.array([i for i, d in enumerate(drawn.which.tolist()) if d in place], dtype=np.int64)
+    known = np.array([place[d] for d in drawn.which[kept].tolist()], dtype=np.int64)
+    found = (known, kept) if once is a else (kept, known)
+    return (drawn.episodes[kept], *found)

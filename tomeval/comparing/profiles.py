@@ -78,7 +78,7 @@ class Profiles:
 def collect_scores(
     runs: Runs, by: str | None = None, score: str | None = None, reference: str | None = None
 ) -> Scores:
-    """Read every complete episode's score.
+    """Read the scores of all complete episodes that have one.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def collect_scores(
         sides = read_sides(listed, by, (), reference)
         parts: dict[tuple[str, tuple[Any, ...]], list[FloatArray]] = {}
         for side in sides:
-            mine = domain.scores[score].of(side.cell)
-            parts.setdefault((side.level, side.key), []).append(mine)
+            mine = np.asarray(domain.scores[score].of(side.cell), dtype=np.float64)
+            parts.setdefault((side.level, side.key), []).append(mine[np.isfinite(mine)])
     keys = list(dict.fromkeys(side.key for side in sides))
     levels = level_names(sides)
     columns = [*sides[0].task, "player"]

@@ -20,12 +20,21 @@ class Backend(NamedTuple):
     opener: str  # ``module:function``; called with a model's name, its options and an `Opening`
     form: str  # how experiments write its models
     served: bool = False  # whether its calls cost money or wait for others, so that caps count them
+    # ``module:function`` that checks a model's name and options as the opener would, and returns
+    # its longest sequence in tokens, or None; empty: opening it costs nothing.
+    look: str = ""
 
+
+_LOOK = "tomeval.models.local.opening:look"
 
 BACKENDS = {
-    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket"),
-    "pocket-rational": Backend("tomeval.models.local.opening:open_pocket", "pocket-rational"),
-    "hf": Backend("tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]"),
+    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket", look=_LOOK),
+    "pocket-rational": Backend(
+        "tomeval.models.local.opening:open_pocket", "pocket-rational", look=_LOOK
+    ),
+    "hf": Backend(
+        "tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]", look=_LOOK
+    ),
     "openai": Backend(
         "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
     ),

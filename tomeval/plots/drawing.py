@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import between, number
 from tomeval.plots.style import WIDTHS
@@ -78,6 +80,11 @@ class Drawing(NamedTuple):
 def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
     """Return a cell's measures as its row of the table has them, in the order of `names`."""
     return cell.estimate(names, options.interval, options.reference)
+
+
+def has_values(cell: RunCell, names: Sequence[str]) -> bool:
+    """Tell whether a cell has values of all these measures."""
+    return all(bool(np.isfinite(cell.totals(name).values).any()) for name in names)
 
 
 def axis_name(measure: Measure) -> str:

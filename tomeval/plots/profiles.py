@@ -26,6 +26,8 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         based = {run.domain.level(cell, by) for cell in cells} - others
         for name, (what, axis, *_) in shown.items():
             scores = collect_scores(run, by=by, score=name, reference=options.reference)
+            if not any(len(values) for row in scores.values for values in row):
+                continue
             lowest = [float(values.min()) for row in scores.values for values in row if len(values)]
             found = profile(scores, np.linspace(min(0.0, *lowest), 1.0, 101))
             percent = 100 * found.share, 100 * found.low, 100 * found.high

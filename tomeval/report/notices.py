@@ -9,6 +9,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
 from tomeval.runs import tallies
+from tomeval.runs.copies import copies_notes
 from tomeval.runs.results import Run
 
 SMALL = 30
@@ -25,15 +26,21 @@ class Notice(NamedTuple):
 def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
     """Return the warnings of a run, serious ones first."""
     counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
+    sampled = [cell for cell in run.cells if not cell.each_once]
     found = [
         *_unfinished(run, counts),
         *_invalid(run, counts, episodes.total),
-        *_intervals([count.get(COMPLETE, 0) for count in counts.values()], interval),
+        *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),
+        *(Notice("note", _sentence(text)) for text in copies_notes(run)),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *_provenance(run),
         *_transcripts(episodes),
     ]
     return sorted(found, key=lambda notice: notice.level != "serious")
+
+
+def _sentence(note: str) -> str:
+    return f"{note[0].upper()}{note[1:]}."
 
 
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
@@ -84,7 +91,8 @@ def _unfinished(run: Run, counts: dict[int, dict[str, int]]) -> Iterator[Notice]
     if planned is None:
         yield Notice("note", "The folder holds no readable experiment.json.")
         return
-    short = [planned - sum(count.values()) for count in counts.values()]
+    cells = {cell.number: cell for cell in run.cells}
+    short = [cells[n].wanted(planned) - sum(count.values()) for n, count in counts.items()]
     missing = [value for value in short if value > 0]
     if missing:
         yield Notice(

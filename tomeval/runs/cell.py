@@ -73,6 +73,20 @@ class RunCell(ABC):
         return None
 
     @property
+    def each_once(self) -> bool:
+        """Whether each distinct episode was played once, so that means have no sampling error."""
+        return False
+
+    @property
+    def covers_draws(self) -> bool:
+        """Whether everything was drawn that an episode can draw."""
+        return self.weights is None or set(self.weights) <= set(self.which.tolist())
+
+    def wanted(self, planned: int) -> int:
+        """Return how many of the planned episodes are to be played."""
+        return planned
+
+    @property
     def payoff_range(self) -> float | None:
         """Range of the payoffs, for measures in payoff units; None without payoffs."""
         return None
@@ -208,7 +222,7 @@ class RunCell(ABC):
         """Estimate means of `values`, shape (E,) or (E, M), over the complete episodes.
 
         `among`, boolean of shape (E,), restricts them to some episodes; `interval` and `resamples`
-        are as for `Run.rows`.
+        are as for `Run.rows`. If `each_once`, there is no interval: the episodes are no sample.
         """
         strata = self.which
         if among is not None:
@@ -216,6 +230,10 @@ class RunCell(ABC):
         # A seed that depends on the cell alone: the same table every time.
         place = (self.columns, self.definition["seed"])
         digest = hashlib.sha256(repr(place).encode()).digest()
+        if self.each_once:
+            found = estimate(values)
+            nothing = np.full(found.mean.shape, np.nan)
+            return Estimate(found.mean, nothing, nothing, nothing)
         return estimate(
             values,
             interval,

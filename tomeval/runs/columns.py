@@ -15,6 +15,7 @@ RATES = ("invalid_rate", "probe_invalid_rate")
 """Columns of shares from 0 to 1, which tables print in percent."""
 
 HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
+HEADINGS |= {"cached_percent": "cached %"}
 HEADINGS |= {"invalid_rate": "invalid %", "probe_invalid_rate": "probe invalid %"}
 """Headings of columns that are not measures."""
 

@@ -103,6 +103,13 @@ class Cell(ABC):
         """Whether any model scores labels."""
         return False
 
+    def originals(self, count: int) -> Sequence[int]:
+        """Return which of the first `count` episodes are not certain copies of earlier ones.
+
+        The others are not played, see `tomeval.runs.copies`. Default: all.
+        """
+        return range(count)
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -157,6 +164,33 @@ class Line(NamedTuple):
 
     step: int
     text: str
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What one model call does: score labels, or write a text.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The labels that it scores; empty: it writes.
+    kind : str
+        Kind of text: ``qa``, ``cot``, or any other word for notes.
+    most : int
+        Longest text, in tokens.
+    attempts : int
+        How often it is asked at most, until it can be read.
+    """
+
+    labels: tuple[str, ...] = ()
+    kind: str = ""
+    most: int = 0
+    attempts: int = 1
+
+    def __str__(self) -> str:
+        if self.labels:
+            return f"scores {', '.join(self.labels)}"
+        return f"writes up to {self.most} tokens"
 
 
 class Facts(NamedTuple):
@@ -318,10 +352,14 @@ class Domain(ABC):
     # To show before it is played
 
     @abstractmethod
-    def preview(self, cell: Any, seat: str, form: str, step: int) -> Sequence[tuple[str, Prompt]]:
+    def preview(
+        self, cell: Any, seat: str, form: str, step: int, note: str = ""
+    ) -> Sequence[tuple[Doing, Prompt]]:
         """Return for each model call of a question what it does, and its prompt.
 
-        `form` is one of `forms`; past steps are made up.
+        `form` is one of `forms`; past steps are made up. `note` is what the model wrote in every
+        summary, lesson or plan, with the number of the step in place of ``{step}``; default: a
+        short text that says what would stand there.
         """
 
     @abstractmethod

@@ -1,67 +1,190 @@
-"""What an experiment will play and ask: cells, episodes, steps, model calls, tokens."""
+"""What an experiment will play, ask and cost: cells, episodes, steps, calls, tokens, money."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tomeval.models.base import Prompt
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.models.ahead import Ahead, look_ahead
+from tomeval.models.base import Usage
+from tomeval.runs.columns import heading
+from tomeval.runs.domain import get_domain
+from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.needs import (
+    NOTE,
+    SERVER_CACHE,
+    TYPICAL,
+    Count,
+    Needs,
+    guessed,
+    guessed_at_most,
+    needs,
+)
 
-CHARACTERS_PER_TOKEN = 4
-"""Rule of thumb for English text; `tomeval prompt --tokenizer` counts exactly."""
+Row = Mapping[str, Any]
 
 
-def plan_rows(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return one row per cell.
+def plan_rows(
+    experiment: Experiment, count: Count | None = None, context: int | None = None
+) -> list[dict[str, Any]]:
+    """Return one row per cell; nothing is asked of any model.
 
-    ``steps`` is the most that the episodes can have. ``calls`` of language models assumes that
-    every answer is readable at once and that every episode goes to its end; ``prompt_tokens`` is
-    about what they read: prompts of the first, middle and last step are rendered and counted at
-    four characters a token. Answers that must be asked for again come on top.
+    Parameters
+    ----------
+    experiment : Experiment
+    count : callable, optional
+        Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
+    context : int, optional
+        Longest sequence, in tokens, of models that tell theirs only when they are asked.
+
+    Returns
+    -------
+    list of dict
+        ``episodes`` will be played; further ``copies`` would be copies of these. ``steps`` is the
+        most that the episodes can have. With language models also ``calls``, ``prompt_tokens``,
+        ``cached_percent`` (what of these caches save), ``completion_tokens``, and ``cost`` if any
+        model has a price (NaN where a served one has none); the same with ``_most``, upper bounds,
+        see `tomeval.runs.needs.Needs`; ``longest``, the tokens of the longest prompt and its reply,
+        and ``context``, the least that the cell's models can read (None: not known).
+
+    Raises
+    ------
+    TomevalError
+        A model that a run would refuse.
     """
     domain = get_domain(experiment.domain)
+    counts = (guessed, guessed_at_most) if count is None else (count, count)
+    known = _known(experiment)
+    priced = any(ahead.price for ahead in known.values())
     rows = []
-    models = any(cell.models for cell in experiment.cells)
     for cell in experiment.cells:
+        episodes = len(cell.originals(experiment.per_cell))
         row: dict[str, Any] = dict(domain.columns(cell.definition))
-        row["episodes"] = experiment.per_cell
-        row["steps"] = cell.length * experiment.per_cell
-        if models:
-            calls, tokens = _per_episode(domain, cell)
-            row["calls"] = calls * experiment.per_cell
-            row["prompt_tokens"] = tokens * experiment.per_cell
+        row |= {"episodes": episodes, "copies": experiment.per_cell - episodes}
+        row["steps"] = cell.length * episodes
+        if known:
+            seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
+            found = [(a, needs(domain, cell, seat, a, *counts)) for seat, a in seats.items()]
+            row |= _tokens(found, episodes) | (_money(found, episodes) if priced else {})
+            limits = [ahead.context or context for ahead in seats.values()]
+            row["longest"] = max((need.longest for _, need in found), default=0)
+            row["context"] = min((limit for limit in limits if limit is not None), default=None)
         rows.append(row)
     return rows
 
 
-def plan_totals(rows: list[dict[str, Any]]) -> str:
-    """Say the totals in words."""
-    episodes, steps = (sum(row[key] for row in rows) for key in ("episodes", "steps"))
-    text = f"{len(rows)} cells, {episodes:,} episodes, {steps:,} steps"
-    if "calls" in rows[0]:
-        calls, tokens = (sum(row[key] for row in rows) for key in ("calls", "prompt_tokens"))
-        text += f"; {calls:,} model calls that read about {tokens:,} tokens in all"
+def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
+    """Return what all rows share, in words, and rows that fit a screen.
+
+    Upper bounds and steps stand in `plan_totals`; a strategy that the player's name tells is left
+    out. A column is shared if the rows that have a value agree: players without a model have none.
+    """
+    keys = list(rows[0])
+    first, about = keys[0], keys[: keys.index("episodes")]
+    hidden = {"longest", "context", "cost_uncached", "steps"}
+    hidden |= {key for key in keys if key.endswith("_most")}
+    if not any(row["copies"] for row in rows):
+        hidden.add("copies")
+    pairs = {(row[first], row.get("strategy")) for row in rows}
+    if len(pairs) == len({row[first] for row in rows}):
+        hidden.add("strategy")
+    shared = []
+    for key in about[1:]:
+        values = {row[key] for row in rows} - {""}
+        if len(values) < 2 and len(rows) > 1 and key not in hidden:
+            hidden.add(key)
+            shared += [f"{heading(key)} {value}" for value in values]
+    shown = [{key: row[key] for key in keys if key not in hidden} for row in rows]
+    for row in shown:
+        if "cost" in row:
+            row["cost"] = round(row["cost"], 2)
+    return "; ".join(shared), shown
+
+
+def plan_totals(rows: Sequence[Row]) -> list[str]:
+    """Say the totals in words, and what they assume; a line each."""
+
+    def total(key: str) -> int:
+        return sum(row[key] for row in rows)
+
+    text = f"{len(rows)} cells, {total('episodes'):,} episodes, {total('steps'):,} steps"
+    if copies := total("copies"):
+        text += f" ({copies:,} more episodes would be copies and are not played)"
+    if "calls" not in rows[0]:
+        return [text]
+    prompt = total("prompt_tokens")
+    cached = sum(row["prompt_tokens"] * row["cached_percent"] for row in rows) / (prompt or 1)
+    lines = [
+        f"{text}; {total('calls'):,} model calls that read about {prompt:,} tokens in all "
+        f"({cached:.0f} % of them from caches) and write about {total('completion_tokens'):,}",
+        f"at most {total('calls_most'):,} calls that read {total('prompt_tokens_most'):,} tokens "
+        f"and write {total('completion_tokens_most'):,}, if every question took all its attempts "
+        "and every reply its whole allowance",
+    ]
+    if "cost" in rows[0]:
+        lines.append(_total_cost(rows))
+    said = ", ".join(f"{kind} {tokens}" for kind, tokens in TYPICAL.items())
+    return [
+        *lines,
+        f"assumed: a reply has {said} tokens, a note {NOTE}, and thinking comes on top; what an "
+        "earlier prompt of the episode began with is not read again by local models, and is "
+        f"charged as cached by servers from {SERVER_CACHE:,} tokens on",
+    ]
+
+
+def too_long(rows: Sequence[Row]) -> list[int]:
+    """Return the cells whose longest prompt and reply may be longer than a model's context."""
+    return [
+        number
+        for number, row in enumerate(rows)
+        if row.get("context") and row["longest"] > row["context"]
+    ]
+
+
+def _known(experiment: Experiment) -> dict[str, Ahead]:
+    """Return what is known of every model, by `spec_key`; refuse what a run would refuse."""
+    specs = {spec_key(spec): spec for cell in experiment.cells for spec in cell.models.values()}
+    scored = {spec_key(s) for cell in experiment.cells if cell.scores for s in cell.models.values()}
+    return {key: look_ahead(s, experiment.base, key in scored) for key, s in specs.items()}
+
+
+def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:
+    """Return calls and tokens of all seats over all episodes."""
+    each = [need for _, need in found]
+    prompt, cached = sum(n.expected.prompt for n in each), sum(n.expected.cached for n in each)
+    return {
+        "calls": episodes * sum(need.calls for need in each),
+        "prompt_tokens": episodes * prompt,
+        "cached_percent": round(100 * cached / prompt) if prompt else 0,
+        "completion_tokens": episodes * sum(need.expected.completion for need in each),
+        "calls_most": episodes * sum(need.calls_most for need in each),
+        "prompt_tokens_most": episodes * sum(need.most.prompt for need in each),
+        "completion_tokens_most": episodes * sum(need.most.completion for need in each),
+    }
+
+
+def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, float]:
+    """Return what all seats cost over all episodes; models of this machine cost nothing."""
+    sums = dict.fromkeys(("cost", "cost_uncached", "cost_most"), 0.0)
+    for ahead, need in found:
+        uncached = Usage(need.expected.prompt, need.expected.completion)
+        for name, usage in zip(sums, (need.expected, uncached, need.most), strict=True):
+            unknown = math.nan if ahead.served else 0.0
+            sums[name] += episodes * ahead.price.cost(usage) if ahead.price else unknown
+    return sums
+
+
+def _total_cost(rows: Sequence[Row]) -> str:
+    known = [row for row in rows if not math.isnan(row["cost"])]
+    cost, uncached, most = (
+        sum(row[key] for row in known) for key in ("cost", "cost_uncached", "cost_most")
+    )
+    text = (
+        f"cost, in the currency of the price file: about {cost:,.2f} ({uncached:,.2f} without "
+        f"caches), at most {most:,.2f}"
+    )
+    if missing := len(rows) - len(known):
+        text += f"; without {missing} cells of models that it has no price for"
     return text
-
-
-def _per_episode(domain: Domain, cell: Cell) -> tuple[int, int]:
-    """Return calls and prompt tokens of one episode."""
-    calls, length = 0, 0.0
-    for seat in cell.models:
-        seen: set[tuple[int, Prompt]] = set()  # a question that serves two forms is asked once
-        for form, steps in domain.forms(cell, seat).items():
-            if not steps:
-                continue
-            # Prompts grow by one line a step: Simpson's rule over three steps is exact for a line.
-            three = (steps[0], steps[(len(steps) - 1) // 2], steps[-1])
-            shown = [
-                [p for _, p in domain.preview(cell, seat, form, step) if (step, p) not in seen]
-                for step in three
-            ]
-            sizes = [sum(len(m.content) for prompt in s for m in prompt.messages) for s in shown]
-            length += len(steps) * (sizes[0] + 4 * sizes[1] + sizes[2]) / 6
-            # Only the first step can differ: it has no past to summarise or reflect on.
-            calls += len(shown[0]) + (len(steps) - 1) * len(shown[2])
-            seen |= {(step, prompt) for step, s in zip(three, shown, strict=True) for prompt in s}
-    return calls, round(length / CHARACTERS_PER_TOKEN)

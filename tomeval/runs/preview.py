@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
 
@@ -48,7 +49,7 @@ def preview(
     if step not in forms[form]:
         raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
     shown = domain.preview(cell, seat, form, step)
-    count = _counter(tokenizer) if tokenizer else None
+    count = token_counter(tokenizer) if tokenizer else None
     parts = []
     for index, (what, prompt) in enumerate(shown, 1):
         tokens = f", {count(prompt)} tokens" if count else ""
@@ -58,8 +59,11 @@ def preview(
     return "\n\n".join(parts)
 
 
-def _counter(name: str) -> Any:
-    """Return a function that counts a prompt's tokens, chat template included."""
+def token_counter(name: str) -> Callable[[Prompt], int]:
+    """Return a function that counts a prompt's tokens, chat template included.
+
+    `name` is a local folder or a Hub name.
+    """
     from tomeval.models.local.load import require
     from tomeval.models.local.prompt import PromptCodec
 

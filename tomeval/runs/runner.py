@@ -14,6 +14,7 @@ from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
+from tomeval.runs.copies import episodes_to_play
 from tomeval.runs.domain import Block, Cell, get_domain
 from tomeval.runs.engine import Job, play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
@@ -70,6 +71,11 @@ def run_experiment(
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             filler.play_with_models(concurrency, budget, opening)
+            more = _Filler(store, experiment, None)
+            if more.total > filler.total:  # what seemed to be copies is not, see `runs.copies`
+                more = _Filler(store, experiment, progress)
+                more.play_with_models(concurrency, budget, opening)
+                return filler.played + more.played
             return filler.played
         finally:
             store.close()
@@ -91,11 +97,16 @@ class _Filler:
         self.store, self.progress = store, progress
         self.domain, self.cells = store.domain, experiment.cells
         done = store.finished()
-        self.missing = [
-            [e for e in range(experiment.per_cell) if e not in done.get(number, ())]
-            for number in range(len(self.cells))
+        wanted = [
+            episodes_to_play(store, number, cell, experiment.per_cell)
+            for number, cell in enumerate(self.cells)
         ]
-        self.total = sum(cell.length for cell in self.cells) * experiment.per_cell
+        self.missing = [
+            [e for e in episodes if e not in done.get(number, ())]
+            for number, episodes in enumerate(wanted)
+        ]
+        lengths = zip(self.cells, wanted, strict=True)
+        self.total = sum(cell.length * len(episodes) for cell, episodes in lengths)
         lengths = zip(self.cells, self.missing, strict=True)
         self.ready = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
         self.played = 0

@@ -134,6 +134,12 @@ class Strategy:
         return self.answer == "lm"
 
     @property
+    def writes(self) -> bool:
+        """Whether any call has a text written."""
+        notes = self.summarises or self.reflects or self.takes_notes
+        return not self.scored or notes or self.advice == "social_qa"
+
+    @property
     def calls_per_step(self) -> int:
         """Model calls to act once, with the reflection after the step but without probes."""
         writes = self.takes_notes and self.scored

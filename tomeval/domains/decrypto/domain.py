@@ -22,7 +22,7 @@ from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Domain, Facts, Line, Parts, Score
+from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -118,10 +118,10 @@ class Decrypto(Domain):
         return run_facts(run)
 
     def preview(
-        self, cell: DecryptoCell, seat: str, form: str, step: int
-    ) -> Sequence[tuple[str, Prompt]]:
+        self, cell: DecryptoCell, seat: str, form: str, step: int, note: str = ""
+    ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one turn."""
-        return prompts_of_turn(cell, seat, form, step)
+        return prompts_of_turn(cell, seat, form, step, note)
 
     def forms(self, cell: DecryptoCell, seat: str) -> dict[str, range]:
         """Return what a seat is asked."""

@@ -27,6 +27,7 @@ from tomeval.domains.decrypto.seats import (
 )
 from tomeval.models.base import GenerateRequest, Model, Prompt, Reply, ScoreRequest, Scores
 from tomeval.runs.calling import run_loop
+from tomeval.runs.domain import Doing
 from tomeval.strategies.readers import MARKER
 
 ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}
@@ -39,19 +40,33 @@ class Recorder(Model):
 
     name = "preview"
 
-    def __init__(self) -> None:
-        self.prompts: list[tuple[str, Prompt]] = []
+    def __init__(self, kind: str, max_attempts: int, note: str, with_answers: bool) -> None:
+        self.note, self.with_answers = note, with_answers  # whether answers stand below a note
+        self.notes = 0  # written so far: as good as their step to tell them apart
+        self.kind, self.max_attempts = kind, max_attempts  # of answers; notes are taken as they are
+        self.prompts: list[tuple[Doing, Prompt]] = []
         self.hints: Hints = ("", "", "")
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Keep the prompt."""
-        self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
         content = request.prompt.messages[-1].content
         asked = re.findall(r'{"(hints|code|keywords)"', content)
+        again = bool(asked) and request.sampling.temperature > 0
+        doing = Doing(
+            kind=self.kind if asked else "note",
+            most=request.sampling.max_tokens,
+            attempts=self.max_attempts if again else 1,
+        )
+        self.prompts.append((doing, request.prompt))
         notes = "Plans: (what the model planned)\nInsights: (what the model had found out)"
         if not asked:
             summary = content.endswith("Write the summary only.")
-            return Reply(f"(the {'summary' if summary else 'lesson'} that the model wrote)")
+            notes = f"(the {'summary' if summary else 'lesson'} that the model wrote)"
+        if self.note and (self.with_answers or not asked):
+            self.notes += 1
+            notes = self.note.format(step=self.notes)
+        if not asked:
+            return Reply(notes)
         quoted = ", ".join(f'"{hint}"' for hint in self.hints)
         answer = {
             "hints": f"[{quoted}]",
@@ -79,21 +94,26 @@ def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
 
 
 def prompts_of_turn(
-    cell: DecryptoCell, seat: str, form: str, turn: int
-) -> list[tuple[str, Prompt]]:
+    cell: DecryptoCell, seat: str, form: str, turn: int, note: str = ""
+) -> list[tuple[Doing, Prompt]]:
     """Return what each model call of one question does, and its prompt.
 
     Hints of the past are drawn, Bob guesses right and Eve wrong. A reflection on the turn before
-    comes first.
+    comes first. `note` is as for `Domain.preview`.
     """
-    return run_loop(_play(cell, seat, form, turn))
+    return run_loop(_play(cell, seat, form, turn, note))
 
 
-async def _play(cell: DecryptoCell, seat: str, form: str, turn: int) -> list[tuple[str, Prompt]]:
-    recorder = Recorder()
+async def _play(
+    cell: DecryptoCell, seat: str, form: str, turn: int, note: str
+) -> list[tuple[Doing, Prompt]]:
     player = cell.players[seat]
     if player is None:
         raise ValueError(f"the {seat} answers from a record")
+    options = player.llm_options
+    strategy = options.strategy_of(seat)
+    kind = strategy.answer.partition("_")[0]
+    recorder = Recorder(kind, options.max_attempts, note, strategy.takes_notes)
     rng = np.random.default_rng(0)
     lists = cell.experiment.lists
     chair = Chair(seat, rng, recorder, "preview", cell.experiment.base)

@@ -21,7 +21,7 @@ from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Browser, Domain, Facts, Line, Parts, Score
+from tomeval.runs.domain import Block, Browser, Doing, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -136,15 +136,17 @@ class Matrix(Domain):
         return StepBrowser(run, reference)
 
     def preview(
-        self, cell: MatrixCell, seat: str, form: str, step: int
-    ) -> Sequence[tuple[str, Prompt]]:
+        self, cell: MatrixCell, seat: str, form: str, step: int, note: str = ""
+    ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one round."""
-        return prompts_of_round(cell.setup, form, step)
+        return prompts_of_round(cell.setup, form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
         """Return when the subject acts, predicts and is asked for reactions."""
         horizon = cell.setup.horizon
-        found = {"act": range(1, horizon + 1), "predict": range(1, horizon + 1)}
+        found = {"act": range(1, horizon + 1)}
+        if cell.predicts:
+            found["predict"] = range(1, horizon + 1)
         if cell.setup.options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
         return found

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.copies import originals
 from tomeval.domains.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
@@ -187,6 +188,17 @@ class MatrixCell(Cell):
     def scores(self) -> bool:
         """Whether the strategy scores labels."""
         return bool(self.spec.strategy) and parse_strategy(self.spec.strategy).scores
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the subject is asked what the partner does, as a probe or to act on it."""
+        if not self.spec.strategy or self.setup.options.get("literal", True):
+            return True
+        return parse_strategy(self.spec.strategy).predicts_first
+
+    def originals(self, count: int) -> list[int]:
+        """Return the episodes to play."""
+        return originals(self.setup, count)
 
     @property
     def subject(self) -> str:

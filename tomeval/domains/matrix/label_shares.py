@@ -37,6 +37,8 @@ class Shares:
 def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     """Return the shares of a cell's choices and predictions, under ``chosen`` and ``predicted``.
 
+    A cell that was not asked for predictions has none.
+
     The sampling unit is the episode. Only complete episodes count; a random action in place of an
     invalid answer counts as an answer, as everywhere: look at the invalid rate first.
 
@@ -49,12 +51,9 @@ def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     played = cell.played
     episode = np.repeat(np.arange(played.episodes), played.lengths)
     result = {}
-    if played.predicted is None:
-        raise ValueError("a cell of a run always has predictions")
-    forms = (
-        ("chosen", "own", played.own, cell.game.n),
-        ("predicted", "partner", played.predicted, cell.game.m),
-    )
+    forms = [("chosen", "own", played.own, cell.game.n)]
+    if played.predicted is not None:
+        forms.append(("predicted", "partner", played.predicted, cell.game.m))
     for name, side, answers, count in forms:
         by_label = _per_episode(answers, episode, played.lengths, count)
         if name == "chosen":

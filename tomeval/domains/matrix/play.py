@@ -65,7 +65,9 @@ class Setup:
         """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            subject = json.dumps([self.kind, self.options], sort_keys=True)
+            # Whether the probe is asked must not change what a subject draws when it acts.
+            options = {key: value for key, value in self.options.items() if key != "literal"}
+            subject = json.dumps([self.kind, options], sort_keys=True)
             purpose += [subject, self.labels.name, str(self.horizon)]
         return Stream.of(self.seed, *purpose)
 
@@ -123,7 +125,8 @@ async def play_episode_async(
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
-    acts, then it predicts, both from the same observation. `on_step` is called after each step.
+    acts, then it predicts if it is asked to, both from the same observation. `on_step` is called
+    after each step.
     """
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.partners.partners[which]
@@ -146,18 +149,21 @@ async def play_episode_async(
         observation = Observation(
             setup.game, setup.labels, step, setup.horizon, Past(played, step - 1)
         )
-        answer = await _resolve(subject.act(observation))
+        answer = _checked(await _wait(subject.act(observation)))
         own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
         prediction: Answer | None = None
         predicted: int | None = None
         if own is not None:
-            prediction = await _resolve(subject.predict(observation, own))
-            predicted = _settle(
-                setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
-            )
+            said = await _wait(subject.predict(observation, own))
+            prediction = None if said is None else _checked(said)
+            if prediction is not None:
+                predicted = _settle(
+                    setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
+                )
+        lost = own is None or (prediction is not None and predicted is None)
         reactions: tuple[Answer, ...] | None = None
         stated: list[int | None] = []
-        if predicted is not None:
+        if not lost:
             reactions = await _wait(subject.react(observation))
             stated = [
                 _settle(setup, said, setup.game.m, fallback, f"episode {episode}, step {step}")
@@ -166,7 +172,7 @@ async def play_episode_async(
         record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
         if reactions is not None:
             record.add_reactions(step, reactions, stated)
-        if own is None or predicted is None or None in stated:
+        if own is None or lost or None in stated:
             failed = _failed(answer, prediction, *(reactions or ()))
             return record.steps(FAILED if failed else VOID)
         rewards = setup.game.payoffs[own, theirs]
@@ -189,9 +195,8 @@ async def _wait(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-async def _resolve(answer: Any) -> Answer:
-    """Wait for an answer if it is a coroutine, and check its type."""
-    answer = await _wait(answer)
+def _checked(answer: Any) -> Answer:
+    """Return an answer, whose type is checked."""
     if not isinstance(answer, Decision | Invalid):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
     return answer

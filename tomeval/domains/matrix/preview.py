@@ -14,6 +14,7 @@ from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking
 
@@ -29,15 +30,16 @@ STAND_INS = {
 class Recorder(Asker):
     """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, how: Asking) -> None:
+    def __init__(self, how: Asking, note: str = "") -> None:
         super().__init__(ScriptedModel(()), how, "preview")
-        self.prompts: list[tuple[str, Prompt]] = []
+        self.note = note
+        self.prompts: list[tuple[Doing, Prompt]] = []
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
         """Keep the prompt; the first label is the likeliest."""
-        self.prompts.append((f"scores {', '.join(labels)}", prompt))
+        self.prompts.append((Doing(labels), prompt))
         return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 
     async def _generate(
@@ -52,9 +54,11 @@ class Recorder(Asker):
         group: str = "",
     ) -> Reply:
         """Keep the prompt; an answer is the first that can be given, below notes."""
-        self.prompts.append((f"writes up to {most} tokens", prompt))
+        again = bool(choices) and self.how.sampling.temperature > 0  # notes are taken as they are
+        attempts = self.how.max_attempts if again else 1
+        self.prompts.append((Doing((), kind, most, attempts), prompt))
         self._calls.append({})
-        written = STAND_INS.get(kind, STAND_INS["plan"]).format(step=step)
+        written = (self.note or STAND_INS.get(kind, STAND_INS["plan"])).format(step=step)
         return Reply("\n\n".join((written, *choices[:1])))
 
 
@@ -78,17 +82,20 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
     return cell
 
 
-def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Prompt]]:
+def prompts_of_round(
+    setup: Setup, form: str, number: int, note: str = ""
+) -> list[tuple[Doing, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
     A reflection on the round before comes first. `setup` is a language model's, whose first partner
-    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1.
+    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1; `note` as for
+    `Domain.preview`.
     """
     game, partner = setup.game, setup.partners.partners[0]
     options = {**setup.options, "conditional": form == "react"}
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(subject.player.line.how)
+    recorder = Recorder(subject.player.line.how, note)
     subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start

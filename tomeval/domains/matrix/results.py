@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.storing import read_played
 from tomeval.runs.cell import RunCell
@@ -73,6 +75,32 @@ class MatrixRunCell(RunCell):
     def which(self) -> IntArray:
         """Partner of each complete episode, shape (E,)."""
         return self.played.which
+
+    @cached_property
+    def each_once(self) -> bool:
+        """Whether episodes of one partner would be copies, and none was met twice."""
+        which = self.which.tolist()
+        return 0 < len(which) == len(set(which)) and each_once(self._setup)
+
+    def wanted(self, planned: int) -> int:
+        """Return how many of the planned episodes are to be played: distinct ones, if so few."""
+        return len(originals(self._setup, planned)) if self.each_once else planned
+
+    @cached_property
+    def _setup(self) -> Setup:
+        """How the cell was played."""
+        told = self.definition
+        weights, name = told["partners"]["weights"], told["partners"]["name"]
+        return Setup(
+            told["kind"],
+            told["options"],
+            game=self.game,
+            labels=self.labels,
+            partners=PartnerSet(name, tuple(self.partners), tuple(weights)),
+            horizon=told["horizon"],
+            seed=told["seed"],
+            on_invalid=told["on_invalid"],
+        )
 
     @property
     def weights(self) -> Mapping[int, float]:

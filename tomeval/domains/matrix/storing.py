@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE, OUTCOMES
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.runs.domain import Block, Schema
@@ -168,11 +168,14 @@ def _details(steps: Steps) -> list[list[str | None]]:
     return columns
 
 
-def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
+_PREDICTED = f"COALESCE(predicted_action, CASE predict_outcome WHEN '{NOT_ASKED}' THEN {NONE} END)"
+
+
+def read_played(store: Store, cell: int) -> dict[str, Any]:
     """Return the complete episodes of a cell as flat arrays, in order of episode and step.
 
-    Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` and
-    ``own_reward`` per step.
+    Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
+    step asked for it) and ``own_reward`` per step.
     """
     episodes = store.query(
         "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
@@ -184,7 +187,7 @@ def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
     _, rows = store.iterate(
-        "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
+        f"SELECT own_action, partner_action, {_PREDICTED}, own_reward FROM steps "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY cell, episode, step",
         (cell, COMPLETE),
@@ -195,7 +198,9 @@ def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
         raise store.damaged(error) from None
     rest = next(rows, None)
     table = flat.reshape(-1, 4)
-    if rest is not None or not np.isfinite(table).all():
+    unasked = table[:, 2] == NONE
+    whole = np.isfinite(table).all() and (unasked.all() or not unasked.any())
+    if rest is not None or not whole:
         raise store.damaged("the steps of a complete episode are not complete")
     extra = _reactions(store, cell) if has_reactions(store) else {}
     return extra | {
@@ -203,7 +208,7 @@ def read_played(store: Store, cell: int) -> dict[str, np.ndarray]:
         "lengths": lengths,
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
-        "predicted": table[:, 2].astype(np.int64),
+        "predicted": None if unasked.any() else table[:, 2].astype(np.int64),
         "own_reward": table[:, 3].copy(),
     }
 

@@ -65,7 +65,7 @@ def load(
     library is missing.
     """
     torch, transformers = require("torch"), require("transformers")
-    folder = _local_folder(path_or_repo)
+    folder = local_folder(path_or_repo)
     source = str(folder) if folder else path_or_repo
     common: dict[str, Any] = {
         "local_files_only": local_files_only or folder is not None,
@@ -132,7 +132,7 @@ def _sample(file: Path) -> Iterable[bytes]:
             yield stream.read(_BLOCK)
 
 
-def _local_folder(path_or_repo: str) -> Path | None:
+def local_folder(path_or_repo: str) -> Path | None:
     """Return the folder that is meant, or None for a Hub name."""
     path = Path(path_or_repo).expanduser()
     if path.is_dir():
@@ -143,6 +143,14 @@ def _local_folder(path_or_repo: str) -> Path | None:
     if looks_local or not path_or_repo:
         raise TomevalError(f"hf:{path_or_repo}: no such folder (and not a Hub name: ORG/MODEL)")
     return None
+
+
+def cached_config(repo: str, revision: str | None) -> Path | None:
+    """Return the configuration of a Hub model if it is in this machine's cache, else None."""
+    found = require("huggingface_hub").try_to_load_from_cache(
+        repo, "config.json", revision=revision
+    )
+    return Path(found) if isinstance(found, str) else None
 
 
 def _dtype(torch: Any, name: str) -> Any:

@@ -8,8 +8,13 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.models.base import LocalModel, Opening
-from tomeval.models.local.load import no_loading_bar
-from tomeval.models.local.transformers import TransformersModel
+from tomeval.models.local.load import cached_config, local_folder, no_loading_bar
+from tomeval.models.local.transformers import (
+    CHECKED,
+    TransformersModel,
+    check_options,
+    configured_context,
+)
 
 POCKET = {"pocket": "main", "pocket-rational": "rational"}
 """The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
@@ -17,7 +22,7 @@ POCKET = {"pocket": "main", "pocket-rational": "rational"}
 
 def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open an embedded model."""
-    folder = Path(__file__).parents[1] / "pocket" / POCKET[name]
+    folder = _pocket_folder(name)
     # Stored in half precision to be small; on a CPU that would be slow, and inexact.
     options = {"dtype": "float32", **_checked(name, options, opening)}
     with no_loading_bar():
@@ -29,12 +34,35 @@ def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalMo
 def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
     options = _checked(name, options, opening)
-    base, rest = opening.base or Path(), name.partition(":")[2]
+    source, revision = _source(name, opening.base)
+    return TransformersModel(source, revision, **options)
+
+
+def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
+    """Check a model's name and options, and return its longest sequence; nothing is loaded.
+
+    None if the configuration does not say it, or is not on this machine.
+    """
+    check_options(**{k: v for k, v in _checked(name, options, opening).items() if k in CHECKED})
+    if name in POCKET:
+        return configured_context(_pocket_folder(name) / "config.json")
+    source, revision = _source(name, opening.base)
+    folder = local_folder(source)
+    config = cached_config(source, revision) if folder is None else folder / "config.json"
+    return None if config is None else configured_context(config)
+
+
+def _pocket_folder(name: str) -> Path:
+    return Path(__file__).parents[1] / "pocket" / POCKET[name]
+
+
+def _source(name: str, base: Path | None) -> tuple[str, str | None]:
+    """Return folder or repository of a name ``hf:...``, and its revision."""
+    base, rest = base or Path(), name.partition(":")[2]
     if (base / rest).is_dir():
-        return TransformersModel(str(base / rest), **options)
+        return str(base / rest), None
     path, _, revision = rest.partition("@")
-    source = str(base / path) if (base / path).is_dir() else path
-    return TransformersModel(source, revision or None, **options)
+    return str(base / path) if (base / path).is_dir() else path, revision or None
 
 
 def _checked(name: str, options: dict[str, Any], opening: Opening) -> dict[str, Any]:

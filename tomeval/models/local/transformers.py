@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from tomeval.core.errors import TomevalError
@@ -112,15 +115,17 @@ class TransformersModel(LocalModel):
         local_files_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
-        _check_switches(prefix_reuse=prefix_reuse, local_files_only=local_files_only)
-        _check_switches(trust_remote_code=trust_remote_code)
-        _check_switches((None, False, True), thinking=thinking)
-        _check_switches(("auto", False, True), chat=chat)
-        _check_count("thinking_budget", thinking_budget, least=0)
-        _check_count("batch_tokens", batch_tokens, least=1)
-        _check_count("cache_memory", cache_memory, least=0)
-        if quantization is not None and not isinstance(quantization, dict):
-            raise TomevalError(f"quantization must be a table, is {quantization!r}")
+        check_options(
+            prefix_reuse=prefix_reuse,
+            local_files_only=local_files_only,
+            trust_remote_code=trust_remote_code,
+            thinking=thinking,
+            chat=chat,
+            thinking_budget=thinking_budget,
+            batch_tokens=batch_tokens,
+            cache_memory=cache_memory,
+            quantization=quantization,
+        )
         loaded = load(
             str(path_or_repo),
             revision,
@@ -324,6 +329,53 @@ def _first_stop(text: str, stops: Sequence[str]) -> int | None:
     """Return where the earliest stop text begins, or None."""
     found = [at for at in (text.find(stop) for stop in stops) if at >= 0]
     return min(found, default=None)
+
+
+CHECKED = (
+    "prefix_reuse",
+    "local_files_only",
+    "trust_remote_code",
+    "thinking",
+    "chat",
+    "thinking_budget",
+    "batch_tokens",
+    "cache_memory",
+    "quantization",
+)
+"""The options that `check_options` checks."""
+
+
+def check_options(
+    *,
+    prefix_reuse: bool = True,
+    local_files_only: bool = False,
+    trust_remote_code: bool = False,
+    thinking: bool | None = None,
+    chat: bool | str = "auto",
+    thinking_budget: int | None = None,
+    batch_tokens: int | None = None,
+    cache_memory: int | None = None,
+    quantization: dict[str, Any] | None = None,
+) -> None:
+    """Raise `TomevalError` for values that no model takes; nothing is loaded."""
+    _check_switches(prefix_reuse=prefix_reuse, local_files_only=local_files_only)
+    _check_switches(trust_remote_code=trust_remote_code)
+    _check_switches((None, False, True), thinking=thinking)
+    _check_switches(("auto", False, True), chat=chat)
+    _check_count("thinking_budget", thinking_budget, least=0)
+    _check_count("batch_tokens", batch_tokens, least=1)
+    _check_count("cache_memory", cache_memory, least=0)
+    if quantization is not None and not isinstance(quantization, dict):
+        raise TomevalError(f"quantization must be a table, is {quantization!r}")
+
+
+def configured_context(path: Path) -> int | None:
+    """Return the longest sequence that a ``config.json`` names, or None."""
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TomevalError(f"{path}: cannot be read: {error}") from None
+    return _context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
 
 
 def _context_length(config: Any) -> int | None:

@@ -124,6 +124,11 @@ class OpenAIModel(Model):
             )
         return cls(found["model"], found["url"], OpenAIOptions.of(options or {}), budget=budget)
 
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost by the user's price file; None if that does not say."""
+        return self._price
+
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
 

@@ -38,7 +38,7 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> list[Drawing]:
-    """Draw one metric by step: for every task of a run, or every overlay."""
+    """Draw one metric by step, for every task of a run or every overlay that has values of it."""
     by = options.by
     if by is None:
         shown = [
@@ -65,6 +65,7 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
             _describe(cells, names, metric, what, options),
         )
         for title, words, cells, names in shown
+        if any(np.isfinite(cell.totals(metric).values).any() for cell in cells)  # else nobody asked
     ]
 
 

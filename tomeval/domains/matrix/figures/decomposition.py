@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, measured, with_interval
+from tomeval.plots.drawing import (
+    DEFAULT,
+    INTERVAL_WORDS,
+    Drawing,
+    Options,
+    has_values,
+    measured,
+    with_interval,
+)
 from tomeval.plots.families import families
 from tomeval.plots.rows import Page, family_pages, row_panels
 from tomeval.plots.style import add_legend, in_style
@@ -35,6 +43,8 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     drawings = []
     split = decompose(run, reference=options.reference)
     for family in families(run.cells):
+        if not any(has_values(cell, [*PARTS]) for _, cells in family.panels for cell in cells):
+            continue
         for page in family_pages(family):
             parts = []
             for title, cells in family.panels:

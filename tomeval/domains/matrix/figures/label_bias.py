@@ -73,6 +73,9 @@ def _describe(
         found = shares[cell.number]
         words = []
         for form, labels in (("chosen", cell.labels.own), ("predicted", cell.labels.partner)):
+            if form not in found:
+                words.append("predicted –, as it was not asked")
+                continue
             mean = 100 * found[form].by_label.mean(axis=0)
             each = (f"{label} {number(v, 0)}" for label, v in zip(labels, mean, strict=True))
             words.append(f"{form} {', '.join(each)}")
@@ -92,11 +95,14 @@ def label_figure(
     options: Options = DEFAULT,
 ) -> Figure:
     """Draw the shares of one task: two panels by label, and two by position if there are any."""
-    forms = ("chosen", "predicted")
+    forms = dict.fromkeys(form for cell in cells for form in shares[cell.number])
     placed = [
         (form, "position")
         for form in forms
-        if any(shares[cell.number][form].by_position is not None for cell in cells)
+        if any(
+            form in shares[cell.number] and shares[cell.number][form].by_position is not None
+            for cell in cells
+        )
     ]
     panels = [(form, "label") for form in forms] + placed
     most = max(cells[0].game.n, cells[0].game.m)
@@ -112,7 +118,9 @@ def label_figure(
         count = cells[0].game.n if form == "chosen" else cells[0].game.m
         axes.axvline(100 / count, color="0.4", lw=0.8, ls=(0, (4, 2)), zorder=1)
         for row, cell in enumerate(cells):
-            found = shares[cell.number][form]
+            found = shares[cell.number].get(form)
+            if found is None:
+                continue
             if by == "label":
                 _marks(axes, row, found.by_label, found.expected_by_label, cell, options)
             elif found.by_position is not None:

@@ -12,7 +12,7 @@ from tomeval.domains.matrix.optima import bounds
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.responses import misjudgement_cost
 from tomeval.domains.matrix.results import matrix_cell
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, measured
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, has_values, measured
 from tomeval.plots.families import Family, families
 from tomeval.plots.style import add_legend, fold, in_style, new_figure, point_style
 from tomeval.runs.cell import RunCell
@@ -73,6 +73,8 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     subjects = _subjects(run.cells)
     drawings = []
     for family in families(run.cells):
+        if not any(has_values(cell, PAIR) for _, cells in family.panels for cell in cells):
+            continue
         caption = (
             "What a subject's predictions cost (ΔToM/T, rule best response) against what its play "
             f"cost (ΔFunctional/T), a point per subject with {INTERVAL_WORDS[options.interval]}. "

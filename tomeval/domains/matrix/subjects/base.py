@@ -91,8 +91,11 @@ class Subject(ABC):
     @abstractmethod
     def predict(
         self, observation: Observation, own_action: int | None
-    ) -> Answer | Awaitable[Answer]:
-        """Say what the partner plays in this step; `own_action` is None when not yet known."""
+    ) -> Answer | Awaitable[Answer | None] | None:
+        """Say what the partner plays in this step; `own_action` is None when not yet known.
+
+        None if the subject is not asked.
+        """
 
     def react(
         self, observation: Observation

@@ -44,6 +44,9 @@ class SubjectOptions(ModelOptions):
     goal: str = "win"
     # {"reciprocal", "myopic"}: the worked examples of CoT + 3-Shot, see `worked_examples`.
     examples: str = "reciprocal"
+    # Ask what the partner does in every round. False leaves the question out where it is a probe
+    # only; a prediction that the strategy acts on (Social) is made and recorded all the same.
+    literal: bool = True
     # Ask in every round, for each own action, what the partner would do next.
     conditional: bool = False
     # Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
@@ -61,10 +64,15 @@ class SubjectOptions(ModelOptions):
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
-        for name in ("conditional", "constrain"):
+        for name in ("literal", "conditional", "constrain"):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
+        if self.conditional and not self.literal:
+            raise TomevalError(
+                "conditional = true goes with literal = true: what stated reactions are worth is "
+                "measured from the prediction that they follow"
+            )
 
 
 class LLMSubject(Subject, Foresight):
@@ -111,7 +119,7 @@ class LLMSubject(Subject, Foresight):
         """
         self._expected = self._beside = None
         question = Question("act", "functional", "act", self._own, observation.round)
-        waits = self.strategy.scored or self.strategy.predicts_first
+        waits = self.strategy.scored or not self._probed
         asked = await self.player.act(question, self, None if waits else self._literal())
         self._beside = asked.beside
         calls = self.player.line.drain()
@@ -120,10 +128,19 @@ class LLMSubject(Subject, Foresight):
             calls += (await self._beside.answer()).calls
         return self._close(asked.answer, calls)
 
-    async def predict(self, observation: Observation, own_action: int | None) -> Answer:
+    @property
+    def _probed(self) -> bool:
+        """Whether the literal question is asked for its own sake."""
+        return self.settings.literal and not self.strategy.predicts_first
+
+    async def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
         """Ask the literal question, unless the strategy has asked it already."""
         if self._expected is not None:
             return self._close(self._expected)
+        if not self.settings.literal:
+            if self.strategy.scored:
+                self.seat.rng.random()  # the probe's draw: later ones must not depend on it
+            return None
         if self._beside is not None:
             answer = await self._beside.answer()
             return self._close(answer, answer.calls)

@@ -1,0 +1,270 @@
+"""Episodes that are copies: the claim is held against playing every one of them."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+
+from tomeval.comparing import compare
+from tomeval.domains.matrix.experiment import MatrixCell
+from tomeval.models.base import LocalModel, Reply, Scores
+from tomeval.report import write_report
+from tomeval.runs.copies import copies_notes, tied
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies.asking import flatten
+
+EPISODES = 12
+
+
+class Hashing(LocalModel):
+    """Answers depend on the prompt; texts above temperature 0 on the seed too."""
+
+    name = "hashing"
+
+    def __init__(self, ties: str = ""):
+        self.ties = ties  # labels are equally probable where this stands in the prompt
+
+    def _rng(self, request, *more):
+        return np.random.default_rng([zlib.crc32(flatten(request.prompt).encode()), *more])
+
+    def generate_batch(self, requests):
+        said = []
+        for request in requests:
+            hot = request.sampling.temperature > 0
+            rng = self._rng(request, request.seed if hot else 0)
+            word = rng.choice(["Rock", "Paper", "Scissors", "Rock", "Paper", "nothing"])
+            notes = f"Plans: {rng.integers(9)}\nInsights: {rng.integers(9)}\n"
+            said.append(Reply(f"{notes}Final answer: {word}"))
+        return said
+
+    def score_batch(self, requests):
+        found = []
+        for request in requests:
+            draw = self._rng(request).random(len(request.labels))
+            if self.ties and self.ties in flatten(request.prompt):
+                draw[:] = 1.0
+            logprobs = tuple(np.log(draw / draw.sum()).tolist())
+            found.append(Scores(logprobs, 1.0, "hashing"))
+        return found
+
+    def count_tokens(self, prompt):
+        return None
+
+
+def experiment(*subjects, **keys):
+    data = {
+        "games": ["RPS"],
+        "partners": ["single_action"],
+        "horizon": 5,
+        "episodes": EPISODES,
+        "subjects": list(subjects),
+    }
+    return make_experiment(data | keys)
+
+
+@pytest.fixture
+def model(monkeypatch):
+    found = Hashing()
+    monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *args, **kwargs: found)
+    return found
+
+
+def play_all(monkeypatch, loaded, folder):
+    """Play every episode, as if there were no copies."""
+    with monkeypatch.context() as patch:
+        patch.setattr(MatrixCell, "originals", lambda self, count: list(range(count)))
+        run_experiment(loaded, folder)
+
+
+def games(folder, cell=0):
+    """Return partner, status, and everything that was played and said, by episode."""
+    with Run(folder) as run:
+        partners = run.store.query(
+            "SELECT episode, partner, status FROM episodes WHERE cell = ? ORDER BY episode", (cell,)
+        )
+        steps = run.store.query(
+            "SELECT episode, own_action, partner_action, predicted_action, own_probs, "
+            "predicted_probs, reactions, act_outcome, predict_outcome FROM steps WHERE cell = ? "
+            "ORDER BY episode, step",
+            (cell,),
+        )
+    return {
+        episode: (partner, status, tuple(row[1:] for row in steps if row[0] == episode))
+        for episode, partner, status in partners
+    }
+
+
+GREEDY = {"temperature": 0}
+CASES = {
+    # what is asked: the subject, other keys, whether copies are to be found
+    "LM": ({"strategy": "LM"}, {}, True),
+    "LM reversed": ({"strategy": "LM", "option_order": "reversed"}, {}, True),
+    "LM conditional": ({"strategy": "LM", "conditional": True}, {}, True),
+    "LM without the probe": ({"strategy": "LM", "literal": False}, {}, True),
+    "LM against one": ({"strategy": "LM"}, {"partners": "tit_for_tat"}, True),
+    "LM, random policy": ({"strategy": "LM"}, {"on_invalid": "random"}, True),
+    "Social LM": ({"strategy": "Social LM", **GREEDY}, {}, True),
+    "Oracle": ({"strategy": "Oracle + LM"}, {}, True),
+    "greedy QA": ({"strategy": "QA", **GREEDY}, {}, True),
+    "greedy S2A": ({"strategy": "S2A + LM", **GREEDY}, {}, True),
+    "greedy Reflexion": ({"strategy": "Reflexion 2 + LM", **GREEDY}, {}, True),
+    "greedy Plans": ({"strategy": "Plans + Insights + LM", **GREEDY}, {}, True),
+    "LM sampled": ({"strategy": "LM", "decide": "sample"}, {}, False),
+    "LM shuffled": ({"strategy": "LM", "option_order": "shuffled"}, {}, False),
+    "LM, partner draws": ({"strategy": "LM"}, {"partners": "uniform_random"}, False),
+    "LM, unequal weights": (
+        {"strategy": "LM"},
+        {"partners": "0.25*always(0) + 0.75*always(1)"},
+        False,
+    ),
+    "QA": ({"strategy": "QA"}, {}, False),
+    "greedy QA, random policy": ({"strategy": "QA", **GREEDY}, {"on_invalid": "random"}, False),
+    "S2A": ({"strategy": "S2A + LM"}, {}, False),
+    "Reflexion": ({"strategy": "Reflexion 2 + LM"}, {}, False),
+    "Plans": ({"strategy": "Plans + Insights + LM"}, {}, False),
+    "Social QA": ({"strategy": "Social QA"}, {}, False),
+    "tabular": ("rmax", {}, False),
+}
+
+
+@pytest.mark.parametrize(("subject", "keys", "copies"), CASES.values(), ids=CASES)
+def test_what_is_called_a_copy_is_one(model, monkeypatch, tmp_path, subject, keys, copies):
+    loaded = experiment(subject, **keys)
+    play_all(monkeypatch, loaded, tmp_path / "all")
+    run_experiment(loaded, tmp_path / "once")
+    whole, once = games(tmp_path / "all"), games(tmp_path / "once")
+    assert len(whole) == EPISODES
+    assert all(whole[episode] == game for episode, game in once.items())
+    if not copies:
+        assert len(once) == EPISODES
+        return
+    assert sorted(once) == sorted(
+        min(e for e, game in whole.items() if game[0] == partner)
+        for partner in {game[0] for game in whole.values()}
+    )
+    for game in whole.values():  # every one that was not played equals one that was
+        assert game in once.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy", "copies"),
+    [
+        ("openai:m@http://127.0.0.1:1/v1", "LM", True),
+        ("openai:m@http://127.0.0.1:1/v1", "QA", False),  # servers do not repeat texts for certain
+        ("hf:a/b", "QA", True),
+        ("pocket", "S2A + LM", True),
+        ("scripted:rule", "LM", False),  # a script may answer by anything
+    ],
+)
+def test_models_that_repeat_themselves(name, strategy, copies):
+    [cell] = experiment({"strategy": strategy, "model": name, **GREEDY}).cells
+    assert (len(cell.originals(EPISODES)) < EPISODES) == copies
+
+
+@pytest.mark.parametrize("place", ["Round 1: ", "Round 4: "])
+def test_a_tie_is_drawn_so_all_episodes_are_played(model, monkeypatch, tmp_path, place):
+    loaded = experiment({"strategy": "LM"})
+    model.ties = place
+    play_all(monkeypatch, loaded, tmp_path / "all")
+    assert run_experiment(loaded, tmp_path / "run") == EPISODES
+    assert games(tmp_path / "run") == games(tmp_path / "all")
+    whole = games(tmp_path / "all").values()
+    assert len(set(whole)) > len({game[0] for game in whole})  # they do differ
+    assert run_experiment(loaded, tmp_path / "run") == 0
+    with Run(tmp_path / "run") as run:
+        assert not copies_notes(run)
+        assert run.rows()[0]["episodes"] == EPISODES
+        assert run.rows()[0]["reward_per_step_ci95"] > 0
+
+
+def test_servers_may_find_scores_invalid():
+    subject = {"strategy": "LM", "model": "openai:m@http://127.0.0.1:1/v1"}
+    [cell] = experiment(subject, on_invalid="random").cells
+    assert len(cell.originals(EPISODES)) == EPISODES
+
+
+def test_what_was_begun_in_full_is_finished_in_full(model, monkeypatch, tmp_path):
+    subject = {"strategy": "LM"}
+    play_all(monkeypatch, experiment(subject, episodes=7), tmp_path / "run")
+    assert run_experiment(experiment(subject), tmp_path / "run") == EPISODES - 7
+    play_all(monkeypatch, experiment(subject), tmp_path / "all")
+    assert games(tmp_path / "run") == games(tmp_path / "all")
+    assert run_experiment(experiment(subject), tmp_path / "run") == 0
+
+
+def test_ties_count_at_the_top_only():
+    assert tied({"scores": {"logprobs": [-2.0, -1.0, -1.0]}})
+    assert not tied({"scores": {"logprobs": [-2.0, -2.0, -1.0]}})
+    assert not tied({"reply": {"text": "x"}})
+    assert not tied({"error": "no network"})
+
+
+def test_the_mean_is_exact_and_has_no_interval(model, monkeypatch, tmp_path):
+    loaded = experiment({"strategy": "LM"})
+    play_all(monkeypatch, loaded, tmp_path / "all")
+    run_experiment(loaded, tmp_path / "once")
+    with Run(tmp_path / "all") as whole, Run(tmp_path / "once") as once:
+        [cell], [row] = whole.cells, once.rows()
+        for name, values in cell.metrics().items():
+            truth = np.mean([values[cell.which == partner][0] for partner in range(3)])
+            assert row[name] == pytest.approx(truth, abs=1e-12)
+            for interval in ("normal", "t", "bca"):
+                assert np.isnan(once.rows(interval)[0][f"{name}_ci95"])
+        assert row["episodes"] == 3
+        [note] = copies_notes(once)
+        assert "each distinct episode was played once" in note
+        # Copies that are on disk, from wherever, are read as they always were.
+        assert whole.rows()[0]["episodes"] == EPISODES
+        assert whole.rows()[0]["reward_per_step_ci95"] > 0
+        assert not copies_notes(whole)
+
+
+def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, tmp_path):
+    """What would have been a copy is known: the comparison is that of a run with all episodes."""
+    loaded = experiment(
+        {"strategy": "LM"}, {"strategy": "Oracle + LM"}, "rmax", partners=["single_action"]
+    )
+    play_all(monkeypatch, loaded, tmp_path / "all")
+    run_experiment(loaded, tmp_path / "once")
+    for baseline, others in (("LM", {"rmax"}), ("rmax", {"LM", "Oracle + LM"})):
+        with Run(tmp_path / "all") as whole, Run(tmp_path / "once") as once:
+            rows = [compare(run, baseline=baseline).rows() for run in (whole, once)]
+        both = 0
+        for one, other in zip(*rows, strict=True):
+            if one["strategy"] in others:
+                both += 1
+                keys = [k for k in one if "p_" not in k and "bca" not in k and k != "verdict"]
+                assert {k: one[k] for k in keys} == pytest.approx(
+                    {k: other[k] for k in keys}, nan_ok=True
+                )
+                assert other["pairs"] == EPISODES
+        assert both
+    with Run(tmp_path / "once") as once:
+        found = compare(once, baseline="LM", metrics=["reward_per_step"])
+        place = found.levels.index("Oracle + LM")
+        assert found.pairs[0, place] == 3
+        assert found.unpaired[0].tolist() == [0, 0]
+        values = [cell.metrics()["reward_per_step"] for cell in once.cells[:2]]
+        truth = (values[1] - values[0]).mean()
+        assert found.difference[0, place, 0] == pytest.approx(truth)
+
+
+def test_more_episodes_reach_more_partners(model, tmp_path):
+    subject = {"strategy": "LM"}
+    assert run_experiment(experiment(subject, episodes=1), tmp_path / "run") == 1
+    with Run(tmp_path / "run") as run:
+        assert len(copies_notes(run)) == 2
+        assert "not every partner was drawn" in copies_notes(run)[1]
+    assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 2
+    assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 0
+    with Run(tmp_path / "run") as run:
+        assert len(copies_notes(run)) == 1
+        write_report(run, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "would be copies of it" in text
+    assert "not finished" not in text
+    assert "too narrow there" not in text

@@ -1,0 +1,228 @@
+"""What `plan` counts, held against what a run asks, and against hand-worked cases."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from known import PAIRS, Known
+from support import scripts
+
+from tomeval import cli
+from tomeval.cli.playing import WIDTH
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import get_game
+from tomeval.models import open_model
+from tomeval.models.ahead import look_ahead
+from tomeval.models.base import ScoreRequest
+from tomeval.report.tables import render
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.needs import NOTE, TYPICAL
+from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies.asking import MAX_TOKENS, flatten
+
+SERVED = "openai:big@http://127.0.0.1:9/v1"
+IPD = get_game("IPD")
+
+
+def experiment(*subjects, base=None, **keys):
+    data = {
+        "games": ["IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": 5,
+        "episodes": 2,
+        "subjects": list(subjects),
+    }
+    return make_experiment(data | keys, base=base)
+
+
+def shared_prefix(one, other):
+    """Return how many characters two texts begin with together."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0) or (
+        min(len(one), len(other)) if one[:1] == other[:1] else 0
+    )
+
+
+@pytest.mark.parametrize("strategy", PAIRS, ids=lambda strategy: strategy.name)
+def test_what_caches_save_is_what_episodes_share(tmp_path, strategy):
+    """Every prompt of a real episode is compared with every earlier one."""
+    long = "x" * (4 * NOTE - 20)
+    known = Known(IPD, IPD.label_set("neutral"), tag=long)
+
+    def script(request):
+        said = known(request)
+        step = known.log[-1][1]  # notes differ from their first word on
+        return said.replace(long, f"{step} {long}") if isinstance(said, str) else said
+
+    with scripts(rule=script):
+        loaded = experiment(
+            {"strategy": strategy.name}, model="scripted:rule", episodes=1, horizon=12
+        )
+        [row] = plan_rows(loaded)
+        run_experiment(loaded, tmp_path / "run")
+    texts = [flatten(request.prompt) for request in known.requests]
+    sizes = [sum(len(m.content) for m in request.prompt.messages) for request in known.requests]
+    saved = sum(
+        size * max((shared_prefix(text, other) for other in texts[:number]), default=0) / len(text)
+        for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
+    )
+    assert row["calls"] == len(texts)
+    assert row["prompt_tokens"] == pytest.approx(sum(sizes) / 4, rel=0.03)
+    assert row["cached_percent"] == pytest.approx(100 * saved / sum(sizes), abs=3)
+    longest = max(
+        sum(-(-len(m.content.encode()) // 3) for m in request.prompt.messages)
+        + (0 if isinstance(request, ScoreRequest) else request.sampling.max_tokens)
+        for request in known.requests
+    )
+    assert row["longest"] == pytest.approx(longest, rel=0.03)
+
+
+def test_tokens_written_and_retries_by_hand():
+    """S2A writes a summary before every round, and answers two questions in it."""
+    subject = {"strategy": "S2A", "model": "scripted:decrypto", "max_attempts": 4}
+    [row] = plan_rows(experiment({**subject, "max_tokens": 100}))
+    notes, answers = 5 * 2, 10 * 2  # two episodes
+    assert row["calls"] == notes + answers
+    assert row["completion_tokens"] == 100 * notes + TYPICAL["qa"] * answers  # no more than allowed
+    assert row["calls_most"] == notes + 4 * answers
+    assert row["completion_tokens_most"] == 100 * (notes + 4 * answers)
+    assert row["prompt_tokens"] < row["prompt_tokens_most"] < 4 * row["prompt_tokens"]
+    [greedy] = plan_rows(experiment({**subject, "temperature": 0}))
+    assert greedy["calls_most"] == greedy["calls"]  # asking again would give the same
+    assert greedy["prompt_tokens_most"] == greedy["prompt_tokens"]
+    assert greedy["completion_tokens"] == NOTE * notes + TYPICAL["qa"] * answers
+
+
+def test_scored_answers_write_nothing():
+    [row] = plan_rows(experiment({"strategy": "LM", "decide": "sample", "model": "pocket"}))
+    assert (row["calls"], row["calls_most"]) == (20, 20)
+    assert row["completion_tokens"] == row["completion_tokens_most"] == 0
+    [row] = plan_rows(experiment({"strategy": "LM", "model": "pocket"}))
+    assert (row["episodes"], row["copies"], row["calls"]) == (1, 1, 10)
+
+
+def test_without_the_literal_question_half_of_the_calls():
+    rows = plan_rows(experiment({"strategy": ["QA", "Social QA"], "literal": [True, False]}))
+    assert [row["calls"] for row in rows] == [20, 10, 20, 20]
+
+
+def test_kinds_of_text_have_a_typical_length():
+    """A kind that is renamed must not become a note in silence."""
+    assert {"qa", "cot"} == set(TYPICAL) <= set(MAX_TOKENS)
+
+
+def prices(folder, **cached):
+    lines = [
+        "[big]",
+        "prompt = 2.0",
+        "completion = 8.0",
+        *(f"{k} = {v}" for k, v in cached.items()),
+    ]
+    (folder / "prices.toml").write_text("\n".join(lines))
+    return {"name": SERVED, "prices": "prices.toml"}
+
+
+def test_money(tmp_path):
+    subjects = {"strategy": "QA"}, "rmax"
+    model = prices(tmp_path)
+    row, tabular = plan_rows(experiment(*subjects, model=model, base=tmp_path, horizon=100))
+    by_hand = (2 * row["prompt_tokens"] + 8 * row["completion_tokens"]) / 1e6
+    assert row["cost"] == row["cost_uncached"] == pytest.approx(by_hand)
+    most = (2 * row["prompt_tokens_most"] + 8 * row["completion_tokens_most"]) / 1e6
+    assert row["cost_most"] == pytest.approx(most)
+    assert tabular["cost"] == 0
+    prices(tmp_path, cached=0.5)
+    cheaper = plan_rows(experiment(*subjects, model=model, base=tmp_path, horizon=100))[0]
+    saved = 1.5 * cheaper["prompt_tokens"] * cheaper["cached_percent"] / 100 / 1e6
+    assert cheaper["cost_uncached"] - cheaper["cost"] == pytest.approx(saved, rel=0.02)
+    assert cheaper["cached_percent"] > 50
+    other = [model, "openai:other@http://127.0.0.1:9/v1"]
+    rows = plan_rows(experiment({"strategy": "QA"}, model=other, base=tmp_path))
+    assert math.isnan(rows[1]["cost"])
+    assert any("without 1 cells of models that it has no price for" in t for t in plan_totals(rows))
+    assert "cost" not in plan_rows(experiment({"strategy": "QA"}, model=SERVED))[0]
+
+
+def test_servers_keep_long_prefixes_only():
+    short, long = (
+        plan_rows(experiment({"strategy": "QA"}, model=SERVED, horizon=horizon))[0]
+        for horizon in (5, 150)
+    )
+    local = plan_rows(experiment({"strategy": "QA"}, model="pocket", horizon=150))[0]
+    assert short["cached_percent"] == 0
+    assert 0 < long["cached_percent"] < local["cached_percent"] < 100
+
+
+def test_prompts_beyond_the_context_are_named_before_anything_is_spent(capsys, tmp_path):
+    def tomeval(*arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.argv", ["tomeval", *map(str, arguments)])
+            try:
+                cli.main()
+                code = 0
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+        return (code, *capsys.readouterr())
+
+    path = tmp_path / "long.toml"
+    path.write_text(
+        f'games = "IPD"\nsubjects = {{ strategy = ["QA", "CoT"] }}\nmodel = "{SERVED}"\n'
+        'partners = "tit_for_tat"\nhorizon = 60\nepisodes = 1\n'
+    )
+    planned = json.loads(tomeval("plan", path, "--format", "json")[1])
+    one, two = (row["longest"] for row in planned)
+    assert one < two
+    assert [row["context"] for row in planned] == [None, None]
+    code, _, err = tomeval("plan", path, "--context", one)
+    assert code == 1
+    assert "cell 1: its longest prompt and reply" in err
+    assert "cell 0" not in err
+    assert tomeval("plan", path, "--context", two)[0] == 0
+    code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
+    assert code == 1
+    assert "the model's context has 8,192" in err
+
+
+def test_what_models_tell_without_being_loaded():
+    assert look_ahead("pocket").context == 8192
+    assert not look_ahead("pocket").served
+    assert look_ahead(SERVED) == (True, None, None, 0)
+    assert look_ahead("hf:no-such-org/no-such-model").context is None
+    rows = plan_rows(experiment({"strategy": "QA", "model": "hf:no/model"}), context=100)
+    assert too_long(rows) == [0]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"name": "pocket", "dtyp": "float32"},
+        {"name": "pocket", "chat": "yes"},
+        {"name": "hf:org/model", "batch_tokens": 0},
+        "hf:./nowhere",
+        "openai:model",
+        {"name": SERVED, "concurency": 3},
+        {"name": SERVED, "prices": "nowhere.toml"},
+        {"name": SERVED, "routes": ["telepathy"]},
+        "scripted:nobody",
+        {"name": "scripted:decrypto", "seed": 1},
+    ],
+    ids=str,
+)
+def test_models_that_a_run_refuses_are_refused(spec):
+    with pytest.raises(TomevalError) as refused:
+        open_model(spec)
+    with pytest.raises(TomevalError) as planned:
+        plan_rows(experiment({"strategy": "QA", "model": spec}))
+    assert str(planned.value) == str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["quickstart", "table_2", "decrypto_tom", "known_players"])
+def test_it_fits_a_screen(name):
+    overrides = [] if name.startswith("decrypto") else ["horizon=10"]
+    shared, shown = for_reading(plan_rows(load_experiment(name, overrides)))
+    assert max(map(len, render(shown).splitlines())) <= 120
+    assert len(shared) <= 120
+    assert WIDTH <= 120

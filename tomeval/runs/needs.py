@@ -1,0 +1,170 @@
+"""What one seat of a cell needs for an episode: model calls and tokens, from rendered prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tomeval.core.prefixes import common_prefix
+from tomeval.models.ahead import Ahead
+from tomeval.models.base import Prompt, Usage
+from tomeval.models.served.limits import estimate_tokens
+from tomeval.runs.domain import Cell, Doing, Domain
+from tomeval.strategies.asking import flatten
+
+CHARACTERS_PER_TOKEN = 4
+"""Rule of thumb for English text; a tokenizer counts exactly."""
+
+TYPICAL = {"qa": 20, "cot": 250}
+NOTE = 150
+"""Tokens of a typical reply by kind of call, `NOTE` for summaries, lessons and plans: assumptions.
+A model that explains itself writes ten times as much under ``qa``, and thinking comes on top."""
+
+SERVER_CACHE = 1024
+"""Hosted servers keep no prefixes shorter than this many tokens."""
+
+_FILLING = 3  # steps after the first in which the longest memory fills
+_WORDS = "x" * (NOTE * CHARACTERS_PER_TOKEN // 2 - 10)
+_NOTE = f"Plans: {{step}} {_WORDS}\nInsights: {{step}} {_WORDS}"
+
+Count = Callable[[Prompt], float]
+
+
+def guessed(prompt: Prompt) -> float:
+    """Return a guess at a prompt's tokens, without the chat template."""
+    return sum(len(message.content) for message in prompt.messages) / CHARACTERS_PER_TOKEN
+
+
+def guessed_at_most(prompt: Prompt) -> float:
+    """Return a cautious guess at a prompt's tokens."""
+    return sum(estimate_tokens(message.content) for message in prompt.messages)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one seat needs for one episode that goes to its end.
+
+    Attributes
+    ----------
+    calls, expected
+        Every answer is readable at once, and replies are typical. ``cached`` are prompt tokens that
+        stand at the beginning of an earlier prompt of the episode, too, as far as caches keep them.
+    calls_most, most
+        Upper bounds: every question takes all its attempts and every reply its whole allowance;
+        nothing is cached.
+    longest : int
+        Tokens of the longest prompt and the longest reply to it, on the cautious side.
+    """
+
+    calls: int
+    expected: Usage
+    calls_most: int
+    most: Usage
+    longest: int
+
+
+class _Call(NamedTuple):
+    """One call of a step: its prompt's tokens, and those that an earlier prompt began with."""
+
+    doing: Doing
+    size: float
+    shared: float
+    longest: float
+
+
+def needs(
+    domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, count_at_most: Count
+) -> Needs:
+    """Return what a seat needs for one episode.
+
+    Prompts of the first steps, the middle one and the last of every question are rendered. In
+    between they are taken to grow evenly, as they do: by one line a step. Summaries, lessons and
+    plans in them are `NOTE` tokens long.
+    """
+    return _Seat(domain, cell, seat, ahead, count, count_at_most).needs()
+
+
+class _Seat:
+    """The prompts of one seat, rendered once each."""
+
+    def __init__(
+        self, domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, at_most: Count
+    ) -> None:
+        self._forms = {form: steps for form, steps in domain.forms(cell, seat).items() if steps}
+        self._ahead, self._count, self._at_most = ahead, count, at_most
+        self._shown = cache(lambda form, step: list(domain.preview(cell, seat, form, step, _NOTE)))
+        self._sums: dict[str, float] = dict.fromkeys(
+            ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
+        )
+        self._longest = 0.0
+
+    def needs(self) -> Needs:
+        """Add up all questions."""
+        for form, steps in self._forms.items():
+            # Only the first step can differ: it has no past to summarise or reflect on.
+            for call in self._calls(form, steps[0]):
+                self._add([call], [steps[0]], steps[:1])
+            rest = steps[1:]
+            if rest:
+                # The memory of lessons fills in the first steps, after which prompts grow evenly.
+                points = sorted({*rest[:_FILLING], rest[(len(rest) - 1) // 2], rest[-1]})
+                for calls in zip(*(self._calls(form, at) for at in points), strict=True):
+                    self._add(calls, points, rest)
+        found = {name: round(value) for name, value in self._sums.items()}
+        return Needs(
+            found["calls"],
+            Usage(found["prompt"], found["written"], found["cached"]),
+            found["calls_most"],
+            Usage(found["prompt_most"], found["most"]),
+            round(self._longest),
+        )
+
+    def _asked(self, step: int) -> list[tuple[str, Doing, Prompt]]:
+        """Return the calls of a step in order; a question that serves two forms is asked once."""
+        found: list[tuple[str, Doing, Prompt]] = []
+        for form, steps in self._forms.items():
+            if step in steps:
+                earlier = {prompt for _, _, prompt in found}
+                shown = self._shown(form, step)
+                found += [(form, doing, p) for doing, p in shown if p not in earlier]
+        return found
+
+    def _calls(self, form: str, step: int) -> list[_Call]:
+        """Return the calls that a form makes in a step."""
+        before = [flatten(prompt) for _, _, prompt in self._asked(step - 1)]
+        calls = []
+        for of, doing, prompt in self._asked(step):
+            text = flatten(prompt)
+            if of == form:
+                same = max((common_prefix(other, text) for other in before), default=0)
+                size = self._count(prompt)
+                room = 0 if doing.labels else doing.most + self._ahead.thinking
+                shared = size * same / len(text)
+                calls.append(_Call(doing, size, shared, self._at_most(prompt) + room))
+            before.append(text)
+        return calls
+
+    def _add(self, calls: Any, points: list[int], steps: range) -> None:
+        """Add one call of every step, of which those at some points are known."""
+        sizes = np.interp(steps, points, [call.size for call in calls])
+        shared = np.interp(steps, points, [call.shared for call in calls])
+        if self._ahead.served:
+            shared = np.where(shared >= SERVER_CACHE, shared, 0.0)
+        doing: Doing = calls[-1].doing
+        most = 0 if doing.labels else doing.most + self._ahead.thinking
+        typical = 0 if doing.labels else min(TYPICAL.get(doing.kind, NOTE), doing.most)
+        for name, each in (
+            ("calls", 1.0),
+            ("prompt", sizes),
+            ("cached", shared),
+            ("written", typical),
+            ("calls_most", doing.attempts),
+            ("prompt_most", doing.attempts * sizes),
+            ("most", doing.attempts * most),
+        ):
+            self._sums[name] += float(np.broadcast_to(each, (len(steps),)).sum())
+        self._longest = max(self._longest, *(call.longest for call in calls))
