@@ -15,6 +15,13 @@ class BackendError(Exception):
     """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
 
 
+class ContextExceeded(BackendError):
+    """The prompt, with room for the reply, is longer than the model's context.
+
+    Asking again does not help, and every later prompt of the episode is longer still.
+    """
+
+
 class Message(NamedTuple):
     """One turn of a conversation; `role` is ``system``, ``user`` or ``assistant``."""
 
@@ -30,6 +37,9 @@ class Prompt:
     messages: tuple[Message, ...]
     # How the answer begins, without a trailing space; the model goes on from there.
     prefill: str = ""
+    # What the last message ends in where the backend cannot go on from a prefill, which then is
+    # left out; empty: nothing.
+    instead: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,10 @@ class Model(ABC):
         """Return the prompt's length in tokens, or None without a tokenizer."""
         return None
 
+    def context_length(self) -> int | None:
+        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
+        return None
+
     def episode(self, answered: int) -> Model:
         """Return the model as one episode uses it; `answered` of its requests were answered before.
 
@@ -195,6 +209,10 @@ class WrappedModel(Model):
         """Ask the model."""
         return self.model.count_tokens(prompt)
 
+    def context_length(self) -> int | None:
+        """Ask the model."""
+        return self.model.context_length()
+
 
 class LocalModel(ABC):
     """A backend that runs in this process, many requests at a time, without an event loop."""
@@ -214,6 +232,10 @@ class LocalModel(ABC):
     @abstractmethod
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens."""
+
+    def context_length(self) -> int | None:
+        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
+        return None
 
     def slots(self) -> int | None:
         """Return for how many growing prompts the backend keeps what it has read; None: no limit.

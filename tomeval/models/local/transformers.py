@@ -73,8 +73,6 @@ class TransformersModel(LocalModel):
         The Hub's commit, or a hash of the folder.
     engine : Engine
         Runs the model; replaceable.
-    context_length : int or None
-        Longest sequence in tokens.
     warnings : list of str
         What the template or the labels do not support as asked.
 
@@ -132,10 +130,10 @@ class TransformersModel(LocalModel):
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.codec = PromptCodec(self.tokenizer, chat=chat, thinking=thinking, system=system)
         self.warnings = self.codec.warnings
-        self.context_length = _context_length(self.model.config)
+        self._context = _context_length(self.model.config)
         if batch_tokens is None:
             batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
-        self.engine: Engine = PlainEngine(self.model, batch_tokens, self.context_length)
+        self.engine: Engine = PlainEngine(self.model, batch_tokens, self._context)
         if prefix_reuse:
             self.engine = prefix_engine(self.engine, cache_memory)
         self._ends = self._end_tokens()
@@ -157,7 +155,7 @@ class TransformersModel(LocalModel):
             "thinking": self.codec.thinking,
             "system": self.system_policy,
             "bos": self.codec.bos,
-            "context_length": self.context_length,
+            "context_length": self._context,
             "end_tokens": sorted(self._ends),
             "warnings": list(self.warnings),
         }
@@ -165,6 +163,10 @@ class TransformersModel(LocalModel):
     def count_tokens(self, prompt: Prompt) -> int:
         """Return the prompt's length in tokens, as for generation."""
         return len(self.codec.encode(prompt)[0])
+
+    def context_length(self) -> int | None:
+        """See `LocalModel.context_length`."""
+        return self._context
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""
