@@ -318,7 +318,9 @@ class Domain(ABC):
     def preview(self, cell: Any, seat: str, form: str, step: int) -> Sequence[tuple[str, Prompt]]:
         """Return for each model call of a question what it does, and its prompt.
 
-        `form` is one of `forms`; past steps are made up.
+        `form` is one of `forms`; past steps are made up. The questions that an
+        `tomeval.strategies.asking.Asker` is told to ask meanwhile are what the start-up test asks
+        of served models.
         """
 
     @abstractmethod
@@ -362,6 +364,12 @@ class Domain(ABC):
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return content that one name must always mean, by (kind, ..., name)."""
         return {}
+
+
+def cell_name(domain: Domain, definition: Mapping[str, Any]) -> str:
+    """Return a cell's columns as one short text, each value once."""
+    values = (str(value) for value in domain.columns(definition).values() if value != "")
+    return ", ".join(dict.fromkeys(values))
 
 
 REQUIRED = ("name", "title", "experiment", "schema", "measures", "headline", "by", "task")

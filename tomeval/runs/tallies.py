@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tomeval.core.outcomes import INVALID_REASONS, VALID
+from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.store import Store
 
@@ -76,6 +76,16 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, t
                 asked -= count
         found[cell] = (bad, asked)
     return found
+
+
+def asked_again(store: Store) -> int:
+    """Return how many model calls of finished episodes were attempts beyond the first."""
+    attempt = f"json_extract({_RECORD}, '$.attempt')"
+    sql = (
+        f"SELECT COUNT(*) FROM calls JOIN episodes USING (cell, episode) WHERE status != ? "
+        f"AND {attempt} > 1"
+    )
+    return int(store.query(sql, (FAILED,))[0][0])
 
 
 def usage(store: Store) -> dict[int, dict[str, float]]:

@@ -6,7 +6,9 @@ import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +17,7 @@ from tomeval.core.outcomes import Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.base import (
     BackendError,
+    ContextExceeded,
     GenerateRequest,
     Model,
     Prompt,
@@ -51,8 +54,45 @@ class Asking:
     constrain: bool = False
 
 
+@dataclass(frozen=True)
+class Overheard:
+    """A question as an `Asker` was told to ask it.
+
+    `labels` are scored, `reader` reads a written answer; without either a text is written.
+    """
+
+    how: Asking
+    purpose: str
+    kind: str
+    prompt: Prompt
+    step: int
+    reader: Reader[Any] | None = None
+    labels: tuple[str, ...] = ()
+
+
+_HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def overhearing() -> Iterator[list[Overheard]]:
+    """Collect every question that any `Asker` is told to ask inside the block.
+
+    So the start-up test learns from a domain's preview what is asked and how it is read.
+    """
+    heard: list[Overheard] = []
+    before = _HEARD.set(heard)
+    try:
+        yield heard
+    finally:
+        _HEARD.reset(before)
+
+
 class Asker:
-    """One episode's line to the model; `seed` is what the seeds of its requests derive from."""
+    """One episode's line to the model; `seed` is what the seeds of its requests derive from.
+
+    A backend without a reply makes an answer invalid (``backend_error``). `ContextExceeded` is
+    passed on: it is no accident of one call, it ends the episode and with it the cell.
+    """
 
     def __init__(self, model: Model | None, how: Asking, seed: str) -> None:
         self._model, self.how, self.seed = model, how, seed
@@ -90,14 +130,19 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
+        self.tell(purpose, kind, prompt, step)
         try:
             reply = await self._generate(purpose, kind, prompt, step, 1, group=group)
+        except ContextExceeded:
+            raise
         except BackendError as error:
             return Invalid("backend_error", str(error))
-        if reply.finish == "refusal":
-            return Invalid("refusal", reply.text)
         shown = visible(reply.text)
-        return Invalid("truncated", reply.text) if shown is None else shown.strip()
+        if reply.finish != "refusal" and shown is not None:
+            return shown.strip()
+        reason = "refusal" if reply.finish == "refusal" else "truncated"
+        self._calls[-1]["outcome"] = reason
+        return Invalid(reason, reply.text)
 
     async def answer(
         self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T]
@@ -106,11 +151,14 @@ class Asker:
 
         Every attempt is a fresh draw of the same question. At temperature 0 there is only one.
         """
+        self.tell(purpose, kind, prompt, step, reader)
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         for attempt in range(1, attempts + 1):
             try:
                 reply = await self._generate(purpose, kind, prompt, step, attempt, reader.choices)
+            except ContextExceeded:
+                raise
             except BackendError as error:
                 return Invalid("backend_error", str(error), attempt), ""
             text = reply.text
@@ -126,9 +174,12 @@ class Asker:
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
+        self.tell(purpose, "lm", prompt, step, labels=labels)
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
+        except ContextExceeded:
+            raise
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             return Invalid("backend_error", str(error))
@@ -138,6 +189,19 @@ class Asker:
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
         return scores
+
+    def tell(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[Any] | None = None,
+        labels: tuple[str, ...] = (),
+    ) -> None:
+        """Let whoever is `overhearing` know of a question."""
+        if (heard := _HEARD.get()) is not None:
+            heard.append(Overheard(self.how, purpose, kind, prompt, step, reader, labels))
 
     async def _generate(
         self,
@@ -157,7 +221,7 @@ class Asker:
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
         constrained = choices if self.how.constrain and kind == "qa" else ()
-        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained)
+        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained, attempt)
         try:
             reply = await self.model.generate(request)
         except BackendError as error:

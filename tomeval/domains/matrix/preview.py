@@ -12,7 +12,7 @@ from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
-from tomeval.models.base import Prompt, Reply, Sampling, Scores
+from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
@@ -21,14 +21,15 @@ from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
 class Recorder(Asker):
     """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, sampling: Sampling) -> None:
-        super().__init__(ScriptedModel(()), Asking(sampling), "preview")
+    def __init__(self, how: Asking) -> None:
+        super().__init__(ScriptedModel(()), how, "preview")
         self.prompts: list[tuple[str, Prompt]] = []
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
         """Keep the prompt; the first label is the likeliest."""
+        self.tell(purpose, "lm", prompt, step, labels=labels)
         self.prompts.append((f"scores {', '.join(labels)}", prompt))
         return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 
@@ -81,7 +82,7 @@ def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Pr
     options = {**setup.options, "conditional": form == "react"}
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
+    recorder = Recorder(subject.player.line.how)
     subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start
