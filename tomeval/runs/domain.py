@@ -366,10 +366,17 @@ class Domain(ABC):
         return {}
 
 
-def cell_name(domain: Domain, definition: Mapping[str, Any]) -> str:
-    """Return a cell's columns as one short text, each value once."""
-    values = (str(value) for value in domain.columns(definition).values() if value != "")
-    return ", ".join(dict.fromkeys(values))
+def cell_names(domain: Domain, definitions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a short text for each cell: the columns in which cells differ, or all of a single one.
+
+    A value that stands in two columns is said once.
+    """
+    rows = [domain.columns(definition) for definition in definitions]
+    differ = {name for row in rows for name in row if row[name] != rows[0].get(name)}
+    shown = [
+        {k: v for k, v in row.items() if v != "" and (k in differ or not differ)} for row in rows
+    ]
+    return [", ".join(dict.fromkeys(str(value) for value in row.values())) for row in shown]
 
 
 REQUIRED = ("name", "title", "experiment", "schema", "measures", "headline", "by", "task")

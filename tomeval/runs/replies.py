@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ EXCERPT = 200
 
 SHOWN = 3
 """How many replies of a stopped cell are shown."""
+
+WIDTH = 79
+"""Columns that messages fit into."""
 
 
 class Unread(NamedTuple):
@@ -63,8 +67,9 @@ def last_unread(store: Store, cell: int, block: Block) -> Unread | None:
 def advice(unread: Unread) -> str:
     """Return what may help to read such replies."""
     kind, limit = unread.call.get("kind", ""), max_tokens(unread.call)
-    calls = f"calls of kind {kind!r}" if kind else "these calls"
+    calls = f"{kind!r} calls" if kind else "these calls"
     now = f" (now {limit:,})" if limit else ""
+    constrain = "let the server restrict replies (constrain, structured)"
     if unread.outcome == "truncated" and thinks(unread.call):
         return (
             f"the model had not finished thinking: raise max_tokens for {calls}{now} or its "
@@ -72,26 +77,49 @@ def advice(unread: Unread) -> str:
         )
     return {
         "truncated": f"the reply was cut off: raise max_tokens for {calls}{now}",
-        "unparsable": "the reply has no answer in the form that was asked for: compare it with the "
-        "question (tomeval transcript), reword the question (prompts), raise max_attempts, or "
-        "constrain replies where server and game allow it (constrain, structured)",
-        "illegal": "the reply names what cannot be chosen: compare it with the question (tomeval "
-        "transcript), reword the question (prompts), or constrain replies where server and game "
-        "allow it (constrain, structured)",
+        "unparsable": "there is no answer in the form asked for: look at question and reply "
+        f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {constrain}",
+        "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
+        f"reword the question (prompts), or {constrain}",
         "refusal": "the model or its provider declined: reword the question (prompts), or take "
         "another model",
     }.get(unread.outcome, "see tomeval transcript")
 
 
-def explained(name: str, voids: int, left: int, unread: Sequence[Unread]) -> str:
-    """Say why a cell stops, what its replies look like, and what may help."""
-    lines = [f"{name} stops after {voids} void episodes in a row; {left} more are not begun"]
+def explained(head: str, unread: Sequence[Unread], known: set[str]) -> str:
+    """Say why a cell stops, what its last replies look like, and what may help.
+
+    Parameters
+    ----------
+    head : str
+        Which cell stops, and why.
+    unread : sequence of Unread
+        Its void episodes' replies, the last of which are shown, equal ones once.
+    known : set of str
+        Advice given before, which is not repeated; grows.
+    """
+    lines = [wrapped(head)]
     if unread:
-        shown = unread[-SHOWN:]
-        lines += ["  the last replies that could not be read:", *(f"    {one}" for one in shown)]
-        lines += [f"  {what}" for what in dict.fromkeys(advice(one) for one in shown)]
-    lines.append("  stop_after_voids = 0 plays all episodes; the same command tries the cell again")
+        shown = [str(one) for one in unread[-SHOWN:]]
+        lines.append("  its last replies that could not be read:")
+        for text in dict.fromkeys(shown):
+            times = f" ({shown.count(text)} times)" if shown.count(text) > 1 else ""
+            lines.append(wrapped(f"{text}{times}", 4))
+        what = dict.fromkeys(advice(one) for one in unread[-SHOWN:])
+        lines += [wrapped(f"-> {one}", 2) for one in what if one not in known]
+        known.update(what)
     return "\n".join(lines)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Return a text in lines that fit a terminal of 80 columns."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_on_hyphens=False,
+    )
 
 
 def said(call: Mapping[str, Any]) -> str:

@@ -16,12 +16,12 @@ from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
 from tomeval.runs.counts import Counts, OnCounts, Progress
-from tomeval.runs.domain import Block, Cell, cell_name, get_domain
+from tomeval.runs.domain import Block, Cell, cell_names, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.processes import play_all
-from tomeval.runs.replies import Unread, explained, last_unread
+from tomeval.runs.replies import Unread, explained, last_unread, wrapped
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.startup import StartUp
 from tomeval.runs.store import Store
@@ -104,6 +104,7 @@ class _Filler:
         self.store, self.startup = store, startup
         self._progress, self._on_counts = progress, on_counts
         self.domain, self.cells = store.domain, experiment.cells
+        self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
         self.stop_after_voids = experiment.stop_after_voids
         done = store.finished()
         self.missing = [
@@ -121,6 +122,7 @@ class _Filler:
         self.ended = sum((Counter(count) for count in found), Counter[str]())
         self.schedule = Schedule((), 0)
         self.unread: dict[Job, Unread] = {}
+        self.advised: set[str] = set()
         self._tell_steps()
         self._tell_counts()
 
@@ -216,8 +218,12 @@ class _Filler:
             self.unread[number, episode] = found
         if row := self.schedule.ended(number, episode, status):
             left = self._stop(number, f"{len(row)} void episodes in a row")
-            found_here = [self.unread[number, e] for e in row if (number, e) in self.unread]
-            logger.warning("%s", explained(self._name(number), len(row), left, found_here))
+            unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
+            head = (
+                f"{self._name(number)} stops after {len(row)} void episodes in a row; {left} more "
+                "are not played"
+            )
+            logger.warning("%s", explained(head, unread, self.advised))
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Stop the cell: its other episodes would come to prompts of that length too."""
@@ -227,9 +233,11 @@ class _Filler:
         left = self._stop(number, f"a prompt is longer than the model's context: {error}")
         if first:
             logger.warning(
-                "%s stops: a prompt is longer than the model's context (%s); episode %d is broken "
-                "off, %d more are not begun",
-                *(self._name(number), error, episode, left),
+                "%s",
+                wrapped(
+                    f"{self._name(number)} stops: a prompt is longer than the model's context "
+                    f"({error}); episode {episode} is broken off, {left} more are not played"
+                ),
             )
 
     def _stop(self, number: int, reason: str) -> int:
@@ -255,7 +263,7 @@ class _Filler:
         self._tell_counts()
 
     def _name(self, number: int) -> str:
-        return f"cell {number} ({cell_name(self.domain, self.cells[number].definition)})"
+        return f"cell {number} ({self.names[number]})"
 
     def _tell_steps(self) -> None:
         if self._progress:

@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from tomeval.core.outcomes import VOID
+from tomeval.core.outcomes import COMPLETE, FAILED
 
 Job = tuple[int, int]
 """Cell number and episode."""
@@ -25,10 +25,10 @@ class Schedule:
     ----------
     jobs : sequence of (cell, episode)
     stop_after_voids : int
-        How many void episodes in a row stop a cell; 0: any number is played. Failed episodes are
-        not void, and those of earlier sessions do not count. A cell also begins with no more
-        episodes than this: the others wait until one of them has got through a step, so that a
-        model that is never understood is not asked for all of them at once.
+        How many void episodes in a row stop a cell; 0: any number is played. Failed episodes say
+        nothing and are passed over; those of earlier sessions do not count. A cell also begins with
+        no more episodes than this: the others wait until one of them has got through a step, so
+        that a model that is never understood is not asked for all of them at once.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Schedule:
         self._order: dict[int, list[int]] = {}
         for cell, episode in sorted(jobs):
             self._order.setdefault(cell, []).append(episode)
-        self._under_way: Counter[int] = Counter()
+        self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
         self._void: dict[int, set[int]] = {cell: set() for cell in self._order}
         self._change = asyncio.Event()
@@ -66,15 +66,15 @@ class Schedule:
             for place, (cell, episode) in enumerate(self._jobs):
                 if self._may_begin(cell):
                     del self._jobs[place]
-                    self._under_way[cell] += 1
+                    self._begun[cell] += 1
                     return cell, episode
             self._change.clear()
             await self._change.wait()
         return None
 
     def _may_begin(self, cell: int) -> bool:
-        known = not self._after or cell in self._got_through
-        return known or self._under_way[cell] < self._after
+        free = not self._after or cell in self._got_through
+        return free or self._begun[cell] < self._after
 
     def stepped(self, cell: int) -> None:
         """Note that an episode of a cell has got through a step."""
@@ -82,20 +82,23 @@ class Schedule:
             self._got_through.add(cell)
             self._change.set()
 
-    def ended(self, cell: int, episode: int, status: str = "") -> list[int]:
-        """Note the end of an episode; return the voids in a row if these stop its cell now.
+    def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
+        """Note the end of an episode; return the voids in a row if these are to stop its cell now.
 
-        `status` is empty for an episode that was broken off.
+        An episode that was broken off counts as failed.
         """
-        self._under_way[cell] -= 1
         self._change.set()
-        if status != VOID:
-            return []
-        self._void[cell].add(episode)
-        row = self._row(cell, episode)
-        if cell in self.reasons or not self._after or len(row) < self._after:
-            return []
-        return row
+        if status == COMPLETE:
+            self._got_through.add(cell)
+        elif status == FAILED:
+            self._begun[cell] -= 1
+            self._order[cell].remove(episode)
+        else:
+            self._void[cell].add(episode)
+            row = self._row(cell, episode)
+            if cell not in self.reasons and 0 < self._after <= len(row):
+                return row
+        return []
 
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""

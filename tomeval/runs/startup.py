@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.files import write_text
-from tomeval.core.outcomes import VALID, Invalid
+from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
 from tomeval.models import is_served, model_name
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.runs.domain import Cell, get_domain
@@ -25,7 +25,7 @@ from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import read_list
 from tomeval.runs.preview import usual_step
-from tomeval.runs.replies import Unread, advice, said, thinks
+from tomeval.runs.replies import Unread, advice, said, thinks, wrapped
 from tomeval.strategies.asking import Asker, Overheard, overhearing
 from tomeval.strategies.readers import Marked, marked_answer
 
@@ -72,13 +72,15 @@ class Found:
         elif self.outcome == "backend_error":
             found.append(f"there was no reply: {self.raw}")
         elif self.outcome != VALID:
-            found.append(f"{Unread(self.outcome, self.call)}\n    {self._advice()}")
+            found.append(str(Unread(self.outcome, self.call)))
         elif reply.get("finish") == "length":
             found.append(f"cut off, which is accepted here: {said(self.call)}")
         return found
 
-    def _advice(self) -> str:
-        return advice(Unread(self.outcome, self.call))
+    def advice(self) -> str:
+        """Return what may help to read such replies; empty if nothing need be done."""
+        unread = self.outcome in INVALID_REASONS and self.outcome != "backend_error"
+        return advice(Unread(self.outcome, self.call)) if unread else ""
 
     def _explanation(self) -> int:
         """Return how many words stand before an answer that was not to be explained."""
@@ -214,8 +216,10 @@ def _tell(name: str, results: Sequence[Found]) -> None:
         sum(u.get("usage", {}).get(k, 0) for k in ("prompt", "completion")) for u in usages
     )
     lines = [f"start-up questions to {name}: {good} of {len(results)} readable ({tokens:,} tokens)"]
-    lines += [
-        f"  {found.name}: {'; '.join(what)}" for found in results if (what := found.remarks())
-    ]
+    for found in results:
+        if what := found.remarks():
+            lines.append(wrapped(f"{found.name}: {'; '.join(what)}", 2))
+    for text in dict.fromkeys(found.advice() for found in results):
+        lines += [wrapped(f"-> {text}", 2)] * bool(text)
     level = logging.INFO if good == len(results) else logging.WARNING
     logger.log(level, "%s", "\n".join(lines))
