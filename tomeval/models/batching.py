@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from tomeval.models.base import (
-    ContextExceeded,
     GenerateRequest,
     LocalModel,
     Model,
@@ -205,25 +204,13 @@ def _run(
     items: list[tuple[_Request, asyncio.Future[_Result]]],
     function: Callable[[list[_Request]], list[_Result]],
 ) -> None:
-    """Run one batch; an error reaches everybody who waits for it, else they would wait for ever.
-
-    A prompt beyond the context is the fault of one request: the halves of the batch are then tried.
-    """
+    """Run one batch; an error reaches everybody who waits for it, else they would wait for ever."""
     if not items:
         return
     try:
         results = function([request for request, _ in items])
         if len(results) != len(items):
             raise RuntimeError(f"the model gave {len(results)} results for {len(items)} requests")
-    except ContextExceeded as error:
-        half = len(items) // 2
-        if half:
-            _run(items[:half], function)
-            _run(items[half:], function)
-            return
-        items[0][1].set_exception(error)
-        items[0][1].exception()
-        return
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
         for _, future in items:
             future.set_exception(error)

@@ -15,7 +15,6 @@ from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
     BackendError,
-    ContextExceeded,
     GenerateRequest,
     Message,
     Prompt,
@@ -251,7 +250,7 @@ def test_generation_ends_at_the_context(models, monkeypatch):
     reply = model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])[0]
     assert (reply.finish, reply.details["ended"]) == ("length", "context")
     monkeypatch.setattr(model.engine, "context", room - 3)
-    with pytest.raises(ContextExceeded, match="context is"):
+    with pytest.raises(TomevalError, match="context is"):
         model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])
 
 

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from tomeval.models.base import BackendError, ContextExceeded
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError
 from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
 from tomeval.models.local.sampling import choose
@@ -41,8 +42,8 @@ class PlainEngine:
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes.
 
-        Raises `ContextExceeded`, before anything is computed, if any prompt is longer than the
-        model's context, and `BackendError` when out of memory with a single prompt.
+        Raises `TomevalError` for a prompt that is longer than the model's context, `BackendError`
+        when out of memory with a single prompt.
         """
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
         self.check([len(row.ids) for row in parts])
@@ -78,7 +79,7 @@ class PlainEngine:
         """Raise if a sequence is longer than the model's context."""
         longest = max(lengths, default=0)
         if self.context is not None and longest > self.context:
-            raise ContextExceeded(
+            raise TomevalError(
                 f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
             )
 
