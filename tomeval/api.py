@@ -26,7 +26,7 @@ def run(
     workers: int = 1,
     concurrency: int = 32,
     budget: Budget | None = None,
-    startup_questions: bool = True,
+    startup_test: bool = True,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
 ) -> Run:
@@ -44,7 +44,7 @@ def run(
         Episodes with language models played at a time.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
-    startup_questions : bool
+    startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
         explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
     progress : callable, optional
@@ -78,7 +78,7 @@ def run(
         workers=workers,
         concurrency=concurrency,
         budget=budget,
-        startup_questions=startup_questions,
+        startup_test=startup_test,
         progress=progress,
         on_counts=on_counts,
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides, StartupQuestions
+from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides, StartupTest
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
@@ -47,7 +47,7 @@ def replay(
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
-    startup_questions: StartupQuestions = True,
+    startup_test: StartupTest = True,
     overrides: Overrides = None,
 ) -> None:
     """Put other players into seats of recorded games; the other seats do as recorded."""
@@ -76,7 +76,7 @@ def replay(
         concurrency=concurrency,
         max_calls=max_calls,
         max_tokens=max_tokens,
-        startup_questions=startup_questions,
+        startup_test=startup_test,
     )
 
 

@@ -51,7 +51,7 @@ MaxCalls = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
 ]
-StartupQuestions = Annotated[
+StartupTest = Annotated[
     bool,
     typer.Option(
         help="Before playing, ask a served model one question of each kind, and say if it "

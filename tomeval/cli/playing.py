@@ -15,7 +15,7 @@ from tomeval.cli.options import (
     MaxTokens,
     ModelOption,
     Overrides,
-    StartupQuestions,
+    StartupTest,
     TableFormat,
 )
 from tomeval.core.errors import TomevalError
@@ -37,14 +37,15 @@ def run(
     prefix_reuse: Annotated[
         bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
-    startup_questions: StartupQuestions = True,
+    startup_test: StartupTest = True,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend.
 
-    Exit codes: 0, every cell has complete episodes and nothing is missing; 1, an episode failed, a
-    cell has no complete episode, or a cell was stopped before its end; 2, the experiment, the
-    folder or a model cannot be used, or a cap was reached; 130, interrupted.
+    Exit codes: 0, every cell has complete episodes and nothing is missing;
+    1, an episode failed, or a cell has no complete episode or was stopped;
+    2, the input or a model cannot be used, or a cap is reached;
+    130, interrupted.
     """
     from tomeval.runs.experiment import load_experiment
 
@@ -57,7 +58,7 @@ def run(
         max_calls=max_calls,
         max_tokens=max_tokens,
         prefix_reuse=prefix_reuse,
-        startup_questions=startup_questions,
+        startup_test=startup_test,
     )
 
 
@@ -70,7 +71,7 @@ def play_into(
     max_calls: int | None = None,
     max_tokens: int | None = None,
     prefix_reuse: bool = True,
-    startup_questions: bool = True,
+    startup_test: bool = True,
 ) -> None:
     """Play an experiment, show how it goes, and print the outcome.
 
@@ -92,7 +93,7 @@ def play_into(
             concurrency=concurrency,
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,
-            startup_questions=startup_questions,
+            startup_test=startup_test,
             progress=line.on_steps,
             on_counts=line.on_counts,
         )

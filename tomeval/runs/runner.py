@@ -37,7 +37,7 @@ def run_experiment(
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
-    startup_questions: bool = True,
+    startup_test: bool = True,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
 ) -> int:
@@ -48,7 +48,7 @@ def run_experiment(
     folder : Path
         The run folder; made if missing. A run of the same experiment is resumed, or extended if
         `episodes` has grown; rows on disk are never changed.
-    workers, concurrency, startup_questions, progress, on_counts
+    workers, concurrency, startup_test, progress, on_counts
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls and tokens of served models; refused if there is no such model.
@@ -71,7 +71,7 @@ def run_experiment(
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell)
             add_session(folder, experiment.stop_after_voids)
-            startup = StartUp(folder, experiment) if startup_questions else None
+            startup = StartUp(folder, experiment) if startup_test else None
             filler = _Filler(store, experiment, startup, progress, on_counts)
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
