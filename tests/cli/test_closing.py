@@ -169,7 +169,7 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     assert status()["unfinished"] == 1
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
-    assert "those of 1 unfinished episodes included" in out
+    assert "those of 1 unfinished episode included" in out
 
 
 # --- progress -------------------------------------------------------------------------------------

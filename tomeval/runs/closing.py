@@ -92,4 +92,5 @@ def _used(store: Store) -> Iterator[str]:
         f"{total['completion_tokens']:,} generated"
     )
     if begun := sum(tallies.unfinished(store).values()):
-        yield f"  those of {begun:,} unfinished episodes included"
+        episodes = "episode" if begun == 1 else "episodes"
+        yield f"  those of {begun:,} unfinished {episodes} included"
