@@ -103,6 +103,14 @@ def test_voids_apart_from_each_other_stop_nothing(tmp_path, waits, domain) -> No
     assert len(found) == 15
 
 
+def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> None:
+    play(tmp_path / "run", "matrix", void_in("matrix", range(1, 99)), episodes=6)
+    assert "has 5 void episodes in a row\n  its last replies" in caplog.text
+    with Run(tmp_path / "run") as run:
+        assert run.store.stops() == {}
+        assert closing(run).whole
+
+
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
     play(tmp_path / "run", domain, void_in(domain, range(99)))

@@ -217,12 +217,14 @@ class _Filler:
         if status == VOID and (found := last_unread(self.store, number, block)):
             self.unread[number, episode] = found
         if row := self.schedule.ended(number, episode, status):
-            left = self._stop(number, f"{len(row)} void episodes in a row")
+            what = f"{len(row)} void episodes in a row"
+            left = self._stop(number, what)
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
-            head = (
-                f"{self._name(number)} stops after {len(row)} void episodes in a row; {left} more "
-                "are not played"
-            )
+            head = f"{self._name(number)} stops after {what}; {left} more are not played"
+            if left:
+                self.store.note_stops({number: what})
+            else:
+                head = f"{self._name(number)} has {what}"
             logger.warning("%s", explained(head, unread, self.advised))
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
@@ -230,8 +232,10 @@ class _Filler:
         self.under_way -= under_way
         self.total -= self.cells[number].length
         first = number not in self.schedule.reasons
-        left = self._stop(number, f"a prompt is longer than the model's context: {error}")
+        why = f"a prompt is longer than the model's context: {error}"
+        left = self._stop(number, why)
         if first:
+            self.store.note_stops({number: why})
             logger.warning(
                 "%s",
                 wrapped(
@@ -244,7 +248,6 @@ class _Filler:
         """Stop a cell; return how many episodes it leaves out."""
         left = self.schedule.stop(number, reason)
         self.total -= left * self.cells[number].length
-        self.store.note_stops({number: self.schedule.reasons[number]})
         self._tell_steps()
         return left
 
