@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 
+import numpy as np
 import pytest
 from known import Known, question
 from support import ROOT
@@ -16,6 +17,7 @@ from support import ROOT
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
+from tomeval.plots import Options, draw
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
@@ -144,12 +146,18 @@ def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
     assert value["8", llama3, "QA", "RPS", metric] == value["3", llama3, "QA", "RPS", metric]
 
 
+# Figures 19 and 32 to 43 are of the first, 20 to 31 of the second.
+CAPTIONS = {"Mistral Large 2", "LLAMA-3 70B Instruct"}
+
+
 def test_curves_cover_every_label_set_and_partner_set() -> None:
     found = {}
     for path in CURVES:
         first = path.read_text(encoding="utf-8").splitlines()[0]
         assert first.startswith("# Figures 19 to 43 of ")
-        for cell in load_experiment(path).cells:
+        cells = load_experiment(path).cells
+        assert {cell.spec.model_name for cell in cells} == {"", *(HUB[name] for name in CAPTIONS)}
+        for cell in cells:
             key = (cell.setup.game.name, cell.setup.partners.name)
             found.setdefault(key, set()).add((cell.setup.labels.name, cell.setup.kind))
     assert set(found) == {(g, p) for g in LABEL_SETS for p in ("single_action", "tit_for_tat")}
@@ -192,6 +200,87 @@ def answering(request):
         return [-0.1] * len(request.labels)
     last = request.prompt.messages[-1].content
     return "Final answer: " + re.findall(r"Which action .*?, (\w+)[, ]", last)[-1]
+
+
+COST = {"IBS": (10, 7), "IPD": (2, 5)}
+"""What a wrong prediction costs against the partner of the first and of the second action."""
+
+
+def explained(n: int, first: int, costs, mean: float, ci95: float, digits: int):
+    """Return which pairs of error counts give a published mean and its interval.
+
+    `first` of `n` episodes are one and the same, the others another one: two episodes of 100 steps
+    with a number of errors each. The interval may be that of either standard deviation and of any
+    usual quantile.
+    """
+    errors = np.arange(26)
+    one, two = costs[0] * errors[:, None] / 100, costs[1] * errors[None, :] / 100
+    middle = (first * one + (n - first) * two) / n
+    half = 1.96 * np.sqrt(first * (n - first)) / n * np.abs(one - two) / np.sqrt(n)
+    rounding = 0.51 * 10**-digits
+    most = half * np.sqrt(n / (n - 1)) * 1.05
+    near = np.abs(middle - mean) <= rounding
+    return near & (half * 0.98 - rounding <= ci95) & (ci95 <= most + rounding)
+
+
+def test_two_episodes_are_found_where_there_are_two() -> None:
+    right = np.array([96.0] * 17 + [93.0] * 23)
+    belief = np.array([10 * 0.04] * 17 + [7 * 0.07] * 23)
+    for values, costs, digits in ((100 - right, (100, 100), 1), (belief, COST["IBS"], 3)):
+        half = 1.96 * values.std(ddof=1) / 40**0.5
+        numbers = (round(values.mean(), digits), round(half, digits), digits)
+        assert explained(40, 17, costs, *numbers)[4, 7]
+        assert not explained(40, 17, costs, *numbers)[4, 4]  # no spread at all
+
+
+def test_published_lm_numbers_do_not_come_from_one_episode_per_partner() -> None:
+    """Why LM cells draw: what is decided by the most probable label repeats itself exactly."""
+    cells = {}
+    for row in REPORTED:
+        if row["prompting"] == "LM" and row["game"] in COST:
+            numbers = (float(row["mean"]), float(row["ci95"]))
+            cells.setdefault((row["table"], row["game"]), {})[row["metric"]] = numbers
+    assert len(cells) == 4
+    for (_, game), found in cells.items():
+        right, half = found["tom_percent"]
+        single = joint = 0
+        for n in range(30, 101):  # the paper's numbers of episodes
+            for first in range(n + 1):
+                literal = explained(n, first, (100, 100), 100 - right, half, 1)
+                belief = explained(n, first, COST[game], *found["delta_tom_per_step"], 3)
+                single += literal.any()
+                joint += (literal & belief).any()
+        assert single > 0  # either number alone could be explained
+        assert joint == 0
+
+
+LM_TABLES = [*CURVES, *(FOLDER / f"table_{table}.toml" for table in ("1", "2", "8"))]
+
+
+@pytest.mark.parametrize("path", LM_TABLES, ids=lambda path: path.stem)
+def test_lm_cells_draw_and_predictions_of_social_lm_do_not(path) -> None:
+    decides = {
+        (cell.spec.strategy, cell.setup.options.get("decide", "argmax"))
+        for cell in load_experiment(path).cells
+        if "LM" in cell.spec.strategy
+    }
+    assert decides <= {("LM", "sample"), ("Social LM", "argmax")}
+    assert ("LM", "sample") in decides
+
+
+def test_curves_draw_a_figure_of_all_label_sets_for_every_model_and_strategy(tmp_path) -> None:
+    SCRIPTS["small"] = answering
+    overrides = ["horizon=3", "episodes=2", 'model=["scripted:small"]']
+    experiment = load_experiment(FOLDER / "curves_ibs_single_action.toml", overrides)
+    run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        for what in ("regret", "tom"):
+            drawings = draw(run, [what], Options(by="labels"))
+            assert len(drawings) == 3  # LM, QA, CoT
+            for drawing in drawings:
+                (axes,) = drawing.figure.axes
+                names = {line.get_label() for line in axes.lines}
+                assert {*LABEL_SETS["IBS"], "rmax (tabular baseline)"} <= names
 
 
 @pytest.mark.parametrize("name", ["table_4", "table_8", "table_10", "curves_ibs_tit_for_tat"])

@@ -203,7 +203,8 @@ def test_few_lines_are_printed(play) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     path = tmp_path / "e.toml"
-    path.write_text(toml(experiment("matrix", "pocket", horizon=20, episodes=40)))
+    (tmp_path / "said.json").write_text(json.dumps([f"{MARKER} J"] * 40))
+    path.write_text(toml(experiment("matrix", "scripted:said.json", horizon=20, episodes=60)))
     command = [sys.executable, "-m", "tomeval.cli", "run", str(path), "--out", str(tmp_path / "r")]
     main, side = pty.openpty()
     environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm"}
@@ -215,7 +216,6 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     lines = re.split(r"[\r\n]+", plain)
     bars = [line for line in lines if re.match(r" *\d+ %", line)]
-    assert len(bars) > 3
     assert any("steps/s" in line for line in bars)
     counted = [line for line in lines if line.startswith("episodes: ")]
     assert all(len(line) <= columns for line in bars + counted)

@@ -175,6 +175,17 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     code, out, _ = tomeval(*plot, "--only", "forest", "--only", "scatter", "--format", "pdf")
     assert code == 0
     assert len(out.split()) == len(list((tmp_path / "plots").iterdir())) == 3
+    code, out, err = tomeval(*plot, "--by", "subject", "--format", "svg")
+    assert code == 0
+    drawn = {path.split("/")[-1].split("_")[0] for path in out.split()}
+    assert drawn == {"regret", "tom", "profiles"}  # nobody to take differences from
+    assert err == (
+        "note: --by subject does not apply to forest, scatter, decomposition, label_bias, which "
+        "were not drawn\n"
+    )
+    code, out, err = tomeval(*plot, "--by", "subject", "--only", "forest")
+    assert (code, out) == (2, "")
+    assert "--by subject does not apply to the figure 'forest'" in err
     for what in ("steps", "episodes", "cells"):
         code, out, _ = tomeval("export", folder, "--what", what, "--format", "csv")
         assert code == 0

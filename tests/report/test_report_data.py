@@ -423,14 +423,19 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
     folder = model_run(
         tmp_path / "run",
         on_invalid=["random"],
-        subjects=[{"strategy": ["QA", "Oracle"], "max_attempts": 1}],
+        subjects=[{"strategy": ["QA", "Oracle"], "max_attempts": 1}, "best_response", "random"],
         games=["IPD"],
         model="scripted:rule",
     )
     with Run(folder) as opened:
         texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
     assert any("replaced by random legal actions" in text for text in texts)
-    assert any(text.startswith("Told what") and "Oracle" in text for text in texts)
+    # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
+    # what it is shown.
+    (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
+    assert ": Oracle(max_attempts=1). Their literal question does not tell it" in models
+    (rules,) = [text for text in texts if text.startswith("Shown what the observation does not")]
+    assert ": best_response. They predict with it too" in rules
 
 
 def test_missing_files_and_episodes_are_named(tmp_path) -> None:

@@ -84,8 +84,8 @@ def test_one_question_of_each_kind(tmp_path, said) -> None:
             ("act", "qa"),
             ("predict", "cot"),
             ("predict", "qa"),
-            ("reflect", "reflect"),
-            ("summarise", "s2a"),
+            ("reflect", "lesson"),
+            ("summarise", "summary"),
         ]
         assert f"start-up questions to openai:toy@{server.url}: 6 of 6 readable (" in said()
         assert said().count("(") == 1  # nothing is notable

@@ -11,7 +11,7 @@ from every_domain import EXPERIMENTS, episode_of, experiment, good
 from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, ContextExceeded, Reply
+from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.closing import closing
 from tomeval.runs.counts import Counts
@@ -162,12 +162,23 @@ def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -
 
 def test_a_summary_that_cannot_be_used_is_shown(tmp_path, caplog) -> None:
     def script(request):
-        kind = request.sampling.max_tokens
-        return Reply("<think>and so on", finish="length") if kind == 512 else "Final answer: J"
+        summary = request.sampling.max_tokens == 321
+        return Reply("<think>and so on", finish="length") if summary else "Final answer: J"
 
-    play(tmp_path / "run", "matrix", script, subjects=[{"strategy": "S2A"}])
-    assert "truncated (s2a, at most 512 tokens)" in " ".join(caplog.text.split())
-    assert "raise max_tokens for 's2a' calls" in " ".join(caplog.text.split())
+    subjects = [{"strategy": "S2A", "max_tokens": {"summary": 321}}]
+    play(tmp_path / "run", "matrix", script, subjects=subjects)
+    assert "truncated (summary, at most 321 tokens)" in " ".join(caplog.text.split())
+    assert "raise max_tokens for 'summary' calls (now 321)" in " ".join(caplog.text.split())
+
+
+def test_a_label_that_is_not_listed_is_told(tmp_path, caplog) -> None:
+    def script(request):
+        raise Unlisted("'J' is not among the 20 likeliest tokens")
+
+    play(tmp_path / "run", "matrix", script, subjects=[{"strategy": "LM"}])
+    text = " ".join(caplog.text.split())
+    assert "unlisted (lm): ('J' is not among the 20 likeliest tokens)" in text
+    assert "raise top_logprobs" in text
 
 
 def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:

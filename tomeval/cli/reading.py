@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,27 +59,36 @@ def table(
         str | None,
         typer.Option("--as-model", help="With --against: which published model to show."),
     ] = None,
+    best: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--best-of",
+            help="One row for the best of several players in every task, by the first measure: the "
+            "beginning of their names, such as Reflexion, or a pattern with *. Repeatable. "
+            "--against does so by itself where the published row is such a best one.",
+        ),
+    ] = None,
 ) -> None:
     """Print a table of a run; by default one row per cell, or the first table of its domain."""
     from tomeval.report.tables import render
+    from tomeval.runs.best_of import best_of
     from tomeval.runs.results import Run
 
     notes: list[str] = []
     with Run(folder) as opened:
         tables = opened.domain.tables
-        asked_of_cells = against or reference or interval != "normal"
-        what = what or next(iter(() if asked_of_cells else tables), CELLS)
-        if what != CELLS and what not in tables:
-            raise unknown("table", what, [CELLS, *tables])
-        if what != CELLS and asked_of_cells:
-            raise TomevalError("--interval, --reference and --against go with --what cells")
-        if what == CELLS and by:
-            own = ", ".join(tables) or "none"
-            raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
+        asked_of_cells = bool(against or best or reference or interval != "normal")
+        what = _which_table(tables, what, by, asked_of_cells)
+        if against and best:
+            raise TomevalError(
+                "--against takes the best where the published row is one: leave out --best-of"
+            )
         if against is not None:
             rows, notes = _beside(opened, against, as_model, interval, reference)
         elif what == CELLS:
             rows = opened.rows(interval, reference)
+            if best:
+                rows, notes = best_of(opened, rows, best)
         else:
             rows = tables[what](opened, by or [])
             rows = rows if form in ("csv", "json") else _with_numbers(rows)
@@ -86,6 +96,21 @@ def table(
         print(render(rows, form, opened.measures, task))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+def _which_table(
+    tables: Collection[str], what: str | None, by: list[str] | None, asked_of_cells: bool
+) -> str:
+    """Return which table is asked for, given those of the run's domain."""
+    what = what or next(iter(() if asked_of_cells else tables), CELLS)
+    if what != CELLS and what not in tables:
+        raise unknown("table", what, [CELLS, *tables])
+    if what != CELLS and asked_of_cells:
+        raise TomevalError("--interval, --reference, --best-of and --against go with --what cells")
+    if what == CELLS and by:
+        own = ", ".join(tables) or "none"
+        raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
+    return what
 
 
 def _beside(
@@ -134,16 +159,36 @@ def plot(
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
     ] = None,
     interval: IntervalOption = "normal",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="What to lay over each other in one panel, or to compare: in matrix games "
+            "strategy, subject, model or labels. For regret, tom, differences and profiles.",
+        ),
+    ] = None,
 ) -> None:
     """Draw all figures that a run's data supports, or those named."""
-    from tomeval.plots import plot_run
+    from tomeval.plots import figures_by, figures_of, plot_run
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         for path in plot_run(
-            opened, out, interval, only=only or (), column=column, formats=formats or ("png", "svg")
+            opened,
+            out,
+            interval,
+            only=only or (),
+            column=column,
+            formats=formats or ("png", "svg"),
+            by=by,
         ):
             print(path)
+        left = [name for name in figures_of(opened) if name not in figures_by(opened)]
+        if by is not None and not only and left:
+            print(
+                f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn",
+                file=sys.stderr,
+            )
 
 
 def transcript(

@@ -22,6 +22,14 @@ class ContextExceeded(BackendError):
     """
 
 
+class Unlisted(BackendError):
+    """A label is not among the likeliest tokens, which are all that the backend tells.
+
+    The model was asked and would say something else: this is an answer that cannot be read, and
+    asking again gives the same.
+    """
+
+
 class Message(NamedTuple):
     """One turn of a conversation; `role` is ``system``, ``user`` or ``assistant``."""
 
@@ -68,6 +76,21 @@ class GenerateRequest:
     # Where not empty, a backend that can may restrict the reply to one of these texts.
     choices: tuple[str, ...] = ()
     attempt: int = 1  # how often the question has been asked with this one; for counting
+
+
+THINKING_ROOM = 8192
+"""Tokens for thinking, if a model is seen to think and the experiment sets none."""
+
+
+def thinking_room(context: int | None) -> int:
+    """Return the tokens for thinking where none are set: at most half of the context.
+
+    Examples
+    --------
+    >>> thinking_room(None), thinking_room(4096)
+    (8192, 2048)
+    """
+    return THINKING_ROOM if context is None else min(THINKING_ROOM, context // 2)
 
 
 LOW_MASS = 0.01
@@ -118,7 +141,8 @@ class Scores:
     # The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by accident
     # because it is stored with every row.
     method: str
-    # As for `Reply`.
+    # As for `Reply`; ``argmax_is_label``, where the route tells: whether the most probable next
+    # token is a label or the beginning of one.
     usage: Usage = Usage()
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)

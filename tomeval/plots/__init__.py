@@ -5,7 +5,7 @@ Only the run's step records are read; matplotlib is imported when something is d
 
 from tomeval.plots.drawing import Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, save, svg_text
-from tomeval.plots.registry import FIGURES, draw, draw_one, figures_of, plot_run
+from tomeval.plots.registry import FIGURES, draw, draw_one, figures_by, figures_of, plot_run
 
 __all__ = [
     "FIGURES",
@@ -14,6 +14,7 @@ __all__ = [
     "Options",
     "draw",
     "draw_one",
+    "figures_by",
     "figures_of",
     "plot_run",
     "save",

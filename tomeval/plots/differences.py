@@ -29,7 +29,8 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     from tomeval.comparing.comparison import compare
 
     drawings = []
-    for by in comparisons(run) if run.headline else ():
+    chosen = [options.by] if options.by else comparisons(run)
+    for by in chosen if run.headline else ():
         if not can_compare(run, by):
             continue
         measure = run.measures[run.headline[0]]

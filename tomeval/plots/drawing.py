@@ -30,11 +30,15 @@ class Options:
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
         What regret is measured from, see `Domain.references`. Default: as the run says.
+    by : str, optional
+        The column of `Domain.by` whose values are laid over each other or compared, in figures that
+        can choose; see `registry.draw`.
     """
 
     column: str = "double"
     interval: str = "normal"
     reference: str | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         if self.column not in WIDTHS:

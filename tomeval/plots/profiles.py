@@ -21,8 +21,9 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         name: score for name, score in run.domain.scores.items() if all(map(score.defined, cells))
     }
     drawings = []
-    for by in comparisons(run):
-        based = {run.domain.level(cell, by) for cell in cells if cell.is_baseline}
+    for by in [options.by] if options.by else comparisons(run):
+        others = {run.domain.level(cell, by) for cell in cells if not cell.is_baseline}
+        based = {run.domain.level(cell, by) for cell in cells} - others
         for name, (what, axis, *_) in shown.items():
             scores = collect_scores(run, by=by, score=name, reference=options.reference)
             lowest = [float(values.min()) for row in scores.values for values in row if len(values)]

@@ -235,6 +235,8 @@ class Domain(ABC):
         Tables besides that of cells by name: (run, options) -> rows.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
+    figures_by : tuple of str
+        Those of them that can lay the values of a column of `by` over each other.
     lists : mapping
         What ``tomeval list`` can list of it, by name.
     scripts : mapping
@@ -259,6 +261,7 @@ class Domain(ABC):
     references: ClassVar[tuple[str, ...]] = ("",)
     tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
     figures: ClassVar[Mapping[str, str]] = {}
+    figures_by: ClassVar[tuple[str, ...]] = ()
     lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
     scripts: ClassVar[Mapping[str, Script]] = {}
     scores: ClassVar[Mapping[str, Score]] = {}

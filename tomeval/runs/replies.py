@@ -57,11 +57,16 @@ def last_unread(store: Store, cell: int, block: Block) -> Unread | None:
     calls = [
         record
         for episode, *_, record in block.calls
-        if episode == ended[-1] and "reply" in record and record.get("outcome") != VALID
+        if episode == ended[-1] and _says(record) and record.get("outcome") != VALID
     ]
     call = calls[-1] if calls else {}
     outcome = call.get("outcome") or (outcomes[0][0] if outcomes else "invalid")
     return Unread(outcome, call)
+
+
+def _says(record: Mapping[str, Any]) -> bool:
+    """Tell whether a call's record tells of an answer, readable or not."""
+    return "reply" in record or "outcome" in record
 
 
 def advice(unread: Unread) -> str:
@@ -81,6 +86,9 @@ def advice(unread: Unread) -> str:
         f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {constrain}",
         "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
         f"reword the question (prompts), or {constrain}",
+        "unlisted": "the server tells the likeliest tokens only, and a label is not among them: "
+        "raise top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
+        "written (QA)",
         "refusal": "the model or its provider declined: reword the question (prompts), or take "
         "another model",
     }.get(unread.outcome, "see tomeval transcript")
@@ -134,8 +142,8 @@ def said(call: Mapping[str, Any]) -> str:
     """
     reply = call.get("reply", {})
     text, reasoning = reply.get("text", ""), reply.get("reasoning") or ""
-    if not call:
-        return "(no reply in the log)"
+    if not reply:
+        return f"({excerpt(call.get('error') or 'no reply in the log')})"
     if not text:
         return f"no text, after {len(reasoning):,} characters of thinking" if reasoning else '""'
     return f'"{excerpt(text)}"'

@@ -27,13 +27,11 @@ from tomeval.runs.folder import read_list
 from tomeval.runs.preview import usual_step
 from tomeval.runs.replies import Unread, advice, said, thinks, wrapped
 from tomeval.strategies.asking import Asker, Overheard, overhearing
-from tomeval.strategies.readers import Marked, marked_answer
+from tomeval.strategies.marked import Marked, marked_answer
 
 logger = logging.getLogger(__name__)
 
 STARTUP = "startup.json"
-EXPLAINS = ("cot",)
-"""Kinds of call that ask for an explanation before the answer."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Found:
 
     def _explanation(self) -> int:
         """Return how many words stand before an answer that was not to be explained."""
-        if self.question.reader is None or self.question.kind in EXPLAINS:
+        if self.question.reader is None or self.question.explained:
             return 0
         reply = self.call.get("reply", {})
         marked = marked_answer(reply.get("text", ""), reply.get("finish", "stop"))
@@ -172,7 +170,8 @@ async def _ask(model: Model, question: Overheard) -> Found:
         if question.labels:
             answer = await line.score(purpose, prompt, step, question.labels)
         elif question.reader is not None:
-            answer, _ = await line.answer(purpose, kind, prompt, step, question.reader)
+            reader, most = question.reader, question.most
+            answer, _ = await line.answer(purpose, kind, prompt, step, reader, most)
         else:
             answer = await line.write(purpose, kind, prompt, step)
     except ContextExceeded as error:
@@ -190,8 +189,8 @@ def _purpose(question: Overheard) -> str:
 
 def _mark(key: str, model: Model, question: Overheard) -> str:
     """Return a hash of all that decides a start-up question and its reply."""
-    what = (key, model.revision, question.how, question.purpose, question.kind, question.prompt)
-    return hashlib.sha256(repr((*what, question.labels)).encode()).hexdigest()
+    what = (key, model.revision, replace(question, reader=None))
+    return hashlib.sha256(repr(what).encode()).hexdigest()
 
 
 def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -25,14 +25,25 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
+    Unlisted,
     as_dict,
 )
 from tomeval.strategies.readers import Reader, visible
 
 T = TypeVar("T")
 
-MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
-"""Longest replies by kind of call, if the experiment sets none."""
+ALLOWANCES: Mapping[str, int] = {
+    "qa": 512,
+    "cot": 2048,
+    "plan": 1024,
+    "summary": 1024,
+    "lesson": 512,
+}
+"""Longest replies in tokens by kind of call, if the experiment sets none.
+
+Many models explain themselves before they answer a question that asks for one line. Thinking has an
+allowance of its own, see `tomeval.models.served.openai_options.OpenAIOptions`.
+"""
 
 
 @dataclass(frozen=True)
@@ -42,23 +53,39 @@ class Asking:
     Attributes
     ----------
     sampling : Sampling
-        With `max_tokens` 0, `MAX_TOKENS` decides.
+        With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     max_attempts : int
         How often a question is asked until it gets a readable, legal answer.
     constrain : bool
         Have servers that can do so restrict QA replies to the legal ones.
+    allowances : mapping of str to int
+        Longest replies in tokens, by the keys of `ALLOWANCES`.
     """
 
     sampling: Sampling
     max_attempts: int = 10
     constrain: bool = False
+    allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+
+    def allowance(self, kind: str, notes: bool = False) -> int:
+        """Return the longest reply of a kind of call, in tokens; with `notes` it holds them too.
+
+        Examples
+        --------
+        >>> Asking(Sampling(max_tokens=0)).allowance("qa", notes=True)
+        1536
+        """
+        if self.sampling.max_tokens:
+            return self.sampling.max_tokens
+        return self.allowances[kind] + notes * self.allowances["plan"]
 
 
 @dataclass(frozen=True)
 class Overheard:
     """A question as an `Asker` was told to ask it.
 
-    `labels` are scored, `reader` reads a written answer; without either a text is written.
+    `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
+    than the answer if it is `explained`; without either a text is written.
     """
 
     how: Asking
@@ -67,6 +94,8 @@ class Overheard:
     prompt: Prompt
     step: int
     reader: Reader[Any] | None = None
+    most: int = 0
+    explained: bool = False
     labels: tuple[str, ...] = ()
 
 
@@ -130,9 +159,10 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
-        self.tell(purpose, kind, prompt, step)
+        self.tell(Overheard(self.how, purpose, kind, prompt, step))
         try:
-            reply = await self._generate(purpose, kind, prompt, step, 1, group=group)
+            most = self.how.allowance(kind)
+            reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
         except ContextExceeded:
             raise
         except BackendError as error:
@@ -145,18 +175,28 @@ class Asker:
         return Invalid(reason, reply.text)
 
     async def answer(
-        self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T]
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[T],
+        most: int,
+        explained: bool = False,
     ) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
-        Every attempt is a fresh draw of the same question. At temperature 0 there is only one.
+        Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
+        `explained` tells whether the reply is to hold more than the answer.
         """
-        self.tell(purpose, kind, prompt, step, reader)
+        self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         for attempt in range(1, attempts + 1):
             try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, reader.choices)
+                reply = await self._generate(
+                    purpose, kind, prompt, step, attempt, most, reader.choices
+                )
             except ContextExceeded:
                 raise
             except BackendError as error:
@@ -174,12 +214,15 @@ class Asker:
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
-        self.tell(purpose, "lm", prompt, step, labels=labels)
+        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
         except ContextExceeded:
             raise
+        except Unlisted as error:  # the model did answer: it would say something else
+            self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
+            return Invalid("unlisted", str(error))
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             return Invalid("backend_error", str(error))
@@ -190,18 +233,11 @@ class Asker:
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
         return scores
 
-    def tell(
-        self,
-        purpose: str,
-        kind: str,
-        prompt: Prompt,
-        step: int,
-        reader: Reader[Any] | None = None,
-        labels: tuple[str, ...] = (),
-    ) -> None:
+    @staticmethod
+    def tell(question: Overheard) -> None:
         """Let whoever is `overhearing` know of a question."""
         if (heard := _HEARD.get()) is not None:
-            heard.append(Overheard(self.how, purpose, kind, prompt, step, reader, labels))
+            heard.append(question)
 
     async def _generate(
         self,
@@ -210,13 +246,12 @@ class Asker:
         prompt: Prompt,
         step: int,
         attempt: int,
+        most: int,
         choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
         """Send one request and log it."""
-        sampling = self.how.sampling
-        if sampling.max_tokens == 0:
-            sampling = replace(sampling, max_tokens=MAX_TOKENS[kind])
+        sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from decrypto_support import experiment
 
@@ -132,3 +134,19 @@ def test_own_word_lists(tmp_path) -> None:
     assert set(deal.keywords) <= {"ocean", "winter", "bread", "violin", "forest"}
     other = make_experiment({"domain": "decrypto", "players": {"c": {"kind": "random"}}})
     assert made.identity() != other.identity()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_experiments_match_greedily(name) -> None:
+    """As the source's Bob and Eve do, with its K."""
+    made = load_experiment(f"decrypto_{name}")
+    players = [player for player in made.by_name.values() if player.kind == "embedding"]
+    assert players
+    for player in players:
+        assert (player.options["matching"], player.options["k"]) == ("greedy", 16)
+        assert not player.options["careful"]
+
+
+def test_the_shipped_probes_ask_beliefs_in_both_conditions() -> None:
+    probes = load_experiment("decrypto_tom").cells[0].probes
+    assert all(getattr(probes, field.name) for field in fields(probes))

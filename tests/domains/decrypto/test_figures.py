@@ -18,7 +18,13 @@ EXPERIMENT = {
     "seed": [1, 2],
     "model": "scripted:decrypto",
     "rules": {"turns": 3},
-    "probes": {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True},
+    "probes": {
+        "eve": True,
+        "eve_reminded": True,
+        "bob": True,
+        "beliefs": True,
+        "beliefs_in_view": True,
+    },
     "players": {"script": {}, "minilm": {"embedding": "minilm"}},
 }
 OWN = ["pairings", "perspective", "probes"]
@@ -40,7 +46,7 @@ def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
     own = {stem for stem, drawing in drawn.items() if drawing.name in OWN}
     assert own == {
         *("pairings_miscommunication", "pairings_interception", "pairings_turns"),
-        *("perspective_by_turn", "probes_beliefs", "probes_predictions"),
+        *("perspective_by_turn", "probes_beliefs", "probes_beliefs_in_view", "probes_predictions"),
     }
     assert {drawing.name for drawing in drawn.values()} == {
         *OWN,
@@ -75,6 +81,7 @@ def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:
     assert lines["actual"] == [row["interception_percent"] for row in mine]
     for stem, what, role, words in (
         ("probes_beliefs", "beliefs", "interceptor", BELIEFS),
+        ("probes_beliefs_in_view", "beliefs", "interceptor", [f"{n}_in_view" for n in BELIEFS]),
         ("probes_predictions", "perspective", "encoder", PREDICTIONS),
     ):
         (row,) = [r for r in table_rows(what, opened, [role]) if r[role] == "script"]

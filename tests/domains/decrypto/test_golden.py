@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
@@ -19,33 +20,40 @@ from tomeval.domains.decrypto.seats import ROLES
 from tomeval.strategies.templates import Prompts
 
 FOLDER = Path(__file__).parents[2] / "golden" / "decrypto"
-# For every template a role, options, and a text that the question with it holds.
-SHOWN: dict[str, tuple[str, dict, str]] = {
-    "context/rules": ("interceptor", {}, "Turn 1 of"),
-    "context/history": ("decoder", {}, "Turn 3 of"),
-    "context/revealed": ("decoder", {"memory": "conversation"}, "Turn 2 of"),
-    "context/s2a": ("interceptor", {"strategy": "S2A"}, "Rewrite the hints"),
-    "context/summary": ("interceptor", {"strategy": "S2A"}, "Turn 3 of"),
-    "ask/encoder": ("encoder", {}, "Turn 2 of"),
-    "ask/decoder": ("decoder", {}, "Turn 2 of"),
-    "ask/interceptor": ("interceptor", {}, "Turn 2 of"),
+# For every template a role, options, and texts that the first question with them holds.
+SHOWN: dict[str, tuple] = {
+    "context/rules": ("interceptor", {}, "turn 1 of"),
+    "context/history": ("decoder", {}, "turn 3 of"),
+    "context/revealed": ("decoder", {"memory": "conversation"}, "turn 2 of"),
+    "context/s2a_act": ("interceptor", {"strategy": "S2A"}, "who has to play turn"),
+    "context/s2a_predict": ("interceptor", {"strategy": "S2A"}, "who has to say in turn"),
+    "context/summary": ("interceptor", {"strategy": "S2A"}, "turn 3 of"),
+    "ask/encoder": ("encoder", {}, "turn 2 of"),
+    "ask/decoder": ("decoder", {}, "turn 2 of"),
+    "ask/interceptor": ("interceptor", {}, "turn 2 of"),
     "probe/eve": ("encoder", {}, "not guessed yet.\nWhich code will Eve"),
     "probe/eve_reminded": ("encoder", {}, "Remember that Eve"),
     "probe/bob": ("encoder", {}, "Which code will Bob"),
     "probe/keywords": ("interceptor", {}, "Going by the hints so far"),
     "probe/own_belief": ("interceptor", {}, "Before you were shown them"),
     "probe/other_belief": ("interceptor", {}, "A second interceptor"),
-    "answer/qa": ("decoder", {}, "Turn 1 of"),
-    "answer/cot": ("decoder", {"strategy": "CoT"}, "Turn 1 of"),
-    "answer/examples_encoder": ("encoder", {"strategy": "CoT + 3-Shot"}, "Turn 1 of"),
-    "answer/examples_decoder": ("decoder", {"strategy": "CoT + 3-Shot"}, "Turn 1 of"),
-    "answer/examples_interceptor": ("interceptor", {"strategy": "CoT + 3-Shot"}, "Turn 1 of"),
-    "advice/plans_insights": ("interceptor", {"strategy": "Plans + Insights"}, "Turn 3 of"),
-    "advice/plans_insights_ask": ("decoder", {"strategy": "Plans + Insights"}, "Turn 1 of"),
-    "advice/social": ("encoder", {"strategy": {"encoder": "Social QA"}}, "you predict"),
-    "advice/oracle": ("encoder", {"strategy": {"encoder": "Oracle"}}, "It is certain"),
-    "advice/oracle_max": ("encoder", {"strategy": {"encoder": "Oracle + Max"}}, "It is certain"),
-    "advice/reflexion": ("decoder", {"strategy": "Reflexion 2"}, "Turn 3 of"),
+    "probe/own_belief_in_view": ("interceptor", {}, "you answered: ", "Before you were shown"),
+    "probe/other_belief_in_view": ("interceptor", {}, "you answered: ", "A second interceptor"),
+    "answer/qa": ("decoder", {}, "turn 1 of"),
+    "answer/cot": ("decoder", {"strategy": "CoT"}, "turn 1 of"),
+    "answer/examples_encoder": ("encoder", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
+    "answer/examples_decoder": ("decoder", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
+    "answer/examples_interceptor": ("interceptor", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
+    "advice/plans_insights": ("interceptor", {"strategy": "Plans + Insights"}, "turn 3 of"),
+    "advice/plans_insights_ask": ("decoder", {"strategy": "Plans + Insights"}, "turn 1 of"),
+    "advice/social": ("encoder", {"strategy": {"encoder": "Social QA"}}, "Given that you have thought"),
+    "advice/oracle": ("encoder", {"strategy": {"encoder": "Oracle"}}, "You know for certain"),
+    "advice/oracle_max": (
+        "encoder",
+        {"strategy": {"encoder": "Oracle + Max"}},
+        "You know for certain",
+    ),
+    "advice/reflexion": ("decoder", {"strategy": "Reflexion 2"}, "turn 3 of"),
     "advice/reflexion_write": ("decoder", {"strategy": "Reflexion 2"}, "Write one lesson"),
 }
 
@@ -56,11 +64,12 @@ def path_of(name: str) -> Path:
 
 def rendered(name: str) -> str:
     """Return the first question of a made-up game that shows a template."""
-    role, options, part = SHOWN[name]
+    role, options, *parts = SHOWN[name]
     logs = {seat: Logged(everything) for seat in ROLES}
     rules = Rules(turns=3, miscommunications=9, interceptions=9)
-    play(table(logs, rules=rules, probes=ALL_PROBES, every=options))
-    return f"{name}: {role}, {options or 'QA'}\n\n{logs[role].asked(part)[0]}\n"
+    probes = replace(ALL_PROBES, beliefs_in_view=True)
+    play(table(logs, rules=rules, probes=probes, every=options))
+    return f"{name}: {role}, {options or 'QA'}\n\n{logs[role].asked(*parts)[0]}\n"
 
 
 def test_every_template_is_shown() -> None:

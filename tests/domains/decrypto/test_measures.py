@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 
 from tomeval.domains.decrypto.game import OUTCOMES
 from tomeval.domains.decrypto.measures import (
+    BELIEF_MEASURES,
     MEASURES,
     expects_bad,
     regrets,
@@ -195,7 +196,7 @@ def test_one_game_has_no_interval() -> None:
 
 
 def beliefs(*rows) -> Played:
-    """One game with a turn per row of (A, B, C)."""
+    """One game with a turn per row of (A, B, C), and B and C with A in view where given."""
     games = [[(1, 0, 0, 0, 1)] for _ in rows]
     said = {place: Beliefs(*row) for place, row in enumerate(rows)}
     return played(games, beliefs=said)
@@ -220,6 +221,29 @@ def test_belief_measures_by_definition(a, b, c, expected) -> None:
     names = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
     assert tuple(turn_share(data, name).share for name in names) == expected
     assert turn_share(data, "keywords_right").share == 0.0
+
+
+def test_each_condition_is_measured_from_its_own_answers() -> None:
+    # Out of view she says she had known and others will; in view she repeats what she had said.
+    data = beliefs((A, KEYS, KEYS, A, A), (A, KEYS, KEYS, A, B), (A, KEYS, None, None, A))
+    found = {
+        name: (turn_share(data, name).share, turn_share(data, name).items)
+        for name in BELIEF_MEASURES
+    }
+    assert found == {
+        "weak_rc": (0, 3),
+        "strong_rc": (0, 3),
+        "weak_fb": (0, 2),
+        "strong_fb": (0, 2),
+        "consistent": (1, 2),
+        "weak_rc_in_view": (1, 2),
+        "strong_rc_in_view": (1, 2),
+        "weak_fb_in_view": (1, 3),
+        "strong_fb_in_view": (2 / 3, 3),
+        "consistent_in_view": (1 / 2, 2),
+    }
+    right = beliefs((KEYS, A, A, A, A))  # asked by nobody: A was right
+    assert all(turn_share(right, name).items == 0 for name in BELIEF_MEASURES)
 
 
 def test_only_turns_with_a_wrong_and_readable_a_count() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import sqlite3
 
@@ -182,7 +183,7 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     down = True
 
     def answer(question):
-        if down and "Turn 2 of" in question:
+        if down and "turn 2 of" in question:
             raise BackendError("no network")
         return everything(question)
 
@@ -200,7 +201,7 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
 
 def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     def answer(question):
-        return "nothing" if "Turn 2 of" in question else everything(question)
+        return "nothing" if "turn 2 of" in question else everything(question)
 
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
@@ -232,6 +233,24 @@ def test_another_experiment_is_refused(tmp_path) -> None:
         run_experiment(experiment(), tmp_path / "b")
 
 
+def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
+    """The script names the keywords that it is shown, whatever answer of its own is quoted."""
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 2, "seed": 1}
+    run_experiment(experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        (row,) = table_rows("beliefs", run)
+        stored = run.store.query(
+            "SELECT believed_keywords, own_belief, own_belief_in_view, other_belief_in_view, "
+            "keywords FROM step_records WHERE step > 1"
+        )
+    named = '["one", "two", "three", "four"]'
+    assert stored == [(named, None, last, last, last) for *_, last in stored]
+    assert row["turns_a_wrong"] == len(stored)
+    names = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
+    assert [row[f"{name}_in_view_percent"] for name in names] == [0, 0, 0, 0, 100]
+    assert all(math.isnan(row[f"{name}_percent"]) for name in names)
+
+
 def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
@@ -253,6 +272,7 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     beliefs = tables["beliefs"][0]
     assert beliefs["turns_a_wrong"] == 16 * 7
     assert [beliefs[f"{n}_percent"] for n in ("weak_rc", "weak_fb", "consistent")] == [0, 0, 100]
+    assert all(math.isnan(beliefs[f"{n}_in_view_percent"]) for n in ("weak_rc", "strong_fb"))
     functional = tables["functional"][0]
     assert functional["knowingly_bad_percent"] == 100.0
     assert functional["value_per_turn"] == pytest.approx(1 - hit.mean())

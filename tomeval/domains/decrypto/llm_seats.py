@@ -69,7 +69,7 @@ class LLMSeat(SeatPlayer):
         super().__init__(chair)
         strategy = options.strategy_of(chair.role)
         prompts = options.templates("decrypto", chair.base)
-        self.scene = TableScene(prompts, chair.role, options.conversation)
+        self.scene = TableScene(prompts, chair.role, options.conversation, options.opening)
         line = Asker(chair.model, options.asking(), chair.name)
         self.player = LLMPlayer(self.scene, strategy, line, chair.rng)
         self.probe_line = line.fork(options.probe_temperature)
@@ -192,11 +192,16 @@ class LLMInterceptor(LLMSeat, Interceptor):
         return await self._move(self._question("intercept", CODE, hints=view.hints))
 
     async def believe(
-        self, view: InterceptorView, question: str, revealed: Keywords | None
+        self,
+        view: InterceptorView,
+        question: str,
+        revealed: Keywords | None,
+        earlier: Keywords | None = None,
     ) -> Said[Keywords] | Invalid | None:
         """Say what the keywords are, were thought to be, or will be thought to be."""
         self.scene.see(view)
         shown = {} if revealed is None else {"keywords": revealed}
+        shown |= {} if earlier is None else {"earlier": earlier}
         return await self._probe(question, KEYWORDS, hints=view.hints, **shown)
 
 

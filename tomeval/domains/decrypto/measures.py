@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from tomeval.domains.decrypto.game import OUTCOMES
-from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played
+from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played, Words
 from tomeval.domains.decrypto.probes import same_keywords
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
 from tomeval.runs.measures import Measure, Totals, registry
@@ -74,7 +74,10 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
 
 REPLAY_MEASURES: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
 REPLAY_MEASURES += ("intercepted", "intercepted_record", "eve_agrees")
-BELIEF_MEASURES = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
+_BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
+IN_VIEW = "_in_view"
+"""Ends the names of measures whose questions quoted Eve's answer to prompt A."""
+BELIEF_MEASURES = (*_BELIEFS, *(name + IN_VIEW for name in _BELIEFS))
 
 
 @lru_cache(maxsize=8)
@@ -124,17 +127,26 @@ def _belief_items(played: Played) -> Items:
             continue
         notes: dict[str, bool] = {"keywords_right": same_keywords(said.a, truth)}
         if not notes["keywords_right"]:
-            if said.b is not None:
-                notes["weak_rc"] = not same_keywords(said.b, truth)
-                notes["strong_rc"] = same_keywords(said.b, said.a)
-            if said.c is not None:
-                notes["weak_fb"] = not same_keywords(said.c, truth)
-                notes["strong_fb"] = same_keywords(said.c, said.a)
-            if said.b is not None and said.c is not None:
-                notes["consistent"] = same_keywords(said.b, said.c)
+            notes |= _change(said.a, said.b, said.c, truth)
+            shown = _change(said.a, said.b_in_view, said.c_in_view, truth)
+            notes |= {name + IN_VIEW: hit for name, hit in shown.items()}
         for name, hit in notes.items():
             found[name][0][place], found[name][1][place] = hit, True
     return found
+
+
+def _change(a: Words, b: Words | None, c: Words | None, truth: Words) -> dict[str, bool]:
+    """Return what the answers to prompts B and C say, given a wrong answer to A."""
+    notes: dict[str, bool] = {}
+    if b is not None:
+        notes["weak_rc"] = not same_keywords(b, truth)
+        notes["strong_rc"] = same_keywords(b, a)
+    if c is not None:
+        notes["weak_fb"] = not same_keywords(c, truth)
+        notes["strong_fb"] = same_keywords(c, a)
+    if b is not None and c is not None:
+        notes["consistent"] = same_keywords(b, c)
+    return notes
 
 
 def _none(played: Played) -> Bools:
@@ -202,6 +214,27 @@ def _per_turn(meanings: dict[Head, str]) -> Iterator[Measure]:
         yield Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, says)
 
 
+def _belief_measures(suffix: str, more: str, condition: str) -> Iterator[Measure]:
+    """Yield the measures of prompts B and C in one condition."""
+    meanings: dict[Head, str] = {
+        ("weak_rc", "weak RC %", 1): "Representational change, weak: shown the keywords, Eve "
+        "does not say that she had thought so before. Of the turns on which A was wrong.",
+        ("strong_rc", "strong RC %", 1): "Representational change, strong: shown the keywords, "
+        "Eve repeats what she had said in A.",
+        ("weak_fb", "weak FB %", 1): "False belief, weak: Eve does not say that another "
+        "interceptor will name the keywords.",
+        ("strong_fb", "strong FB %", 1): "False belief, strong: Eve says that another "
+        "interceptor will name what she had said in A.",
+        ("consistent", "B = C %", 0): "The share of turns on which Eve answers for herself and "
+        "for another alike.",
+    }
+    named = {
+        (name + suffix, heading + more, better): f"{meaning} {condition}"
+        for (name, heading, better), meaning in meanings.items()
+    }
+    return _percents(_PROBES, named)
+
+
 _LISTENERS = {
     "eve": ("Eve", "Eve"),
     "eve_reminded": ("Eve, reminded", "Eve, reminded that Eve does not know the keywords"),
@@ -262,21 +295,8 @@ MEASURES = registry(
             "keywords (prompt A).",
         },
     ),
-    *_percents(
-        _PROBES,
-        {
-            ("weak_rc", "weak RC %", 1): "Representational change, weak: shown the keywords, Eve "
-            "does not say that she had thought so before. Of the turns on which A was wrong.",
-            ("strong_rc", "strong RC %", 1): "Representational change, strong: shown the keywords, "
-            "Eve repeats what she had said in A.",
-            ("weak_fb", "weak FB %", 1): "False belief, weak: Eve does not say that another "
-            "interceptor will name the keywords.",
-            ("strong_fb", "strong FB %", 1): "False belief, strong: Eve says that another "
-            "interceptor will name what she had said in A.",
-            ("consistent", "B = C %", 0): "The share of turns on which Eve answers for herself and "
-            "for another alike.",
-        },
-    ),
+    *_belief_measures("", "", "Her answer to A was not in view."),
+    *_belief_measures(IN_VIEW, ", A in view", "The question quoted her answer to A."),
     *_per_turn(
         {
             ("value", "value/turn", 1): "1 on turns on which Bob decodes and Eve does not, else 0; "

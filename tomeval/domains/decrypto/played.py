@@ -22,11 +22,16 @@ NONE = 0
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The three answers of one turn: prompts A, B and C; None if invalid or not asked."""
+    """Eve's answers of one turn: prompts A, B and C; None if invalid or not asked.
+
+    `b` and `c` were given without her answer to A in view, the other two with it.
+    """
 
     a: Words | None
-    b: Words | None
-    c: Words | None
+    b: Words | None = None
+    c: Words | None = None
+    b_in_view: Words | None = None
+    c_in_view: Words | None = None
 
 
 @dataclass(frozen=True, eq=False)

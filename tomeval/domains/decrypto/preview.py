@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,10 @@ from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
 from tomeval.domains.decrypto.play import random_hints
+from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import (
+    BELIEFS,
     ENCODER_QUESTIONS,
-    INTERCEPTOR_QUESTIONS,
     ROLES,
     Chair,
     Decoder,
@@ -27,6 +30,8 @@ from tomeval.runs.calling import run_loop
 from tomeval.strategies.readers import MARKER
 
 ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}
+NAMED = ("one", "two", "three", "four")
+"""The keywords that the stand-in for Eve names."""
 
 
 class Recorder(Model):
@@ -41,15 +46,17 @@ class Recorder(Model):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Keep the prompt."""
         self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
-        asked = re.findall(r'{"(hints|code|keywords)"', request.prompt.messages[-1].content)
-        notes = "Plans: (what the model plans)\nInsights: (what the model knows)"
+        content = request.prompt.messages[-1].content
+        asked = re.findall(r'{"(hints|code|keywords)"', content)
+        notes = "Plans: (what the model planned)\nInsights: (what the model had found out)"
         if not asked:
-            return Reply(notes)
+            summary = content.endswith("Write the summary only.")
+            return Reply(f"(the {'summary' if summary else 'lesson'} that the model wrote)")
         quoted = ", ".join(f'"{hint}"' for hint in self.hints)
         answer = {
             "hints": f"[{quoted}]",
             "code": "[1, 2, 3]",
-            "keywords": '["one", "two", "three", "four"]',
+            "keywords": json.dumps(NAMED),
         }[asked[-1]]
         return Reply(f'{notes}\n{MARKER} {{"{asked[-1]}": {answer}}}')
 
@@ -65,8 +72,9 @@ def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
     found = {ACTS[seat]: turns}
     if seat == "encoder":
         found |= {name: turns for name in ENCODER_QUESTIONS if getattr(probes, name)}
-    if seat == "interceptor" and probes.beliefs:
-        found |= dict.fromkeys(INTERCEPTOR_QUESTIONS, turns[1:])
+    if seat == "interceptor":
+        asked = [q for name, pair in BELIEFS.items() if getattr(probes, name) for q in pair]
+        found |= dict.fromkeys(["keywords", *asked] if asked else [], turns[1:])
     return found
 
 
@@ -128,7 +136,8 @@ async def _probe(seat: SeatPlayer, game: Game, hints: Hints, form: str) -> None:
         await seat.predict(game.encoder_view(), hints, form)
     elif isinstance(seat, Interceptor):
         revealed = None if form == "keywords" else game.deal.keywords
-        await seat.believe(game.interceptor_view(hints), form, revealed)
+        earlier = NAMED if form in BELIEFS["beliefs_in_view"] else None
+        await seat.believe(game.interceptor_view(hints), form, revealed, earlier)
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
@@ -145,7 +154,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
             "other": {"kind": "random"},
         },
         pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
-        probes={"eve": True, "eve_reminded": True, "bob": True, "beliefs": True},  # type: ignore[arg-type]
+        probes={field.name: True for field in fields(Probes)},  # type: ignore[arg-type]
         **data,
     )
     experiment._where = "prompt"

@@ -12,6 +12,7 @@ from typing import Any
 from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.domains.decrypto.game import Code, EncoderView, Hints, InterceptorView, Keywords
 from tomeval.domains.decrypto.seats import (
+    BELIEFS,
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
     Encoder,
@@ -35,15 +36,17 @@ class Probes:
     eve, eve_reminded, bob : bool
         Alice, after her hints of every turn: what Eve will guess, the same with the reminder that
         Eve does not know the keywords, and what Bob will guess.
-    beliefs : bool
+    beliefs, beliefs_in_view : bool
         Eve, before her guess, from the second turn on: prompt A, then B and C if her answer is
-        wrong.
+        wrong. The two differ in whether B and C quote her answer to A: with ``beliefs`` it is out
+        of her sight, with ``beliefs_in_view`` it is in view. With both, A is asked once.
     """
 
     eve: bool = False
     eve_reminded: bool = False
     bob: bool = False
     beliefs: bool = False
+    beliefs_in_view: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,17 +78,20 @@ async def ask_interceptor(
     interceptor: Interceptor, probes: Probes, view: InterceptorView, truth: Keywords
 ) -> list[Probed]:
     """Ask Eve for her beliefs; B and C only if A is readable and wrong."""
-    if not probes.beliefs or not view.turns:
+    asked = [name for name in BELIEFS if getattr(probes, name)]
+    if not asked or not view.turns:
         return []
     answer = await interceptor.believe(view, "keywords", None)
     if answer is None:
         return []
     found = [_probed("keywords", answer)]
     if isinstance(answer, Said) and not same_keywords(answer.value, truth):
-        for question in INTERCEPTOR_QUESTIONS[1:]:
-            answer = await interceptor.believe(view, question, truth)
-            if answer is not None:
-                found.append(_probed(question, answer))
+        for name in asked:
+            earlier = answer.value if name == "beliefs_in_view" else None
+            for question in BELIEFS[name]:
+                said = await interceptor.believe(view, question, truth, earlier)
+                if said is not None:
+                    found.append(_probed(question, said))
     return found
 
 

@@ -13,7 +13,7 @@ from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import NONE, Beliefs, Ints, Played, pool
-from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
@@ -160,7 +160,7 @@ def _probes(
         elif answer is not None:
             predicted[question][place] = code_number(answer) or NONE
     beliefs = {
-        place: Beliefs(*(answers.get(q) for q in ("keywords", "own_belief", "other_belief")))
+        place: Beliefs(*(answers.get(q) for q in INTERCEPTOR_QUESTIONS))
         for place, answers in said.items()
     }
     return predicted, beliefs

@@ -48,7 +48,7 @@ def play_decrypto(request: GenerateRequest | ScoreRequest) -> str:
         return _said("hints", [known_hint(word, number) for word in words])
     if '{"keywords"' in question:
         shown = re.findall(r'[1-4] is "(.+?)"', question)
-        return _said("keywords", shown or ["one", "two", "three", "four"])
+        return _said("keywords", shown[-4:] or ["one", "two", "three", "four"])
     if "Which code will" in question:
         (code,) = re.findall(r"for the code ([1-4]-[1-4]-[1-4])", question)
         return _said("code", [int(digit) for digit in code.split("-")])

@@ -33,8 +33,19 @@ NAMES = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}
 ENCODER_QUESTIONS = ("eve", "eve_reminded", "bob")
 """Whose guess Alice predicts; ``eve_reminded`` says that Eve does not know the keywords."""
 
-INTERCEPTOR_QUESTIONS = ("keywords", "own_belief", "other_belief")
-"""Prompts A, B and C: name the keywords; what you thought; what another interceptor will think."""
+BELIEFS = {
+    "beliefs": ("own_belief", "other_belief"),
+    "beliefs_in_view": ("own_belief_in_view", "other_belief_in_view"),
+}
+"""Prompts B and C by the probe that asks them: what you thought; what another interceptor will
+think. With ``beliefs_in_view`` they quote Eve's answer to prompt A, with ``beliefs`` they do not.
+"""
+
+INTERCEPTOR_QUESTIONS = (
+    "keywords",
+    *(question for asked in BELIEFS.values() for question in asked),
+)
+"""Prompt A, which names the keywords, then prompts B and C without and with its answer in view."""
 
 Listen = Callable[[Hints], Awaitable[tuple["Said[Code] | Invalid", "Said[Code] | Invalid"]]]
 
@@ -129,13 +140,18 @@ class Interceptor(SeatPlayer, ABC):
         """Guess the code."""
 
     async def believe(
-        self, view: InterceptorView, question: str, revealed: Keywords | None
+        self,
+        view: InterceptorView,
+        question: str,
+        revealed: Keywords | None,
+        earlier: Keywords | None = None,
     ) -> Said[Keywords] | Invalid | None:
         """Say what the keywords are, were thought to be, or will be thought to be.
 
         A probe: must not change later answers, even though `revealed` holds the keywords (None for
-        the question ``keywords``). `question` is one of `INTERCEPTOR_QUESTIONS`. None if this
-        player cannot be asked.
+        the question ``keywords``). `question` is one of `INTERCEPTOR_QUESTIONS`; `earlier` is the
+        answer to ``keywords`` for the questions that show it, else None. None if this player cannot
+        be asked.
         """
         return None
 

@@ -31,13 +31,12 @@ _SHOWN_AS = {
     "eve_reminded": "predicted_eve_reminded",
     "bob": "predicted_bob",
     "keywords": "believed_keywords",
-    "own_belief": "own_belief",
-    "other_belief": "other_belief",
 }
+"""Columns of `step_records` whose names are not those of the questions."""
 _PROBES = ",\n       ".join(
     "(SELECT value FROM answers p WHERE p.cell = s.cell AND p.episode = s.episode AND "
     f"p.step = s.step AND p.seat = '{PROBED_SEAT[question]}' AND p.question = '{question}') "
-    f"AS {_SHOWN_AS[question]}"
+    f"AS {_SHOWN_AS.get(question, question)}"
     for question in QUESTIONS
 )
 _MODELS = ",\n       ".join(

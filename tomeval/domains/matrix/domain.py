@@ -56,6 +56,7 @@ class Matrix(Domain):
             "label_bias": "label_bias:label_bias",
         }.items()
     }
+    figures_by = ("regret", "tom")
     lists = listing.LISTS
     scores: ClassVar = {
         "attained": Score(

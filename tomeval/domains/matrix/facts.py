@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.results import Run
@@ -23,15 +24,28 @@ def run_facts(run: Run) -> list[Facts]:
 
 
 def told_notes(run: Run) -> list[str]:
-    """Tell of subjects that learned the partner's move."""
+    """Tell of subjects that learned the partner's move: language models, and players by rule.
+
+    A language model is told before it acts; its literal question is asked without that.
+    """
     told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
-    names = dict.fromkeys(cell.title for cell in run.cells if cell.number in told)
-    if not names:
-        return []
-    return [
-        "Told what the observation does not show, such as the partner's next action: "
-        f"{'; '.join(names)}. Their predictions do not measure literal theory of mind."
-    ]
+    cells = [cell for cell in run.cells if cell.number in told]
+    models = dict.fromkeys(c.title for c in cells if c.definition["kind"] == LLM)
+    rules = dict.fromkeys(c.title for c in cells if c.definition["kind"] != LLM)
+    notes = []
+    if models:
+        notes.append(
+            f"Told the partner's true action before they act: {'; '.join(models)}. Their literal "
+            "question does not tell it, so their predictions measure literal theory of mind as "
+            "those of other strategies do."
+        )
+    if rules:
+        notes.append(
+            "Shown what the observation does not show, such as the partner's next action: "
+            f"{'; '.join(rules)}. They predict with it too, so their predictions do not measure "
+            "literal theory of mind."
+        )
+    return notes
 
 
 def _subjects(cells: list[MatrixRunCell]) -> Rows:

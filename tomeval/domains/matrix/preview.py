@@ -15,7 +15,15 @@ from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
+from tomeval.strategies.asking import Asker, Asking, Overheard
+
+STAND_INS = {
+    "summary": "(the summary that the model wrote before round {step})",
+    "lesson": "(the lesson that the model wrote after round {step})",
+    "plan": "Plans: (what the model planned in round {step})\n"
+    "Insights: (what the model had found out by round {step})",
+}
+"""What a preview shows where a model would have written something, by kind of call."""
 
 
 class Recorder(Asker):
@@ -29,7 +37,7 @@ class Recorder(Asker):
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
         """Keep the prompt; the first label is the likeliest."""
-        self.tell(purpose, "lm", prompt, step, labels=labels)
+        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         self.prompts.append((f"scores {', '.join(labels)}", prompt))
         return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 
@@ -40,16 +48,15 @@ class Recorder(Asker):
         prompt: Prompt,
         step: int,
         attempt: int,
+        most: int,
         choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
-        """Keep the prompt; an answer is the first that can be given."""
-        most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
+        """Keep the prompt; an answer is the first that can be given, below notes."""
         self.prompts.append((f"writes up to {most} tokens", prompt))
         self._calls.append({})
-        if not choices:
-            return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
-        return Reply(choices[0])
+        written = STAND_INS.get(kind, STAND_INS["plan"]).format(step=step)
+        return Reply("\n\n".join((written, *choices[:1])))
 
 
 def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_text, shipped
 from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
@@ -52,7 +53,9 @@ def beside(
         One per cell, metric and published number: the cell's labels, ``metric``, ``ours``,
         ``reported``, ``difference`` (ours - reported), each with its ``_ci95`` half-width, the
         ``reported_model`` and the ``tables`` it stands in. The difference's half-width is the root
-        of the sum of squares: the two samples are independent.
+        of the sum of squares: the two samples are independent. A published strategy that stands for
+        the best of several, such as ``Reflexion``, has the best of the run's beside it, which the
+        column ``best`` names; see `tomeval.runs.best_of`.
     notes : list of str
         Cells without a published number and why, and where the two are not of one kind.
 
@@ -72,19 +75,49 @@ def beside(
     rows: list[dict[str, Any]] = []
     unmatched: dict[str, int] = {}
     notes: list[str] = []
-    for cell, ours in zip(matrix_cells(run), run.rows(interval, reference), strict=True):
+    table = run.rows(interval, reference)
+    bests = _bests(run, table, {row["prompting"] for row in published})
+    for place, (cell, ours) in enumerate(zip(matrix_cells(run), table, strict=True)):
         who, why = _reported_subject(cell, model, names)
-        found = index.get((*who, ours["game"], ours["partners"]), []) if who else []
-        if not found:
-            if who:
+        task = (ours["game"], ours["partners"])
+        found = index.get((*who, *task), []) if who else []
+        new = _rows(cell, ours, found)
+        for group, choice in bests:
+            reported = (
+                index.get((who[0], group, *task), []) if who and place in choice.members else []
+            )
+            if not reported:
+                continue
+            why = f"not the best of their group, which stands beside {group}"
+            if place == choice.winner:
+                new += _rows(cell, ours, reported, choice)
+                told = [bias_note(measure_of(run)), *choice.notes]
+                notes += [note for note in told if note not in notes]
+        if not new:
+            if who and not why:
                 why = f"no published number of {', '.join(who)} in this task"
             unmatched[why] = unmatched.get(why, 0) + 1
-        new = _rows(cell, ours, found)
         rows += new
         if new:
             notes += [note for note in _differ(cell, ours) if note not in notes]
     notes += [f"{count} cells: {why}" for why, count in unmatched.items()]
     return rows, notes
+
+
+def _bests(
+    run: Run, table: Sequence[dict[str, Any]], promptings: Iterable[str]
+) -> list[tuple[str, Choice]]:
+    """Return the best of those of the run's players that a published strategy may stand for.
+
+    These are published names that are no strategy themselves but begin the names of several, such
+    as ``Reflexion``.
+    """
+    found = []
+    for name in sorted(promptings):
+        own = {cell.columns["strategy"] for cell in run.cells}
+        if _strategy(name) not in own and sum(matches(name, str(other)) for other in own) > 1:
+            found += [(name, choice) for choice in choose(run, table, name).values()]
+    return found
 
 
 def _strategy(prompting: str) -> str:
@@ -132,9 +165,15 @@ def _short(model: str) -> str:
 
 
 def _rows(
-    cell: MatrixRunCell, ours: Mapping[str, Any], found: Sequence[Mapping[str, str]]
+    cell: MatrixRunCell,
+    ours: Mapping[str, Any],
+    found: Sequence[Mapping[str, str]],
+    choice: Choice | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a row for every published number of a cell; equal ones of several tables are one."""
+    """Return a row for every published number of a cell; equal ones of several tables are one.
+
+    `choice` says of which players the cell is the best, if the number is that of a best one.
+    """
     result: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         metric = METRIC_OF.get(row["metric"], row["metric"])
@@ -147,7 +186,9 @@ def _rows(
         mean, half = float(row["mean"]), float(row["ci95"] or "nan")
         place = cell.columns
         result[key] = {
-            **{k: place[k] for k in ("subject", "model", "game", "labels", "partners", "horizon")},
+            "subject": choice.name if choice else place["subject"],
+            "best": choice.best if choice else "",
+            **{k: place[k] for k in ("model", "game", "labels", "partners", "horizon")},
             "seed": ours["seed"],
             "reference": ours["reference"],
             "metric": metric,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.domains.decrypto.figures import INTERVALS
-from tomeval.domains.decrypto.measures import CHANCE, turn_share
+from tomeval.domains.decrypto.measures import CHANCE, IN_VIEW, turn_share
 from tomeval.domains.decrypto.played import NONE, Played, pool
 from tomeval.domains.decrypto.results import pairings
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
@@ -42,6 +43,9 @@ BELIEFS = {
     "strong_fb": "strong FB",
     "consistent": "B = C",
 }
+CONDITIONS = {"": "not in view", IN_VIEW: "in view"}
+"""Whether prompts B and C quoted Eve's answer to A: endings of measures and files, and words."""
+
 PREDICTIONS = {
     "tom_eve": "Alice predicts Eve",
     "tom_eve_reminded": "Alice predicts Eve, reminded",
@@ -52,16 +56,19 @@ PREDICTIONS = {
 def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw Eve's belief probes and the accuracy of Alice's predictions, a mark per player."""
     found = []
-    eves = by_player(run, "interceptor", lambda p: bool(p.beliefs))
-    if eves:
-        title = "Eve's beliefs about her own and another's beliefs"
+    for ending, words in CONDITIONS.items():
+        shown = {name + ending: label for name, label in BELIEFS.items()}
+        eves = by_player(run, "interceptor", partial(_has, shown))
+        if not eves:
+            continue
+        title = f"Eve's beliefs about her own and another's beliefs, her earlier answer {words}"
         caption = (
             f"{title}: share of the turns on which she does not know the keywords; {INTERVALS}. "
             "RC: representational change, FB: false belief; weak: the answer is not the true "
             "keywords, strong: it is her own earlier answer; B = C: she answers for herself and "
             "for another alike."
         )
-        found.append(_drawing("probes_beliefs", eves, BELIEFS, title, caption, options))
+        found.append(_drawing(f"probes_beliefs{ending}", eves, shown, title, caption, options))
     alices = by_player(
         run, "encoder", lambda p: any((codes != NONE).any() for codes in p.predicted.values())
     )
@@ -70,6 +77,11 @@ def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         caption = f"{title}, over turns; {INTERVALS}."
         found.append(_drawing("probes_predictions", alices, PREDICTIONS, title, caption, options))
     return found
+
+
+def _has(measures: Iterable[str], played: Played) -> bool:
+    """Tell whether any of some shares of turns has turns that count."""
+    return any(turn_share(played, name).items for name in measures)
 
 
 @in_style

@@ -13,6 +13,7 @@ from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
+from tomeval.plots.overlays import Overlay, overlays
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -37,45 +38,57 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> list[Drawing]:
-    """Draw one metric by step for every task of a run."""
-    drawings = []
-    for task, cells in tasks(run.cells).items():
-        title = f"{what} by step: {task}"
-        caption = (
-            f"{what} by step, a line per subject. Every point is the mean over episodes of a "
-            "centred window of five steps (shorter at the ends); bands are "
-            f"{INTERVAL_WORDS[options.interval]}. The dashed grey line, where there is one, is the "
-            "tabular baseline."
+    """Draw one metric by step: for every task of a run, or every overlay."""
+    by = options.by
+    if by is None:
+        shown = [
+            Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
+            for task, cells in tasks(run.cells).items()
+        ]
+    else:
+        shown = overlays(run, by)
+    several = "a line per subject" if by is None else f"a line per value of {by}"
+    which = "" if by is None else " (of the first one, where it was played for several)"
+    caption = (
+        f"{what} by step, {several}. Every point is the mean over episodes of a "
+        "centred window of five steps (shorter at the ends); bands are "
+        f"{INTERVAL_WORDS[options.interval]}. The dashed grey line, where there is one, is the "
+        f"tabular baseline{which}."
+    )
+    return [
+        Drawing(
+            name,
+            f"{name}_{words}" if by is None else f"{name}_by_{by}_{words}",
+            curve_figure(cells, metric, title, options, names),
+            f"{what} by step{'' if by is None else f', by {by}'}: {title}",
+            caption,
+            _describe(cells, names, metric, what, options),
         )
-        drawings.append(
-            Drawing(
-                name,
-                f"{name}_{task.stem}",
-                curve_figure(cells, metric, str(task), options),
-                title,
-                caption,
-                _describe(cells, metric, what, options),
-            )
-        )
-    return drawings
+        for title, words, cells, names in shown
+    ]
 
 
 def curve_figure(
-    cells: Sequence[RunCell], metric: str, title: str, options: Options = DEFAULT
+    cells: Sequence[RunCell],
+    metric: str,
+    title: str,
+    options: Options = DEFAULT,
+    names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw one metric by step: a line per subject, the mean over episodes, with a 95 % band.
+    """Draw one metric by step: a line per cell, the mean over episodes, with a 95 % band.
 
     Both are means over a centred window of five steps of each episode (shorter at the ends): single
-    steps jump. With more than six subjects each gets a panel of its own.
+    steps jump. With more than six lines each gets a panel of its own. `names` are those of the
+    lines; default: the cells' titles.
     """
     lines = []
-    for cell in cells:
+    for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
         values = smooth(matrix_cell(cell).curves(options.reference)[metric])
         if np.isnan(values).all():
             continue
         found = cell.mean(values, options.interval)
         steps = np.arange(1.0, values.shape[1] + 1)
-        lines.append(Line(cell.title, steps, found.mean, found.low, found.high, cell.is_baseline))
+        lines.append(Line(name, steps, found.mean, found.low, found.high, cell.is_baseline))
     is_percent = metric == "tom_percent"
     frame = Frame(
         title,
@@ -98,13 +111,15 @@ def smooth(values: FloatArray, window: int = _SMOOTH) -> FloatArray:
     return mean
 
 
-def _describe(cells: Sequence[RunCell], metric: str, what: str, options: Options) -> str:
+def _describe(
+    cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
+) -> str:
     """Say where every line begins and ends: means of the first and the last tenth of the steps."""
     parts, tenth = [], 1
-    for cell in cells:
+    for name, cell in zip(names, cells, strict=True):
         values = matrix_cell(cell).curves(options.reference)[metric].mean(axis=0)
         tenth = max(1, len(values) // 10)
         first, last = number(values[:tenth].mean()), number(values[-tenth:].mean())
-        parts.append(f"{cell.title} {first} and {last}")
+        parts.append(f"{name} {first} and {last}")
     steps = "step" if tenth == 1 else f"{tenth} steps"
     return f"{what}, means over the first and the last {steps}: {'; '.join(parts)}."

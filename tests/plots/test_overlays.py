@@ -1,0 +1,200 @@
+"""Figures that lay the values of one column over each other, such as label sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from layout import check
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.models.scripted import SCRIPTS
+from tomeval.plots import Options, draw
+from tomeval.plots.overlays import overlays
+
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
+LABELS = ["canonical", "letters", "neutral", "long_neutral", "nonsense"]
+METRICS = {"regret": "delta_functional_per_step", "tom": "tom_percent"}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    experiment = {
+        "games": "RPS",
+        "labels": LABELS,
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": ["rmax", {"kind": "simulated", "name": "mostly", "p": 0.8, "q": 0.7}],
+        "horizon": 12,
+        "episodes": 7,
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("overlays") / "run") as run:
+        yield run
+
+
+def by_steps(run, metric: str, subject: str, labels: str, partners: str) -> np.ndarray:
+    """Recount a measure by step from the rows of the run: shape (episodes, steps)."""
+    (cell,) = [
+        cell
+        for cell in run.cells
+        if (cell.columns["subject"], cell.columns["labels"], cell.columns["partners"])
+        == (subject, labels, partners)
+    ]
+    rows = run.store.query(
+        "SELECT own_reward, predicted_action = partner_action FROM steps WHERE cell = ? "
+        "ORDER BY episode, step",
+        (cell.number,),
+    )
+    reward, right = np.array(rows, dtype=float).T.reshape(2, 7, 12)
+    # Against either partner the best response wins every round of RPS that it can foresee; tit for
+    # tat starts with action 0, which is foreseen too.
+    return 100 * right if metric == "tom" else 1 - reward
+
+
+def smoothed(values: np.ndarray) -> np.ndarray:
+    """Average five steps around every step, fewer at the ends, one step at a time."""
+    steps = range(values.shape[1])
+    return np.stack([values[:, max(0, t - 2) : t + 3].mean(axis=1) for t in steps], axis=1)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("partners", ["single_action", "tit_for_tat"])
+def test_label_sets_share_a_panel_with_the_tabular_line(opened, metric, partners) -> None:
+    drawings = draw(opened, [metric], Options(by="labels"))
+    assert [d.stem for d in drawings] == [
+        f"{metric}_by_labels_mostly_RPS_{name}_12" for name in ("single_action", "tit_for_tat")
+    ]
+    (drawing,) = [d for d in drawings if partners in d.stem]
+    (axes,) = drawing.figure.axes
+    lines = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+    assert list(lines) == [*LABELS, "rmax (tabular baseline)"]
+    for name, line in lines.items():
+        subject, labels = ("mostly", name) if name in LABELS else ("rmax", "canonical")
+        found = smoothed(by_steps(opened, metric, subject, labels, partners))
+        assert line.get_xdata().tolist() == list(range(1, 13))
+        assert line.get_ydata() == pytest.approx(found.mean(axis=0))
+    assert "mostly, RPS" in axes.get_title()
+    assert (axes.get_xlabel(), axes.get_ylabel() != "") == ("step", True)
+    assert "by labels" in drawing.title
+    assert all(f"{name} " in drawing.description for name in LABELS)
+
+
+def test_bands_are_intervals_over_episodes(opened) -> None:
+    drawing = draw(opened, ["tom"], Options(by="labels"))[0]
+    (axes,) = drawing.figure.axes
+    found = smoothed(by_steps(opened, "tom", "mostly", "letters", "single_action"))
+    half = 1.96 * found.std(axis=0, ddof=1) / np.sqrt(7)
+    band = axes.collections[LABELS.index("letters")].get_paths()[0].vertices
+    for step, (mean, width) in enumerate(zip(found.mean(axis=0), half, strict=True), start=1):
+        ends = band[band[:, 0] == step, 1]
+        assert (ends.min(), ends.max()) == pytest.approx((mean - width, mean + width), abs=2e-2)
+
+
+@pytest.mark.parametrize("column", ["double", "single"])
+def test_lines_are_told_apart_without_colour_and_nothing_overlaps(opened, column) -> None:
+    for drawing in draw(opened, ["regret", "tom"], Options(column, by="labels")):
+        check(drawing.figure)
+        (axes,) = drawing.figure.axes
+        shown = [line for line in axes.lines if not line.get_label().startswith("_")]
+        assert len({(line.get_linestyle(), line.get_marker()) for line in shown}) == len(shown)
+        assert len({line.get_color() for line in shown}) == len(shown)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Two models, each with two strategies, besides the tabular baseline and a random player."""
+    SCRIPTS["first"] = SCRIPTS["second"] = lambda request: "Final answer: Rock"
+    experiment = {
+        "games": "RPS",
+        "subjects": ["rmax", "random", {"strategy": ["QA", "CoT"]}],
+        "model": ["scripted:first", "scripted:second"],
+        "horizon": 3,
+        "episodes": 2,
+        "seed": [1, 2],
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("overlays") / "models") as run:
+        yield run
+
+
+def shown(run, by: str) -> dict[str, list[str]]:
+    return {overlay.words: list(overlay.names) for overlay in overlays(run, by)}
+
+
+def test_what_is_not_compared_is_held_fixed(models) -> None:
+    base = ["random", "rmax (tabular baseline)"]
+    task = "RPS (canonical), single_action, T = 3, seed"
+    assert shown(models, "strategy") == {
+        f"scripted:{model}, {task} {seed}": ["QA", "CoT", *base]
+        for model in ("first", "second")
+        for seed in (1, 2)
+    }
+    assert shown(models, "model") == {
+        f"{strategy}, {task} {seed}": ["scripted:first", "scripted:second", *base]
+        for strategy in ("QA", "CoT")
+        for seed in (1, 2)
+    }
+    for overlay in overlays(models, "model"):
+        assert len({(cell.seed, *cell.task.values()) for cell in overlay.cells}) == 1
+
+
+def test_the_baseline_alone_is_drawn_by_itself(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": "rmax", "horizon": 2, "episodes": 2}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        assert shown(run, "labels") == {"RPS, single_action, T = 2": ["rmax (tabular baseline)"]}
+
+
+def test_players_without_a_model_are_drawn_together(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": ["random", "equilibrium"], "horizon": 2}
+    with tomeval.run(experiment | {"episodes": 2}, tmp_path / "run") as run:
+        assert shown(run, "strategy") == {
+            "RPS (canonical), single_action, T = 2": ["random", "equilibrium"]
+        }
+
+
+def test_comparisons_take_the_column_too(opened) -> None:
+    stems = [d.stem for d in draw(opened, ["differences", "profiles"], Options(by="labels"))]
+    assert stems == [
+        "differences_by_labels",
+        "profiles_attained_by_labels",
+        "profiles_tom_by_labels",
+    ]
+    (profile,) = draw(opened, ["profiles"], Options(by="labels"))[:1]
+    (axes,) = profile.figure.axes
+    colours = {line.get_color() for line in axes.lines if line.get_label() in LABELS}
+    assert len(colours) == len(LABELS)  # a label set is not the baseline, though rmax plays it
+
+
+def test_what_it_does_not_apply_to_is_said(opened, models) -> None:
+    for name in ("forest", "scatter", "decomposition", "label_bias"):
+        with pytest.raises(
+            TomevalError, match=f"--by labels does not apply to the figure '{name}'"
+        ):
+            draw(opened, [name], Options(by="labels"))
+    drawn = {drawing.name for drawing in draw(opened, (), Options(by="labels"))}
+    assert drawn == {"differences", "profiles", "regret", "tom"}
+    with pytest.raises(TomevalError, match="did you mean 'labels'"):
+        draw(opened, ["tom"], Options(by="label"))
+    with pytest.raises(TomevalError, match="unknown --by 'run'"):
+        draw(opened, ["tom"], Options(by="run"))
+    with pytest.raises(TomevalError, match="no player has a model"):
+        draw(opened, ["tom"], Options(by="model"))
+
+
+def test_what_has_no_complete_episode_is_named(tmp_path) -> None:
+    SCRIPTS["only J"] = lambda request: "Final answer: J"
+    experiment = {
+        "games": "IPD",
+        "labels": ["canonical", "neutral", "nonsense"],
+        "subjects": ["rmax", {"strategy": ["QA"], "max_attempts": 1}],
+        "model": "scripted:only J",
+        "horizon": 2,
+        "episodes": 2,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (overlay,) = overlays(run, "labels")
+        assert list(overlay.names) == ["neutral", "rmax (tabular baseline)"]
+        assert overlay.words.endswith("T = 2; no complete episode: canonical, nonsense")
+        (drawing,) = draw(run, ["tom"], Options(by="labels"))
+        title = drawing.figure.axes[0].get_title().replace("\n", " ")
+        assert "no complete episode: canonical, nonsense" in title
+        assert drawing.stem.endswith("IPD_single_action_2")
