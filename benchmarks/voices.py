@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 def experiment(strategy: str, model: str, episodes: int, horizon: int) -> dict[str, Any]:
     """Return an experiment on one strategy, all of whose options have their defaults."""
-    common = {"episodes": episodes, "seed": 1}
+    common = {"episodes": episodes, "seed": 1, "stop_after_voids": 0}
     if strategy not in DECRYPTO:
         return common | {
             "games": ["RPS", "IPD"],

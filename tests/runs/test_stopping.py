@@ -147,7 +147,7 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply("Let me see", finish="length"), "cut off: raise max_tokens for 'qa' calls (now "),
+        (Reply("Let me see", finish="length"), "cut off: raise max_tokens of 'qa' calls (now "),
         (Reply("<think>Hm", finish="length"), "had not finished thinking: raise max_tokens"),
         (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
         (Reply("Final answer: Z"), "illegal (qa"),
@@ -168,7 +168,7 @@ def test_a_summary_that_cannot_be_used_is_shown(tmp_path, caplog) -> None:
     subjects = [{"strategy": "S2A", "max_tokens": {"summary": 321}}]
     play(tmp_path / "run", "matrix", script, subjects=subjects)
     assert "truncated (summary, at most 321 tokens)" in " ".join(caplog.text.split())
-    assert "raise max_tokens for 'summary' calls (now 321)" in " ".join(caplog.text.split())
+    assert "raise max_tokens of 'summary' calls (now 321)" in " ".join(caplog.text.split())
 
 
 def test_a_label_that_is_not_listed_is_told(tmp_path, caplog) -> None:

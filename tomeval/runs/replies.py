@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
 from tomeval.runs.domain import Block
 from tomeval.runs.store import Store
+from tomeval.strategies.asking import ALLOWANCES
 from tomeval.strategies.readers import visible
 
 EXCERPT = 200
@@ -72,16 +73,17 @@ def _says(record: Mapping[str, Any]) -> bool:
 def advice(unread: Unread) -> str:
     """Return what may help to read such replies."""
     kind, limit = unread.call.get("kind", ""), max_tokens(unread.call)
-    calls = f"{kind!r} calls" if kind else "these calls"
+    # Other kinds have no allowance of their own.
+    calls = f" of {kind!r} calls" if kind in ALLOWANCES else ""
     now = f" (now {limit:,})" if limit else ""
     constrain = "let the server restrict replies (constrain, structured)"
     if unread.outcome == "truncated" and thinks(unread.call):
         return (
-            f"the model had not finished thinking: raise max_tokens for {calls}{now} or its "
+            f"the model had not finished thinking: raise max_tokens{calls}{now} or its "
             "thinking_budget, or switch thinking off (model option thinking = false)"
         )
     return {
-        "truncated": f"the reply was cut off: raise max_tokens for {calls}{now}",
+        "truncated": f"the reply was cut off: raise max_tokens{calls}{now}",
         "unparsable": "there is no answer in the form asked for: look at question and reply "
         f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {constrain}",
         "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
