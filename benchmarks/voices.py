@@ -65,6 +65,7 @@ def matrix_games(
         "model": model,
         "episodes": episodes,
         "seed": 1,
+        "stop_after_voids": 0,
     }
 
 
@@ -77,6 +78,7 @@ def decrypto(name: str, model: str, episodes: int) -> dict[str, Any]:
         "probes": {"eve": True, "bob": True, "beliefs": True},
         "episodes": episodes,
         "seed": 1,
+        "stop_after_voids": 0,
     }
 
 

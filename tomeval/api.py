@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.scoring import UNKNOWN
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
+from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -26,7 +26,9 @@ def run(
     workers: int = 1,
     concurrency: int = 32,
     budget: Budget | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    startup_test: bool = True,
+    progress: Progress | None = None,
+    on_counts: OnCounts | None = None,
 ) -> Run:
     """Run an experiment of any domain into a folder, or resume or extend it; return the results.
 
@@ -42,8 +44,15 @@ def run(
         Episodes with language models played at a time.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
+    startup_test : bool
+        Before playing, ask each served model one question of each kind, and log whether it
+        explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
     progress : callable, optional
-        Called with (steps done, steps in all).
+        Called with (steps done, steps in all), which count earlier sessions too. The second number
+        falls when a cell is stopped.
+    on_counts : callable, optional
+        Called with a `tomeval.runs.counts.Counts` at the start and whenever it changes: episodes
+        that are complete, void and failed, and questions asked again, over all sessions.
 
     Raises
     ------
@@ -69,7 +78,9 @@ def run(
         workers=workers,
         concurrency=concurrency,
         budget=budget,
+        startup_test=startup_test,
         progress=progress,
+        on_counts=on_counts,
     )
     return Run(out)
 

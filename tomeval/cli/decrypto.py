@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides
+from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides, StartupTest
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ def replay(
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    startup_test: StartupTest = True,
     overrides: Overrides = None,
 ) -> None:
     """Put other players into seats of recorded games; the other seats do as recorded."""
@@ -69,7 +70,14 @@ def replay(
     for override in overrides or []:
         override_key(data, override)
     loaded = make_experiment(data, base=Path(), where="replay")
-    play_into(loaded, out, concurrency=concurrency, max_calls=max_calls, max_tokens=max_tokens)
+    play_into(
+        loaded,
+        out,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        startup_test=startup_test,
+    )
 
 
 @app.command()

@@ -51,3 +51,10 @@ MaxCalls = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
 ]
+StartupTest = Annotated[
+    bool,
+    typer.Option(
+        help="Before playing, ask a served model one question of each kind, and say if it "
+        "explains, thinks, is cut off or cannot be read."
+    ),
+]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +16,7 @@ from tomeval.cli.options import (
     MaxTokens,
     ModelOption,
     Overrides,
+    StartupTest,
     TableFormat,
 )
 from tomeval.core.errors import TomevalError
@@ -43,9 +42,16 @@ def run(
     prefix_reuse: Annotated[
         bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
+    startup_test: StartupTest = True,
     overrides: Overrides = None,
 ) -> None:
-    """Run an experiment; run it again to resume, or with more episodes to extend."""
+    """Run an experiment; run it again to resume, or with more episodes to extend.
+
+    Exit codes: 0, every cell has complete episodes and nothing is missing;
+    1, an episode failed, or a cell has no complete episode or was stopped;
+    2, the input or a model cannot be used, or a cap is reached;
+    130, interrupted.
+    """
     from tomeval.runs.experiment import load_experiment
 
     loaded = load_experiment(experiment, overrides or [], model)
@@ -57,6 +63,7 @@ def run(
         max_calls=max_calls,
         max_tokens=max_tokens,
         prefix_reuse=prefix_reuse,
+        startup_test=startup_test,
     )
 
 
@@ -69,19 +76,21 @@ def play_into(
     max_calls: int | None = None,
     max_tokens: int | None = None,
     prefix_reuse: bool = True,
+    startup_test: bool = True,
 ) -> None:
-    """Play an experiment with a progress bar and print the outcome.
+    """Play an experiment, show how it goes, and print the outcome.
 
     Raises
     ------
     typer.Exit
-        With code 1 if an episode failed or no episode is complete.
+        With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
+    from tomeval.cli.progress import showing_progress
     from tomeval.models.served.limits import Budget
     from tomeval.runs.runner import run_experiment
 
     capped = max_calls is not None or max_tokens is not None
-    with _progress_bar() as progress:
+    with showing_progress() as line:
         played = run_experiment(
             experiment,
             folder,
@@ -89,86 +98,26 @@ def play_into(
             concurrency=concurrency,
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,
-            progress=progress,
+            startup_test=startup_test,
+            progress=line.on_steps,
+            on_counts=line.on_counts,
         )
     print(f"{folder}: {played} episodes played", file=sys.stderr)
-    if not _worked(folder):
+    if not _close(folder):
         raise typer.Exit(1)
 
 
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar with rate and time left on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Steps per second."""
-
-        def render(self, task: Task) -> Text:
-            """Return the rate, rounded."""
-            return Text(f"{task.speed:,.0f} steps/s" if task.speed else "")
-
-    columns: list[Any] = ["{task.percentage:>3.0f} %", BarColumn(), Rate(), TimeRemainingColumn()]
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
-        started = False
-
-        def update(done: int, total: int) -> None:
-            nonlocal started
-            if not started:  # what an earlier session played says nothing about the rate
-                bar.reset(task, total=total, completed=done)
-                started = True
-            bar.update(task, completed=done, total=total)
-
-        yield update
-
-
-def _worked(folder: Path) -> bool:
-    """Print what a run holds and used, over all sessions; return whether every episode worked."""
-    from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-    from tomeval.runs import tallies
-    from tomeval.runs.copies import copies_notes
+def _close(folder: Path) -> bool:
+    """Print what a run holds, over all sessions; return whether nothing is missing from it."""
+    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
-        counts = _sum(tallies.episodes(opened.store))
-        invalid = _sum(tallies.invalid_answers(opened.store))
-        usage = _sum(tallies.usage(opened.store))
-        copies = copies_notes(opened)
-    told = ", ".join(f"{counts.get(status, 0):,} {status}" for status in (COMPLETE, VOID, FAILED))
-    print(f"episodes: {told}", file=sys.stderr)
-    for note in copies:
-        print(f"note: {note}", file=sys.stderr)
-    if usage:
-        cached = usage["cached_tokens"]
-        encoded = usage["prompt_tokens"] - cached
-        share = f", {encoded:,} of them encoded, the others reused" if cached else ""
-        print(
-            f"{usage['calls']:,} model calls: {usage['prompt_tokens']:,} prompt tokens{share}; "
-            f"{usage['completion_tokens']:,} generated",
-            file=sys.stderr,
-        )
-    if not counts.get(COMPLETE):
-        reasons = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in invalid.items() if n)
-        print(
-            f"no episode is complete, so there is nothing to measure; invalid answers: "
-            f"{reasons or 'none'}\nnext: tomeval transcript {folder}",
-            file=sys.stderr,
-        )
-        return False
-    print(f"next: tomeval table {folder}", file=sys.stderr)
-    return not counts.get(FAILED)
-
-
-def _sum(by_cell: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Add up counts over all cells."""
-    names = dict.fromkeys(name for counts in by_cell.values() for name in counts)
-    return {name: sum(counts.get(name, 0) for counts in by_cell.values()) for name in names}
+        found = closing(opened)
+    verb = "table" if found.measurable else "transcript"
+    for line in (*found.lines, f"next: tomeval {verb} {folder}"):
+        print(line, file=sys.stderr)
+    return found.whole
 
 
 def plan(

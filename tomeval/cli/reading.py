@@ -20,15 +20,18 @@ CELLS = "cells"  # the table that every run has
 
 
 def status(folder: RunFolder, form: TableFormat = "text") -> None:
-    """Show how many episodes of each cell are on disk."""
+    """Show how many episodes of each cell are on disk, and what is missing.
+
+    The exit code is 0 whatever is missing: the run could be read.
+    """
     from tomeval.report.tables import render
-    from tomeval.runs.copies import copies_notes
+    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
         print(render(opened.status(), form))
-        for note in copies_notes(opened):
-            print(f"note: {note}", file=sys.stderr)
+        if form == "text":
+            print("", *closing(opened).lines, sep="\n")
 
 
 def table(

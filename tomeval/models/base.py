@@ -75,6 +75,7 @@ class GenerateRequest:
     group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
     # Where not empty, a backend that can may restrict the reply to one of these texts.
     choices: tuple[str, ...] = ()
+    attempt: int = 1  # how often the question has been asked with this one; for counting
 
 
 THINKING_ROOM = 8192

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # As in a notebook: our loop runs in another thread, for which this one waits.
+    # As in a notebook: our loop runs in another thread, for which this one waits. Context variables
+    # stay what they are here.
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(contextvars.copy_context().run, asyncio.run, work).result()

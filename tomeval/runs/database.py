@@ -64,6 +64,8 @@ class Database:
             yield
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorname", "")
+            if str(error).startswith(("no such table", "no such column")):
+                raise self.damaged(error) from None
             if code.startswith("SQLITE_FULL"):
                 why = "the disk is full; free some space and run the same command again"
             elif code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

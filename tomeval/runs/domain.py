@@ -359,7 +359,9 @@ class Domain(ABC):
 
         `form` is one of `forms`; past steps are made up. `note` is what the model wrote in every
         summary, lesson or plan, with the number of the step in place of ``{step}``; default: a
-        short text that says what would stand there.
+        short text that says what would stand there. The questions that an
+        `tomeval.strategies.asking.Asker` is told to ask meanwhile are what the start-up test asks
+        of served models.
         """
 
     @abstractmethod
@@ -403,6 +405,19 @@ class Domain(ABC):
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return content that one name must always mean, by (kind, ..., name)."""
         return {}
+
+
+def cell_names(domain: Domain, definitions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a short text for each cell: the columns in which cells differ, or all of a single one.
+
+    A value that stands in two columns is said once.
+    """
+    rows = [domain.columns(definition) for definition in definitions]
+    differ = {name for row in rows for name in row if row[name] != rows[0].get(name)}
+    shown = [
+        {k: v for k, v in row.items() if v != "" and (k in differ or not differ)} for row in rows
+    ]
+    return [", ".join(dict.fromkeys(str(value) for value in row.values())) for row in shown]
 
 
 REQUIRED = ("name", "title", "experiment", "schema", "measures", "headline", "by", "task")

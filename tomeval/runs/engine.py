@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from tomeval.models import model_name
-from tomeval.models.base import LocalModel, Model
+from tomeval.models.base import (
+    ContextExceeded,
+    GenerateRequest,
+    LocalModel,
+    Model,
+    Reply,
+    ScoreRequest,
+    Scores,
+    WrappedModel,
+)
 from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.remembering import RememberingModel
 from tomeval.models.served.limits import BudgetExceeded
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.store import Store
 
-Job = tuple[int, int]
-"""Cell number and episode."""
 
-Done = Callable[[int, Block, int], None]
+class Watch(Protocol):
+    """What is told of episodes while they are played."""
+
+    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
+        """Hear that models, by `spec_key`, have started; nothing has been asked of them yet."""
+
+    def on_step(self) -> None:
+        """Hear that an episode has got through a step."""
+
+    def asked_again(self) -> None:
+        """Hear that a question is asked once more."""
+
+    def done(self, number: int, block: Block, under_way: int) -> None:
+        """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps."""
+
+    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
+        """Hear that an episode of a cell is broken off: a prompt is beyond the model's context."""
 
 
 def spec_key(spec: str | dict[str, Any]) -> str:
@@ -33,12 +57,11 @@ def play_with_models(
     opened: Mapping[str, Model | LocalModel],
     store: Store,
     cells: Sequence[Cell],
-    jobs: Sequence[Job],
+    schedule: Schedule,
     concurrency: int,
-    done: Done,
-    on_step: Callable[[], None] = lambda: None,
+    watch: Watch,
 ) -> None:
-    """Play all jobs of one group of models.
+    """Play all that is scheduled for one group of models.
 
     Parameters
     ----------
@@ -46,25 +69,22 @@ def play_with_models(
         Models by `spec_key`.
     store : Store
         Keeps the replies of unfinished episodes, so that a killed run asks for none of them again.
-    cells, jobs
+    cells, schedule
         All cells of the experiment, and what to play of them.
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
-    done : callable
-        Called with (cell number, block, steps that `on_step` counted) for each finished episode.
-    on_step : callable
-        Called after each step of any episode.
+    watch : Watch
     """
 
     async def play() -> None:
         async with started(opened) as lines:
             for key, model in opened.items():  # by the name that cells have
                 store.check_revision(model_name(json.loads(key)), model.revision)
-            waiting = iter(jobs)
+            await watch.ready(opened)
             async with asyncio.TaskGroup() as group:
                 workers = [
-                    group.create_task(_worker(lines, store, cells, waiting, done, on_step))
-                    for _ in range(min(concurrency, len(jobs)))
+                    group.create_task(_worker(lines, store, cells, schedule, watch))
+                    for _ in range(min(concurrency, len(schedule)))
                 ]
         for worker in workers:
             if stopped := worker.result():
@@ -112,43 +132,67 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
 
 
 async def _worker(
-    lines: Lines,
-    store: Store,
-    cells: Sequence[Cell],
-    jobs: Iterator[Job],
-    done: Done,
-    on_step: Callable[[], None],
+    lines: Lines, store: Store, cells: Sequence[Cell], schedule: Schedule, watch: Watch
 ) -> BudgetExceeded | None:
-    """Play one job after another, and return what stopped it, if anything did.
+    """Play one episode after another, and return what stopped it, if anything did.
 
     A call that would pass a cap stops only its own episode: the others end at their own next call,
-    after the replies that they have paid for.
+    after the replies that they have paid for. A prompt beyond the context breaks its episode off.
     """
-    for number, episode in jobs:
-        cell, counted = cells[number], _Count(on_step)
+    while job := await schedule.begin():
+        number, episode = job
+        cell, counted = cells[number], _Count(schedule, number, watch)
         keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}
-        with lines.episode(list(keys.values())) as mine:
-            models: dict[str, Model] = {
-                seat: _remembering(store, (number, episode, seat), mine[key])
-                for seat, key in keys.items()
-            }
-            try:
+        block = None
+        try:
+            with lines.episode(list(keys.values())) as mine:
+                models: dict[str, Model] = {
+                    seat: _Counting(_remembering(store, (*job, seat), mine[key]), watch)
+                    for seat, key in keys.items()
+                }
                 block = await store.domain.play(cell, episode, models, counted.step)
-            except BudgetExceeded as stopped:
-                return stopped
-        done(number, block, counted.steps)
+        except BudgetExceeded as stopped:
+            return stopped
+        except ContextExceeded as error:
+            watch.too_long(number, episode, counted.steps, error)
+        finally:
+            if block is None:
+                schedule.ended(number, episode)
+        if block is not None:
+            watch.done(number, block, counted.steps)
     return None
 
 
 class _Count:
     """Counts the steps of one episode."""
 
-    def __init__(self, on_step: Callable[[], None]) -> None:
-        self.steps, self._on_step = 0, on_step
+    def __init__(self, schedule: Schedule, cell: int, watch: Watch) -> None:
+        self.steps, self._schedule, self._cell, self._watch = 0, schedule, cell, watch
 
     def step(self) -> None:
         self.steps += 1
-        self._on_step()
+        self._schedule.stepped(self._cell)
+        self._watch.on_step()
+
+
+class _Counting(WrappedModel):
+    """Tells of every question that is asked once more, whoever has the answer."""
+
+    model: Model
+
+    def __init__(self, model: Model, watch: Watch) -> None:
+        super().__init__(model)
+        self._watch = watch
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Tell, and pass the request on."""
+        if request.attempt > 1:
+            self._watch.asked_again()
+        return await self.model.generate(request)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Pass the request on."""
+        return await self.model.score(request)
 
 
 def _remembering(store: Store, place: tuple[int, int, str], model: Model) -> Model:

@@ -35,6 +35,9 @@ class Experiment(BaseModel):
         What an invalid answer does: end the episode and leave it out of all measures; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
         an action: the episode has failed, and is played again when the run is resumed.
+    stop_after_voids : int
+        After this many void episodes in a row a cell of language models stops for this session; 0:
+        never. Not part of what the experiment is: it may change when the run is resumed.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class Experiment(BaseModel):
     episodes: int = Field(default=30, ge=1, le=10**7)
     seed: list[int] = [0]
     on_invalid: list[str] = ["void"]
+    stop_after_voids: int = Field(default=5, ge=0)
     RENAMED: ClassVar[Mapping[str, str]] = {}
     """Keys that had another name in earlier versions."""
 

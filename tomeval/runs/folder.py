@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import platform
 import subprocess
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ from tomeval.core.files import write_text
 from tomeval.runs.database import old_version
 from tomeval.runs.store import OLD_STORES, STORE, Store, identity_sha256
 
+logger = logging.getLogger(__name__)
+
+EXPERIMENT, SESSIONS = "experiment.json", "sessions.json"
+
 
 def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
@@ -28,12 +33,19 @@ def make_folder(folder: Path) -> None:
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves these two files.
-        others = {path.name for path in folder.iterdir()} - {"run.lock", "experiment.json"}
+        others = {path.name for path in folder.iterdir()} - {"run.lock", EXPERIMENT}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
                 "choose another folder with --out"
             )
+    store = folder / STORE
+    if store.is_file() and store.stat().st_size == 0 and (folder / SESSIONS).exists():
+        # A run that was killed at its very start may leave an empty store, but no session.
+        raise TomevalError(
+            f"{store}: damaged, it is empty although {SESSIONS} tells of a run; restore it from a "
+            "copy or start over in another folder"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -53,7 +65,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted: int) -> None:
-    """Begin a new store, or check that it holds the same experiment; write ``experiment.json``.
+    """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
 
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
     `Experiment.identity`, `wanted` the number of episodes that a cell is to have.
@@ -71,16 +83,47 @@ def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted
         )
     most = max([0, *(len(done) for done in store.finished().values())])
     resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
-    write_text(folder / "experiment.json", json.dumps(resolved, indent=1))
+    path = folder / EXPERIMENT
+    if path.exists() and not isinstance(_read(path), dict):
+        logger.warning("%s: was damaged; it is written anew", path)
+    write_text(path, json.dumps(resolved, indent=1))
 
 
-def add_session(folder: Path) -> None:
-    """Note when, with which versions and from which commit the run was started or resumed."""
-    path = folder / "sessions.json"
+def planned(folder: Path) -> int | None:
+    """Return how many episodes a cell is to have; None if the folder does not say."""
+    found = _read(folder / EXPERIMENT)
+    episodes = found.get("episodes") if isinstance(found, dict) else None
+    return episodes if isinstance(episodes, int) else None
+
+
+def read_list(path: Path) -> list[Any]:
+    """Return a list that a run keeps beside its store; empty without the file.
+
+    A damaged file is put aside, with a warning, so that a new one can be begun.
+    """
+    if not path.exists():
+        return []
+    found = _read(path)
+    if isinstance(found, list):
+        return found
+    aside = path.with_name(f"{path.name}.damaged")
+    path.replace(aside)
+    logger.warning("%s: damaged; it is kept as %s, and a new one is begun", path, aside.name)
+    return []
+
+
+def _read(path: Path) -> Any:
+    """Return what a JSON file holds; None if it cannot be read."""
     try:
-        sessions = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        sessions = []
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def add_session(folder: Path, stop_after_voids: int) -> None:
+    """Note when, with which versions and from which commit the run was started or resumed."""
+    path = folder / SESSIONS
+    sessions = read_list(path)
     packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -88,6 +131,7 @@ def add_session(folder: Path) -> None:
         "versions": {name: metadata.version(name) for name in packages},
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
+        "stop_after_voids": stop_after_voids,
     }
     write_text(path, json.dumps([*sessions, session], indent=1))
 

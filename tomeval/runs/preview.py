@@ -45,7 +45,7 @@ def preview(
     if not forms[form]:
         raise TomevalError(f"form {form!r}: episodes of this cell have no round that asks it")
     if step is None:
-        step = forms[form][:5][-1]
+        step = usual_step(forms[form])
     if step not in forms[form]:
         raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
     shown = domain.preview(cell, seat, form, step)
@@ -57,6 +57,11 @@ def preview(
         head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
         parts.append(f"{head}\n{text}")
     return "\n\n".join(parts)
+
+
+def usual_step(steps: range) -> int:
+    """Return a step that shows a question with a past: the fifth that asks it, or the last."""
+    return steps[:5][-1]
 
 
 def token_counter(name: str) -> Callable[[Prompt], int]:

@@ -147,10 +147,11 @@ class Run:
     def status(self) -> list[dict[str, Any]]:
         """Return per cell the episodes that are complete, void and failed.
 
-        If language models were asked, also the model calls, their tokens, and how many answers were
-        invalid in each way after all attempts.
+        If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
+        off or still under way), the model calls and their tokens, those of unfinished episodes
+        included, and how many answers were invalid in each way after all attempts.
         """
-        usage = tallies.usage(self.store)
+        usage, unfinished = tallies.paid(self.store), tallies.unfinished(self.store)
         invalid = tallies.invalid_answers(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
         counts = tallies.episodes(self.store)
@@ -159,6 +160,7 @@ class Run:
             row: dict[str, Any] = {**cell.columns, **dict.fromkeys((COMPLETE, VOID, FAILED), 0)}
             row |= counts.get(cell.number, {})
             if usage:
+                row["unfinished"] = unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
             rows.append(row)

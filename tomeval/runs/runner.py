@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import FAILED
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.models import is_served, open_model
-from tomeval.models.base import LOW_MASS, LocalModel, Model
+from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
 from tomeval.runs.copies import episodes_to_play
-from tomeval.runs.domain import Block, Cell, get_domain
-from tomeval.runs.engine import Job, play_with_models, spec_key
+from tomeval.runs.counts import Counts, OnCounts, Progress
+from tomeval.runs.domain import Block, Cell, cell_names, get_domain
+from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.processes import play_all
+from tomeval.runs.replies import Unread, explained, last_unread, wrapped
+from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.startup import StartUp
 from tomeval.runs.store import Store
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[int, int], None]
 
 
 def run_experiment(
@@ -35,7 +38,9 @@ def run_experiment(
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
+    startup_test: bool = True,
     progress: Progress | None = None,
+    on_counts: OnCounts | None = None,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -44,7 +49,7 @@ def run_experiment(
     folder : Path
         The run folder; made if missing. A run of the same experiment is resumed, or extended if
         `episodes` has grown; rows on disk are never changed.
-    workers, concurrency, progress
+    workers, concurrency, startup_test, progress, on_counts
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls and tokens of served models; refused if there is no such model.
@@ -66,17 +71,18 @@ def run_experiment(
         store = Store(folder, get_domain(experiment.domain))
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell)
-            add_session(folder)
-            filler = _Filler(store, experiment, progress)
+            add_session(folder, experiment.stop_after_voids)
+            startup = StartUp(folder, experiment) if startup_test else None
+            filler = _Filler(store, experiment, startup, progress, on_counts)
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             filler.play_with_models(concurrency, budget, opening)
-            more = _Filler(store, experiment, None)
-            if more.total > filler.total:  # what seemed to be copies is not, see `runs.copies`
-                more = _Filler(store, experiment, progress)
-                more.play_with_models(concurrency, budget, opening)
-                return filler.played + more.played
-            return filler.played
+            if _wanted(store, experiment) == filler.wanted:
+                return filler.played
+            # What seemed to be copies is not, see `runs.copies`.
+            more = _Filler(store, experiment, None, progress, on_counts, beyond=filler.wanted)
+            more.play_with_models(concurrency, budget, opening)
+            return filler.played + more.played
         finally:
             store.close()
 
@@ -90,28 +96,56 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
         raise TomevalError(f"--max-calls and --max-tokens are for served models{not_them}")
 
 
-class _Filler:
-    """Plays the episodes that the store lacks."""
+def _wanted(store: Store, experiment: Experiment) -> list[list[int]]:
+    """Return which episodes each cell is to have, by what is known so far."""
+    return [
+        episodes_to_play(store, number, cell, experiment.per_cell)
+        for number, cell in enumerate(experiment.cells)
+    ]
 
-    def __init__(self, store: Store, experiment: Experiment, progress: Progress | None) -> None:
-        self.store, self.progress = store, progress
+
+class _Filler:
+    """Plays the episodes that the store lacks, and watches them."""
+
+    def __init__(
+        self,
+        store: Store,
+        experiment: Experiment,
+        startup: StartUp | None,
+        progress: Progress | None,
+        on_counts: OnCounts | None,
+        beyond: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """With `beyond`, play only cells that turned out to need more episodes than these."""
+        self.store, self.startup = store, startup
+        self._progress, self._on_counts = progress, on_counts
         self.domain, self.cells = store.domain, experiment.cells
+        self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
+        self.stop_after_voids = experiment.stop_after_voids
         done = store.finished()
-        wanted = [
-            episodes_to_play(store, number, cell, experiment.per_cell)
-            for number, cell in enumerate(self.cells)
-        ]
+        self.wanted = _wanted(store, experiment)
+        before = beyond or [()] * len(self.cells)
         self.missing = [
             [e for e in episodes if e not in done.get(number, ())]
-            for number, episodes in enumerate(wanted)
+            if len(episodes) > len(before[number])
+            else []
+            for number, episodes in enumerate(self.wanted)
         ]
-        lengths = zip(self.cells, wanted, strict=True)
+        lengths = zip(self.cells, self.wanted, strict=True)
         self.total = sum(cell.length * len(episodes) for cell, episodes in lengths)
         lengths = zip(self.cells, self.missing, strict=True)
-        self.ready = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
+        self.steps_done = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
         self.played = 0
         self.under_way = 0  # steps of episodes that are not finished
-        self._report()
+        self.again = tallies.asked_again(store) if any(cell.models for cell in self.cells) else 0
+        self.failed = store.failed()
+        found = tallies.episodes(store).values()
+        self.ended = sum((Counter(count) for count in found), Counter[str]())
+        self.schedule = Schedule((), 0)
+        self.unread: dict[Job, Unread] = {}
+        self.advised: set[str] = set()
+        self._tell_steps()
+        self._tell_counts()
 
     def play_without_models(self, workers: int) -> None:
         """Play the cells that ask no model."""
@@ -122,7 +156,7 @@ class _Filler:
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
         for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
-            self.done(number, block)
+            self._store(number, block)
 
     def play_with_models(
         self, concurrency: int, budget: Budget | None, opening: dict[str, Any]
@@ -155,15 +189,14 @@ class _Filler:
                     spec = json.loads(key)
                     caps = budget if is_served(spec) else None
                     opened[key] = open_model(spec, scores=key in scored, budget=caps, **opening)
-            play_with_models(
-                opened, self.store, self.cells, mine, concurrency, self.done, self.on_step
-            )
+            self.schedule = Schedule(mine, self.stop_after_voids)
+            play_with_models(opened, self.store, self.cells, self.schedule, concurrency, self)
         if groups:
             self._warn()
 
     def _warn(self) -> None:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
-        lost = sum(count.get(FAILED, 0) for count in tallies.episodes(self.store).values())
+        lost = self.ended[FAILED]
         if lost:
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
@@ -178,22 +211,92 @@ class _Filler:
                 *(low, scored, LOW_MASS),
             )
 
+    # What `engine.Watch` asks for
+
+    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
+        """Ask the start-up questions of served models; cells stopped before are tried again."""
+        numbers = self.schedule.cells
+        if self.startup is not None:
+            await self.startup.ask(models, [self.cells[number] for number in numbers])
+        self.store.note_stops(dict.fromkeys(numbers, ""))
+
     def on_step(self) -> None:
         """Count a step of a language model: these take long enough to be shown."""
         self.under_way += 1
-        self._report()
+        self._tell_steps()
 
-    def done(self, number: int, block: Block, under_way: int = 0) -> None:
-        """Store finished episodes; `under_way` of their steps have been counted."""
+    def asked_again(self) -> None:
+        """Count a question that is asked once more."""
+        self.again += 1
+        self._tell_counts()
+
+    def done(self, number: int, block: Block, under_way: int) -> None:
+        """Store an episode that is over; stop its cell if that makes too many voids in a row."""
         self.under_way -= under_way
+        self._store(number, block)
+        ((episode, status, *_),) = block.episodes
+        if status == VOID and (found := last_unread(self.store, number, block)):
+            self.unread[number, episode] = found
+        if row := self.schedule.ended(number, episode, status):
+            what = f"{len(row)} void episodes in a row"
+            left = self._stop(number, what)
+            unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
+            head = f"{self._name(number)} stops after {what}; {left} more are not played"
+            if left:
+                self.store.note_stops({number: what})
+            else:
+                head = f"{self._name(number)} has {what}"
+            logger.warning("%s", explained(head, unread, self.advised))
+
+    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
+        """Stop the cell: its other episodes would come to prompts of that length too."""
+        self.under_way -= under_way
+        self.total -= self.cells[number].length
+        first = number not in self.schedule.reasons
+        why = f"a prompt is longer than the model's context: {error}"
+        left = self._stop(number, why)
+        if first:
+            self.store.note_stops({number: why})
+            logger.warning(
+                "%s",
+                wrapped(
+                    f"{self._name(number)} stops: a prompt is longer than the model's context "
+                    f"({error}); episode {episode} is broken off, {left} more are not played"
+                ),
+            )
+
+    def _stop(self, number: int, reason: str) -> int:
+        """Stop a cell; return how many episodes it leaves out."""
+        left = self.schedule.stop(number, reason)
+        self.total -= left * self.cells[number].length
+        self._tell_steps()
+        return left
+
+    # What is stored and told
+
+    def _store(self, number: int, block: Block) -> None:
+        """Store episodes that are over, and count them."""
         self.store.add(number, block)
         self.played += len(block.episodes)
-        self.ready += len(block.episodes) * self.cells[number].length
-        self._report()
+        self.steps_done += len(block.episodes) * self.cells[number].length
+        self.ended.update(row[1] for row in block.episodes)
+        again = self.failed & {(number, row[0]) for row in block.episodes}
+        self.ended[FAILED] -= len(again)
+        self.failed -= again
+        self._tell_steps()
+        self._tell_counts()
 
-    def _report(self) -> None:
-        if self.progress:
-            self.progress(self.ready + self.under_way, self.total)
+    def _name(self, number: int) -> str:
+        return f"cell {number} ({self.names[number]})"
+
+    def _tell_steps(self) -> None:
+        if self._progress:
+            self._progress(self.steps_done + self.under_way, self.total)
+
+    def _tell_counts(self) -> None:
+        if self._on_counts:
+            complete, void, failed = (self.ended[s] for s in (COMPLETE, VOID, FAILED))
+            self._on_counts(Counts(complete, void, failed, self.again))
 
 
 def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:

@@ -185,6 +185,24 @@ class Store:
             done.setdefault(cell, set()).add(episode)
         return done
 
+    def failed(self) -> set[tuple[int, int]]:
+        """Return cell and episode of those that got no reply and will be played again."""
+        return set(self.query("SELECT cell, episode FROM episodes WHERE status = ?", (FAILED,)))
+
+    def note_stops(self, reasons: Mapping[int, str]) -> None:
+        """Keep why cells play no more for now; an empty reason: the cell is tried again."""
+        before = self.stops()
+        noted = {cell: reason for cell, reason in {**before, **reasons}.items() if reason}
+        if noted != before:
+            rows = [("stopped", json.dumps(noted))] if noted else []
+            with self._db.reporting(), self._db.transaction() as db:
+                db.execute("DELETE FROM meta WHERE key = 'stopped'")
+                db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+
+    def stops(self) -> dict[int, str]:
+        """Return why cells were stopped, by number; see `note_stops`."""
+        return {int(cell): str(reason) for cell, reason in self.meta().get("stopped", {}).items()}
+
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
         """Return number and definition of every cell."""
         rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tomeval.core.outcomes import INVALID_REASONS, VALID
+from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.store import Store
 
-# Python writes numbers that JSON does not have, such as the log-probability of a label that cannot
-# be said; SQLite reads none of them.
-_RECORD = (
-    "REPLACE(REPLACE(REPLACE(record, '-Infinity', 'null'), 'Infinity', 'null'), 'NaN', 'null')"
-)
+_USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
+
+
+def _readable(column: str) -> str:
+    """Return SQL for a column of JSON that SQLite can read.
+
+    Python writes numbers that JSON does not have, such as the log-probability of a label that
+    cannot be said.
+    """
+    for text in ("-Infinity", "Infinity", "NaN"):
+        column = f"REPLACE({column}, '{text}', 'null')"
+    return column
+
+
+_RECORD = _readable("record")
 
 
 def episodes(store: Store) -> dict[int, dict[str, int]]:
@@ -78,19 +88,55 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, t
     return found
 
 
-def usage(store: Store) -> dict[int, dict[str, float]]:
-    """Return the model calls, their tokens, and their cost if prices were given."""
-    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
-    sums = ", ".join(
-        f"SUM(COALESCE(json_extract(r, '$.reply.{f}'), json_extract(r, '$.scores.{f}')))"
-        for f in fields
+def asked_again(store: Store) -> int:
+    """Return how many model calls of finished episodes were attempts beyond the first."""
+    attempt = f"json_extract({_RECORD}, '$.attempt')"
+    sql = (
+        f"SELECT COUNT(*) FROM calls JOIN episodes USING (cell, episode) WHERE status != ? "
+        f"AND {attempt} > 1"
     )
-    calls = f"(SELECT cell, {_RECORD} AS r FROM calls)"
-    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM {calls} GROUP BY cell")
-    names = ["calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost"]
-    if all(row[-1] is None for row in rows):
-        names.pop()
+    return int(store.query(sql, (FAILED,))[0][0])
+
+
+def usage(store: Store) -> dict[int, dict[str, float]]:
+    """Return the logged model calls, their tokens, and their cost if prices were given."""
+    said = "COALESCE(json_extract(r, '$.reply'), json_extract(r, '$.scores'))"
+    return _usage(
+        store, f"SELECT cell, {said} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls)"
+    )
+
+
+def paid(store: Store) -> dict[int, dict[str, float]]:
+    """Return the usage of all replies, those of failed and unfinished episodes included.
+
+    Keys are as for `usage`. The replies to a failed episode serve its next attempt: they count
+    once, however often it was played.
+    """
+    said = "COALESCE(json_extract(r, '$.reply'), json_extract(r, '$.scores'))"
+    return _usage(
+        store,
+        f"SELECT cell, {said} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
+        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') "
+        f"UNION ALL SELECT cell, {_readable('reply')} FROM answered",
+    )
+
+
+def _usage(store: Store, replies: str) -> dict[int, dict[str, float]]:
+    """Add up the usage of `replies`, SQL that gives ``cell`` and ``said``, JSON or null."""
+    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
+    sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
+    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM ({replies}) GROUP BY cell")
+    names = _USAGE if any(row[-1] is not None for row in rows) else _USAGE[:-1]
     return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
+
+
+def unfinished(store: Store) -> dict[int, int]:
+    """Return how many episodes were begun and have not ended: broken off, or still under way."""
+    sql = (
+        "SELECT cell, COUNT(DISTINCT episode) FROM answered a WHERE NOT EXISTS (SELECT 1 FROM "
+        "episodes e WHERE e.cell = a.cell AND e.episode = a.episode) GROUP BY cell"
+    )
+    return dict(store.query(sql))
 
 
 def low_mass(store: Store) -> tuple[int, int]:

@@ -72,8 +72,9 @@ class WrittenAnswer:
         """Generate until a reply can be read; `notes` says that it holds notes as well."""
         kind = question.kind or self.style.kind
         most = line.how.allowance(self.style.kind, notes)
+        explained = notes or self.style.kind == "cot"
         return await line.answer(
-            question.purpose, kind, prompt, question.step, question.reader, most
+            question.purpose, kind, prompt, question.step, question.reader, most, explained
         )
 
 

@@ -6,7 +6,9 @@ import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +17,7 @@ from tomeval.core.outcomes import Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.base import (
     BackendError,
+    ContextExceeded,
     GenerateRequest,
     Model,
     Prompt,
@@ -77,8 +80,48 @@ class Asking:
         return self.allowances[kind] + notes * self.allowances["plan"]
 
 
+@dataclass(frozen=True)
+class Overheard:
+    """A question as an `Asker` was told to ask it.
+
+    `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
+    than the answer if it is `explained`; without either a text is written.
+    """
+
+    how: Asking
+    purpose: str
+    kind: str
+    prompt: Prompt
+    step: int
+    reader: Reader[Any] | None = None
+    most: int = 0
+    explained: bool = False
+    labels: tuple[str, ...] = ()
+
+
+_HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def overhearing() -> Iterator[list[Overheard]]:
+    """Collect every question that any `Asker` is told to ask inside the block.
+
+    So the start-up test learns from a domain's preview what is asked and how it is read.
+    """
+    heard: list[Overheard] = []
+    before = _HEARD.set(heard)
+    try:
+        yield heard
+    finally:
+        _HEARD.reset(before)
+
+
 class Asker:
-    """One episode's line to the model; `seed` is what the seeds of its requests derive from."""
+    """One episode's line to the model; `seed` is what the seeds of its requests derive from.
+
+    A backend without a reply makes an answer invalid (``backend_error``). `ContextExceeded` is
+    passed on: it is no accident of one call, it ends the episode and with it the cell.
+    """
 
     def __init__(self, model: Model | None, how: Asking, seed: str) -> None:
         self._model, self.how, self.seed = model, how, seed
@@ -116,23 +159,37 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
+        self.tell(Overheard(self.how, purpose, kind, prompt, step))
         try:
             most = self.how.allowance(kind)
             reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
+        except ContextExceeded:
+            raise
         except BackendError as error:
             return Invalid("backend_error", str(error))
-        if reply.finish == "refusal":
-            return Invalid("refusal", reply.text)
         shown = visible(reply.text)
-        return Invalid("truncated", reply.text) if shown is None else shown.strip()
+        if reply.finish != "refusal" and shown is not None:
+            return shown.strip()
+        reason = "refusal" if reply.finish == "refusal" else "truncated"
+        self._calls[-1]["outcome"] = reason
+        return Invalid(reason, reply.text)
 
     async def answer(
-        self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T], most: int
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[T],
+        most: int,
+        explained: bool = False,
     ) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
         Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
+        `explained` tells whether the reply is to hold more than the answer.
         """
+        self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         for attempt in range(1, attempts + 1):
@@ -140,6 +197,8 @@ class Asker:
                 reply = await self._generate(
                     purpose, kind, prompt, step, attempt, most, reader.choices
                 )
+            except ContextExceeded:
+                raise
             except BackendError as error:
                 return Invalid("backend_error", str(error), attempt), ""
             text = reply.text
@@ -155,9 +214,12 @@ class Asker:
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
+        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
+        except ContextExceeded:
+            raise
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
             return Invalid("unlisted", str(error))
@@ -170,6 +232,12 @@ class Asker:
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
         return scores
+
+    @staticmethod
+    def tell(question: Overheard) -> None:
+        """Let whoever is `overhearing` know of a question."""
+        if (heard := _HEARD.get()) is not None:
+            heard.append(question)
 
     async def _generate(
         self,
@@ -188,7 +256,7 @@ class Asker:
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
         constrained = choices if self.how.constrain and kind == "qa" else ()
-        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained)
+        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained, attempt)
         try:
             reply = await self.model.generate(request)
         except BackendError as error:

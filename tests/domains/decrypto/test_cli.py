@@ -62,9 +62,12 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "e.toml").write_text(TOML)
     run = ("run", tmp_path / "e.toml", "--out", tmp_path / "run")
     code, out, err = call(monkeypatch, capsys, *run, "--set", "episodes=1", "--concurrency", "2")
-    assert (code, out) == (0, "")
+    assert (code, out) == (1, "")  # one episode per cell: cells with a void one have nothing
     assert "16 episodes played" in err
     assert "episodes: 12 complete, 4 void, 0 failed" in err
+    assert (
+        "cells: 12 with complete episodes, 4 without\nwarning: no episode is complete in 4" in err
+    )
     assert "model calls" in err
     assert f"next: tomeval table {tmp_path / 'run'}" in err
     assert "0 episodes played" in call(monkeypatch, capsys, *run, "--set", "episodes=1")[2]

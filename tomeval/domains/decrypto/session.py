@@ -26,7 +26,7 @@ from tomeval.domains.decrypto.terminal import (
     result_text,
 )
 from tomeval.models import open_model
-from tomeval.models.base import LocalModel, Model
+from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.runs.calling import run_loop
 from tomeval.runs.engine import spec_key, started
 from tomeval.runs.experiment import make_experiment
@@ -139,7 +139,10 @@ def _play(
                 table.on_turn = turns.append
                 result.append(await play_game(table, index, deal))
 
-    run_loop(play())
+    try:
+        run_loop(play())
+    except ContextExceeded as error:
+        raise TomevalError(f"the game cannot go on: {error}") from None
     return result[0]
 
 

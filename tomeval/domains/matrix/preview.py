@@ -16,7 +16,7 @@ from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import Asker, Asking
+from tomeval.strategies.asking import Asker, Asking, Overheard
 
 STAND_INS = {
     "summary": "(the summary that the model wrote before round {step})",
@@ -39,6 +39,7 @@ class Recorder(Asker):
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores:
         """Keep the prompt; the first label is the likeliest."""
+        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         self.prompts.append((Doing(labels), prompt))
         return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
 

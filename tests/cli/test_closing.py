@@ -1,0 +1,299 @@
+"""What `run` and `status` say at the end, their exit codes, and progress on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import sqlite3
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from every_domain import EXPERIMENTS, episode_of, experiment, good
+from fake_server import FakeServer
+from support import scripts
+
+from tomeval.cli import progress
+from tomeval.models.base import BackendError, Reply, Usage
+from tomeval.models.served.limits import BudgetExceeded
+from tomeval.strategies.readers import MARKER
+
+
+def toml(data) -> str:
+    """Return an experiment as TOML; values are JSON, which TOML reads but for tables."""
+
+    def value(x):
+        if isinstance(x, dict):
+            return "{" + ", ".join(f"{k} = {value(v)}" for k, v in x.items()) + "}"
+        if isinstance(x, list):
+            return "[" + ", ".join(map(value, x)) + "]"
+        return json.dumps(x)
+
+    text = "\n".join(f"{k} = {value(v)}" for k, v in data.items())
+    assert tomllib.loads(text) == data
+    return text
+
+
+@pytest.fixture
+def play(tomeval, tmp_path):
+    """Return a function that runs a domain's experiment with a script into tmp_path/run."""
+
+    def call(domain, script, *more, episodes=6, **keys):
+        path = tmp_path / "e.toml"
+        path.write_text(toml(experiment(domain, "scripted:rule", episodes=episodes, **keys)))
+        with scripts(rule=script):
+            return tomeval("run", path, "--out", tmp_path / "run", *more)
+
+    return call
+
+
+# --- exit codes and closing lines -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", EXPERIMENTS)
+def test_a_whole_run_is_code_zero(play, tomeval, tmp_path, domain) -> None:
+    code, out, errors = play(domain, good(domain))
+    assert (code, out) == (0, "")
+    assert "warning" not in errors
+    cells = 1 if domain == "decrypto" else 2
+    assert f"cells: {cells} with complete episodes, 0 without\n" in errors
+    assert errors.endswith(f"next: tomeval table {tmp_path / 'run'}\n")
+
+
+@pytest.mark.parametrize("domain", EXPERIMENTS)
+def test_a_cell_without_a_complete_episode_is_named(play, tomeval, tmp_path, domain) -> None:
+    code, _, errors = play(domain, lambda request: "what?")
+    assert code == 1
+    text = " ".join(errors.split())
+    assert "warning: no episode is complete" in text
+    reason = "0 complete, 5 void, 0 failed; 1 not played; stopped: 5 void episodes in a row"
+    assert reason in text
+    assert "invalid answers: 5 unparsable" in text
+    last = "transcript" if domain == "decrypto" else "table"  # other cells can be measured
+    assert errors.endswith(f"next: tomeval {last} {tmp_path / 'run'}\n")
+    # The same command says so again, whether it plays or not; so does `status`, whose code is 0.
+    assert play(domain, lambda request: "what?", "--set", "stop_after_voids=0")[0] == 1
+    assert play(domain, lambda request: "what?")[0] == 1
+    code, out, _ = tomeval("status", tmp_path / "run")
+    assert code == 0
+    assert "warning: no episode is complete" in out
+    assert "0 complete, 6 void, 0 failed\n    invalid answers: 6 unparsable\n" in out
+    rows = json.loads(tomeval("status", tmp_path / "run", "--format", "json")[1])
+    assert rows[0]["void"] == 6
+
+
+def test_only_a_few_cells_are_named(play, tomeval) -> None:
+    code, _, errors = play("matrix", lambda request: "what?", seed=list(range(8)), episodes=1)
+    assert code == 1
+    assert "warning: no episode is complete in 8 cells:\n" in errors
+    named = re.findall(r"^  cell (\d+): (.*)$", errors, re.MULTILINE)
+    assert [int(number) for number, _ in named] == [0, 1, 2, 3, 4]
+    assert "  and 3 more\n" in errors
+
+
+def test_cells_are_named_by_what_tells_them_apart(play) -> None:
+    _, _, errors = play("matrix", lambda request: "what?", games=["IPD", "IBS"], episodes=1)
+    assert "  cell 0: QA(max_attempts=2), scripted:rule, QA, IPD\n" in errors
+    assert "tit_for_tat" not in errors
+
+
+def test_a_failed_episode_is_code_one_and_none_after_it_was_played(play) -> None:
+    def script(request):
+        if episode_of(request) == 3 and down:
+            raise BackendError("gone")
+        return good("matrix")(request)
+
+    down = True
+    assert play("matrix", script)[0] == 1
+    down = False
+    assert play("matrix", script)[0] == 0
+
+
+def test_a_cell_that_was_stopped_is_code_one(play) -> None:
+    def script(request):
+        return good("matrix")(request) if episode_of(request) < 2 else "what?"
+
+    code, _, errors = play("matrix", script, episodes=9)
+    assert code == 1
+    assert "cells: 2 with complete episodes, 0 without\nwarning: stopped before the end:" in errors
+    assert "2 complete, 5 void, 0 failed; 2 not played; stopped" in " ".join(errors.split())
+
+
+def test_help_says_the_exit_codes(tomeval) -> None:
+    text = " ".join(tomeval("run", "--help")[1].replace("│", " ").split())
+    for words in (
+        "Exit codes: 0,",
+        "1, an episode failed",
+        "2, the input",
+        "130, interrupted",
+    ):
+        assert words in text
+    assert "--no-startup-test" in text
+
+
+# --- calls and tokens of unfinished episodes ------------------------------------------------------
+
+
+def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, tmp_path) -> None:
+    """Every reply is 10 + 1 tokens; counted as they are given."""
+    given = []
+
+    def script(request):
+        episode = episode_of(request)
+        if episode == 1 and given.count(1) == 3 and first:
+            raise BackendError("gone")
+        if episode == 4 or given.count(1) == 4:
+            raise BudgetExceeded("the cap is reached")
+        given.append(episode)
+        return Reply(f"{MARKER} J", usage=Usage(10, 1))
+
+    def status():
+        return json.loads(tomeval("status", tmp_path / "run", "--format", "json")[1])[0]
+
+    options, first = ("--concurrency", "1"), True
+    assert play("matrix", script, *options)[0] == 2
+    row = status()
+    assert (row["complete"], row["failed"], row["unfinished"]) == (3, 1, 0)
+    assert row["calls"] == len(given)
+    assert (row["prompt_tokens"], row["completion_tokens"]) == (10 * len(given), len(given))
+    # The failed one is played again and broken off: what it was given before counts once.
+    first = False
+    assert play("matrix", script, *options)[0] == 2
+    assert status()["calls"] == len(given) == 3 * 6 + 3 + 1
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
+        db.execute("DELETE FROM episodes WHERE status = 'failed'")
+    db.close()
+    assert status()["unfinished"] == 1
+    out = tomeval("status", tmp_path / "run")[1]
+    assert f"{len(given)} model calls" in out
+    assert "those of 1 unfinished episode included" in out
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", EXPERIMENTS)
+def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    void = (2,)
+
+    def script(request):
+        return "what?" if episode_of(request) in void else good(domain)(request)
+
+    _, _, errors = play(domain, script, "--concurrency", "1")
+    lines = re.findall(r"^(\d+) %; episodes: (.+)$", errors, re.MULTILINE)
+    shares = [int(share) for share, _ in lines]
+    assert shares == sorted(shares)
+    assert shares[-1] == 100
+    complete = 5 if domain == "decrypto" else 11
+    again = 0 if domain == "toy" else 1
+    words = "questions" if again != 1 else "question"
+    # The last but one line comes before the last episode is counted.
+    assert f"{complete - 1} complete, 1 void, 0 failed; {again} {words} asked again" in errors
+    assert len({counts for _, counts in lines}) > 3
+
+
+def test_few_lines_are_printed(play) -> None:
+    assert "%; episodes" not in play("matrix", good("matrix"))[2]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
+    path = tmp_path / "e.toml"
+    (tmp_path / "said.json").write_text(json.dumps([f"{MARKER} J"] * 40))
+    path.write_text(toml(experiment("matrix", "scripted:said.json", horizon=20, episodes=60)))
+    command = [sys.executable, "-m", "tomeval.cli", "run", str(path), "--out", str(tmp_path / "r")]
+    main, side = pty.openpty()
+    environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm"}
+    with subprocess.Popen(command, stderr=side, env=environment) as process:
+        os.close(side)
+        text = b"".join(iter(lambda: _read(main), b"")).decode()
+    os.close(main)
+    assert process.returncode == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    lines = re.split(r"[\r\n]+", plain)
+    bars = [line for line in lines if re.match(r" *\d+ %", line)]
+    assert any("steps/s" in line for line in bars)
+    counted = [line for line in lines if line.startswith("episodes: ")]
+    assert all(len(line) <= columns for line in bars + counted)
+    assert any(re.match(r"episodes: \d+ complete, 0 void, 0 failed; \d+ quest", c) for c in counted)
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # how Linux says that nobody writes any more
+        return b""
+
+
+# --- start-up questions on the command line -------------------------------------------------------
+
+
+class Talks(FakeServer):
+    def text(self, body):
+        said = json.dumps(body.get("messages", ""))
+        return f"Well.\n{MARKER} J" if "game" in said else super().text(body)
+
+
+def test_start_up_questions_are_told(tomeval, tmp_path) -> None:
+    path = tmp_path / "e.toml"
+    with Talks("vllm") as server:
+        path.write_text(toml(experiment("matrix", f"openai:toy@{server.url}", episodes=1)))
+        code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
+        assert code == 0
+        assert "2 of 2 readable" in errors
+        assert "  act (qa): it explains before its answer (1 words)\n" in errors
+        assert "readable" not in tomeval("run", path, "--out", tmp_path / "run")[2]
+        command = ("run", path, "--out", tmp_path / "two", "--no-startup-test")
+        assert "readable" not in tomeval(*command)[2]
+
+
+# --- damaged folders ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def finished(play, tmp_path):
+    assert play("toy", good("toy"))[0] == 0
+    return tmp_path / "run"
+
+
+def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
+    (finished / "run.sqlite").write_bytes(b"")
+    for extra in finished.glob("run.sqlite-*"):
+        extra.unlink()
+    code, _, errors = play("toy", good("toy"))
+    assert code == 2
+    assert "run.sqlite: damaged, it is empty although sessions.json tells of a run" in errors
+    assert (finished / "run.sqlite").read_bytes() == b""
+
+
+@pytest.mark.parametrize("table", ["steps", "calls", "answered", "episodes", "meta"])
+def test_a_dropped_table_is_damage(tomeval, finished, table) -> None:
+    db = sqlite3.connect(finished / "run.sqlite")
+    db.execute("PRAGMA foreign_keys = OFF")
+    db.execute(f"DROP TABLE {table}")
+    db.commit()
+    db.close()
+    code, _, errors = tomeval("status", finished)
+    assert code == 2
+    assert (
+        "run.sqlite: damaged, not readable as a tomeval run (no such table: main."
+        in errors.replace(f"(no such table: {table}", f"(no such table: main.{table}")
+    )
+
+
+def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:
+    (finished / "experiment.json").write_text("{")
+    (finished / "sessions.json").write_text("no")
+    assert play("toy", good("toy"))[0] == 0
+    assert "experiment.json: was damaged; it is written anew" in caplog.text
+    assert "sessions.json: damaged; it is kept as sessions.json.damaged" in caplog.text
+    assert (finished / "sessions.json.damaged").read_text() == "no"
+    assert len(json.loads((finished / "sessions.json").read_text())) == 1
+    assert json.loads((finished / "experiment.json").read_text())["episodes"] == 6
+    caplog.clear()
+    assert play("toy", good("toy"))[0] == 0
+    assert caplog.text == ""

@@ -1,0 +1,353 @@
+"""Cells that stop: void episodes in a row, prompts beyond the context; counts on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+
+import pytest
+from every_domain import EXPERIMENTS, episode_of, experiment, good
+from support import dump, scripts
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted
+from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.closing import closing
+from tomeval.runs.counts import Counts
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.schedule import Schedule
+
+DOMAINS = list(EXPERIMENTS)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """Let scripts answer after a while that differs, as servers do."""
+    plain, clock = ScriptedModel.generate, random.Random(0)
+
+    async def generate(self, request):
+        await asyncio.sleep(clock.random() / 1000)
+        return await plain(self, request)
+
+    monkeypatch.setattr(ScriptedModel, "generate", generate)
+
+
+def play(folder, domain, script, *, episodes=12, concurrency=32, **more) -> int:
+    with scripts(rule=script):
+        made = make_experiment(experiment(domain, "scripted:rule", episodes=episodes, **more))
+        options = {k: more.pop(k) for k in ("progress", "on_counts") if k in more}
+        return run_experiment(made, folder, concurrency=concurrency, **options)
+
+
+def void_in(domain, episodes, text="what a\nnice \x1b[2Jquestion"):
+    """Return a script that is not understood in some episodes."""
+    fine = good(domain)
+    return lambda request: text if episode_of(request) in episodes else fine(request)
+
+
+def statuses(folder, cell=0) -> dict[int, str]:
+    return dict(sorted(row[1:3] for row in dump(folder)["episodes"] if row[0] == cell))
+
+
+def of_cell(tables, cell, episodes):
+    """Return what is stored of some episodes of a cell, latencies apart."""
+    names = ("episodes", "steps", "answers", "calls")
+    return {name: [r for r in tables[name] if r[0] == cell and r[1] in episodes] for name in names}
+
+
+# --- voids in a row -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 32])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_cell_stops_after_voids_in_a_row(tmp_path, waits, domain, concurrency) -> None:
+    bad = void_in(domain, range(2, 99))
+    play(tmp_path / "whole", domain, bad, stop_after_voids=0)
+    assert list(statuses(tmp_path / "whole").values()).count("void") == 10
+    play(tmp_path / "run", domain, bad, episodes=100, concurrency=concurrency)
+    found = statuses(tmp_path / "run")
+    assert {e: s for e, s in found.items() if e < 7} == {
+        **dict.fromkeys((0, 1), "complete"),
+        **dict.fromkeys(range(2, 7), "void"),
+    }
+    assert len(found) == 7 if concurrency == 1 else len(found) < 100  # those under way end
+    kept = {e for e in found if e < 12}
+    whole, some = dump(tmp_path / "whole"), dump(tmp_path / "run")
+    assert of_cell(some, 0, kept) == of_cell(whole, 0, kept)
+    assert some["answered"] == []
+    if domain != "decrypto":  # cells without a model play all
+        assert len(statuses(tmp_path / "run", 1)) == 100
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
+def test_a_model_that_is_never_understood_is_not_asked_for_all(
+    tmp_path, waits, domain, concurrency
+) -> None:
+    play(tmp_path / "run", domain, void_in(domain, range(99)), episodes=60, concurrency=concurrency)
+    assert statuses(tmp_path / "run") == dict.fromkeys(range(5), "void")
+    play(tmp_path / "two", domain, void_in(domain, range(99)), stop_after_voids=2)
+    assert statuses(tmp_path / "two") == dict.fromkeys(range(2), "void")
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_voids_apart_from_each_other_stop_nothing(tmp_path, waits, domain) -> None:
+    """Void episodes end first: counted as they end, twelve of them would be in a row."""
+    void = [e for e in range(15) if e % 5 != 4]
+    play(tmp_path / "run", domain, void_in(domain, void), episodes=15)
+    found = statuses(tmp_path / "run")
+    assert [e for e in found if found[e] == "void"] == void
+    assert len(found) == 15
+
+
+def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> None:
+    play(tmp_path / "run", "matrix", void_in("matrix", range(1, 99)), episodes=6)
+    assert "has 5 void episodes in a row\n  its last replies" in caplog.text
+    with Run(tmp_path / "run") as run:
+        assert run.store.stops() == {}
+        assert closing(run).whole
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
+    play(tmp_path / "run", domain, void_in(domain, range(99)))
+    with Run(tmp_path / "run") as run:
+        assert run.store.stops() == {0: "5 void episodes in a row"}
+    # Still not understood: five more. The key may change; the experiment is the same.
+    play(tmp_path / "run", domain, void_in(domain, range(99)))
+    assert statuses(tmp_path / "run") == dict.fromkeys(range(10), "void")
+    play(tmp_path / "run", domain, void_in(domain, range(10)), stop_after_voids=0)
+    play(tmp_path / "whole", domain, void_in(domain, range(10)), stop_after_voids=0)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+    sessions = json.loads((tmp_path / "run" / "sessions.json").read_text())
+    assert [session["stop_after_voids"] for session in sessions] == [5, 5, 0]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
+    def script(request):
+        return f"number {episode_of(request)}\n\x1b[2J{'x' * 500}end"
+
+    play(tmp_path / "run", domain, script)
+    text = " ".join(caplog.text.split())
+    assert "stops after 5 void episodes in a row; 7 more are not played" in text
+    for episode in (2, 3, 4):
+        assert f'"number {episode}\\n\\x1b[2Jxxx' in text
+    assert "number 1" not in text
+    assert text.count("[...]") == 3
+    assert "xend" in text
+    assert "\x1b" not in caplog.text
+    assert text.count("(tomeval transcript)") == 1
+    assert all(len(line) <= 79 for line in caplog.messages[0].splitlines() if "xxx" not in line)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply("Let me see", finish="length"), "cut off: raise max_tokens of 'qa' calls (now "),
+        (Reply("<think>Hm", finish="length"), "had not finished thinking: raise max_tokens"),
+        (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
+        (Reply("Final answer: Z"), "illegal (qa"),
+        (Reply("I cannot", finish="refusal"), "declined: reword the question"),
+        (Reply(""), 'tokens): "" (3 times)'),
+    ],
+)
+def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -> None:
+    play(tmp_path / "run", "matrix", lambda request: reply)
+    assert words in " ".join(caplog.text.split())
+
+
+def test_a_summary_that_cannot_be_used_is_shown(tmp_path, caplog) -> None:
+    def script(request):
+        summary = request.sampling.max_tokens == 321
+        return Reply("<think>and so on", finish="length") if summary else "Final answer: J"
+
+    subjects = [{"strategy": "S2A", "max_tokens": {"summary": 321}}]
+    play(tmp_path / "run", "matrix", script, subjects=subjects)
+    assert "truncated (summary, at most 321 tokens)" in " ".join(caplog.text.split())
+    assert "raise max_tokens of 'summary' calls (now 321)" in " ".join(caplog.text.split())
+
+
+def test_a_label_that_is_not_listed_is_told(tmp_path, caplog) -> None:
+    def script(request):
+        raise Unlisted("'J' is not among the 20 likeliest tokens")
+
+    play(tmp_path / "run", "matrix", script, subjects=[{"strategy": "LM"}])
+    text = " ".join(caplog.text.split())
+    assert "unlisted (lm): ('J' is not among the 20 likeliest tokens)" in text
+    assert "raise top_logprobs" in text
+
+
+def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:
+    def script(request):
+        if episode_of(request) % 2:
+            raise BackendError("gone")
+        return "what?"
+
+    play(tmp_path / "run", "matrix", script, episodes=30)
+    found = statuses(tmp_path / "run")
+    # Passed over: five voids without a readable episode between them stop the cell.
+    assert list(found.values()).count("void") == 5
+    assert sorted(e for e in found if found[e] == "void") == [0, 2, 4, 6, 8]
+
+    def silent(request):
+        raise BackendError("gone")
+
+    play(tmp_path / "silent", "matrix", silent, episodes=30)
+    assert statuses(tmp_path / "silent") == dict.fromkeys(range(30), "failed")
+
+
+@pytest.mark.parametrize("value", [-1, "many", 2.5])
+def test_the_key_is_checked(value) -> None:
+    with pytest.raises(TomevalError, match="stop_after_voids"):
+        make_experiment(experiment("toy", "", stop_after_voids=value))
+
+
+def test_the_order_of_episodes_counts_not_that_of_their_ends() -> None:
+    schedule = Schedule([(0, e) for e in range(9)], 3)
+    for episode in (0, 2, 4, 6):
+        assert schedule.ended(0, episode, "void") == []
+    assert schedule.ended(0, 1, "complete") == []
+    assert schedule.ended(0, 3, "failed") == []
+    assert schedule.ended(0, 5, "void") == [2, 4, 5, 6]
+    assert schedule.stop(0, "so") == 9
+    assert asyncio.run(schedule.begin()) is None
+
+
+# --- prompts beyond the context -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_prompt_beyond_the_context_ends_its_cell_alone(
+    tmp_path, caplog, domain, concurrency
+) -> None:
+    asked = []
+
+    def script(request):
+        asked.append(request.group)
+        if episode_of(request) == 2 and small["context"]:
+            raise ContextExceeded("9,000 tokens, the context is 8,192")
+        return good(domain)(request)
+
+    small = {"context": True}
+    seen, counts = [], []
+    watch = {"progress": lambda *pair: seen.append(pair), "on_counts": counts.append}
+    with scripts(rule=script):
+        data = experiment(domain, "scripted:rule", episodes=9, seed=[0, 1])
+        made = make_experiment(data)
+        run_experiment(made, tmp_path / "run", concurrency=concurrency, **watch)
+    models = [number for number, cell in enumerate(made.cells) if cell.models]
+    text = " ".join(caplog.text.split())
+    for cell in models:
+        assert statuses(tmp_path / "run", cell).get(0) == "complete"
+        assert 2 not in statuses(tmp_path / "run", cell)
+        assert len(statuses(tmp_path / "run", cell)) <= 2 + 2 * concurrency
+        assert f"cell {cell} (" in text
+    assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 2
+    assert seen[-1][0] == seen[-1][1]  # the bar ends full: what is not played is not awaited
+    assert counts[-1].failed == 0
+    with Run(tmp_path / "run") as run:
+        assert set(run.store.stops()) == set(models)
+        said = closing(run)
+        assert not said.whole
+        assert "a prompt is longer than the model's context: 9,000" in " ".join(
+            " ".join(said.lines).split()
+        )
+    small["context"] = False
+    before = len(asked)
+    for folder in ("run", "whole"):
+        with scripts(rule=script):
+            run_experiment(make_experiment(data), tmp_path / folder)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+    assert before > 0
+
+
+def test_beside_another_question_and_in_all_strategies(tmp_path) -> None:
+    """Whatever is asked when the context is exceeded, the episode is broken off, never a move."""
+
+    def script(request):
+        text = request.prompt.messages[-1].content
+        if len(text) > limit:
+            raise ContextExceeded("too long")
+        return [-0.1, -2.0] if hasattr(request, "labels") else "Final answer: J"
+
+    names = ["LM", "QA", "CoT", "S2A", "Social QA", "Reflexion 1", "Plans + Insights"]
+    for limit in (0, 1500):
+        play(tmp_path / str(limit), "matrix", script, subjects=[{"strategy": names}], horizon=9)
+        tables = dump(tmp_path / str(limit))
+        assert {row[2] for row in tables["episodes"]} <= {"complete"}
+        with Run(tmp_path / str(limit)) as run:
+            stopped, complete = set(run.store.stops()), {row[0] for row in tables["episodes"]}
+            assert stopped | complete == set(range(7))
+            assert stopped
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
+def test_questions_asked_again_are_counted_at_once(tmp_path, domain) -> None:
+    """Every question is understood at the second attempt."""
+    tries: dict[object, int] = {}
+
+    def script(request):
+        key = (request.group, request.prompt)
+        tries[key] = tries.get(key, 0) + 1
+        return good(domain)(request) if tries[key] == 2 else "hm"
+
+    seen: list[Counts] = []
+    with scripts(rule=script):
+        made = make_experiment(experiment(domain, "scripted:rule", episodes=3))
+        run_experiment(made, tmp_path / "run", concurrency=1, on_counts=seen.append)
+    assert seen[0] == Counts()
+    again = [count.asked_again for count in seen]
+    assert again == sorted(again)
+    assert again[-1] == sum(count - 1 for count in tries.values()) == len(tries)
+    own = [count for count in seen if count.complete == seen[-1].complete - 1]
+    assert len(own) > 1  # it grows while an episode is under way
+    assert (seen[-1].void, seen[-1].failed) == (0, 0)
+    resumed: list[Counts] = []
+    with scripts(rule=script):
+        run_experiment(made, tmp_path / "run", on_counts=resumed.append)
+    assert set(resumed) == {seen[-1]}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_counts_are_those_of_the_store(tmp_path, domain) -> None:
+    def script(request):
+        episode = episode_of(request)
+        if episode == 3 and not healed:
+            raise BackendError("gone")
+        return "?" if episode in (1, 4) else good(domain)(request)
+
+    for healed in (False, True):
+        seen: list[Counts] = []
+        with scripts(rule=script):
+            made = make_experiment(experiment(domain, "scripted:rule", episodes=6))
+            run_experiment(made, tmp_path / "run", on_counts=seen.append)
+        with Run(tmp_path / "run") as run:
+            rows = run.status()
+        last = seen[-1]
+        for name in ("complete", "void", "failed"):
+            assert getattr(last, name) == sum(row[name] for row in rows)
+        assert last.failed == (0 if healed else 1)
+        assert last.void == 2
+
+
+def test_progress_takes_two_numbers_and_counts_are_apart(tmp_path) -> None:
+    import tomeval
+
+    steps: list[tuple[int, int]] = []
+    counts: list[Counts] = []
+    tomeval.run(
+        {"games": "RPS", "subjects": "random", "horizon": 4, "episodes": 3},
+        tmp_path / "run",
+        progress=lambda done, total: steps.append((done, total)),
+        on_counts=counts.append,
+    ).close()
+    assert steps[-1] == (12, 12)
+    assert counts[-1] == Counts(complete=3)

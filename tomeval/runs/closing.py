@@ -1,0 +1,98 @@
+"""What a run holds and lacks, in closing lines: episodes, cells without any, calls and tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.runs import tallies
+from tomeval.runs.copies import copies_notes
+from tomeval.runs.domain import cell_names
+from tomeval.runs.folder import planned
+from tomeval.runs.replies import wrapped
+from tomeval.runs.results import Run
+from tomeval.runs.store import Store
+
+NAMED = 5
+"""How many cells are named before "and n more"."""
+
+
+class Closing(NamedTuple):
+    """The lines, and what they amount to.
+
+    `measurable`: whether any episode is complete. `whole`: whether every cell has a complete
+    episode, no episode failed and no cell was stopped.
+    """
+
+    lines: list[str]
+    measurable: bool
+    whole: bool
+
+
+def closing(run: Run) -> Closing:
+    """Say what a run holds, over all its sessions."""
+    store = run.store
+    counts, stops = tallies.episodes(store), store.stops()
+    cells = [number for number, _ in store.cells()]
+    total = sum((Counter(count) for count in counts.values()), Counter[str]())
+    empty = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
+    partly = [cell for cell in cells if cell in stops and cell not in empty]
+    lines = [
+        f"episodes: {_counted(total)}",
+        f"cells: {len(cells) - len(empty):,} with complete episodes, {len(empty):,} without",
+    ]
+    if empty:
+        some = "no episode is complete" + (f" in {len(empty):,} cells" if total[COMPLETE] else "")
+        lines += [f"warning: {some}:", *_named(run, empty, counts, stops)]
+    if partly:
+        lines += ["warning: stopped before the end:", *_named(run, partly, counts, stops)]
+    lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
+    lines += _used(store)
+    return Closing(lines, bool(total[COMPLETE]), not (empty or partly or total[FAILED]))
+
+
+def _named(
+    run: Run,
+    numbers: Sequence[int],
+    counts: Mapping[int, Mapping[str, int]],
+    stops: Mapping[int, str],
+) -> Iterator[str]:
+    """Yield what cells are and what became of their episodes and answers."""
+    wanted, invalid = planned(run.folder), tallies.invalid_answers(run.store)
+    names = cell_names(run.domain, [definition for _, definition in run.store.cells()])
+    for number in numbers[:NAMED]:
+        count = counts.get(number, {})
+        lacks = (wanted or 0) - sum(count.values())
+        parts = [_counted(count)] + [f"{lacks:,} not played"] * (lacks > 0)
+        parts += [f"stopped: {stops[number]}"] if number in stops else []
+        reasons = invalid.get(number, {}).items()
+        said = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in reasons if n)
+        yield f"  cell {number}: {names[number]}"
+        yield wrapped("; ".join(parts), 4)
+        yield f"    invalid answers: {said or 'none'}"
+    if len(numbers) > NAMED:
+        yield f"  and {len(numbers) - NAMED:,} more"
+
+
+def _counted(count: Mapping[str, int]) -> str:
+    return ", ".join(f"{count.get(status, 0):,} {status}" for status in (COMPLETE, VOID, FAILED))
+
+
+def _used(store: Store) -> Iterator[str]:
+    """Yield what was asked of language models, in words."""
+    usage = tallies.paid(store).values()
+    if not usage:
+        return
+    total = {name: sum(row[name] for row in usage) for name in next(iter(usage))}
+    cached = total["cached_tokens"]
+    encoded = total["prompt_tokens"] - cached
+    share = f", {encoded:,} of them encoded, the others reused" if cached else ""
+    yield wrapped(
+        f"{total['calls']:,} model calls: {total['prompt_tokens']:,} prompt tokens{share}; "
+        f"{total['completion_tokens']:,} generated"
+    )
+    if begun := sum(tallies.unfinished(store).values()):
+        episodes = "episode" if begun == 1 else "episodes"
+        yield f"  those of {begun:,} unfinished {episodes} included"

@@ -1,0 +1,170 @@
+"""Replies that could not be read: what they look like, and which setting would read them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
+from tomeval.runs.domain import Block
+from tomeval.runs.store import Store
+from tomeval.strategies.asking import ALLOWANCES
+from tomeval.strategies.readers import visible
+
+EXCERPT = 200
+"""How many characters of a reply are shown."""
+
+SHOWN = 3
+"""How many replies of a stopped cell are shown."""
+
+WIDTH = 79
+"""Columns that messages fit into."""
+
+
+class Unread(NamedTuple):
+    """A reply that could not be read: why, and the model call as the log has it, if there is one.
+
+    Examples
+    --------
+    >>> call = {"kind": "cot", "sampling": {"max_tokens": 768}, "reply": {"text": "Let me see..."}}
+    >>> print(Unread("truncated", call))
+    truncated (cot, at most 768 tokens): "Let me see..."
+    """
+
+    outcome: str
+    call: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        limit = max_tokens(self.call)
+        parts = [str(self.call.get("kind", ""))] + [f"at most {limit:,} tokens"] * bool(limit)
+        about = ", ".join(filter(None, parts))
+        return f"{self.outcome}{f' ({about})' if about else ''}: {said(self.call)}"
+
+
+def last_unread(store: Store, cell: int, block: Block) -> Unread | None:
+    """Return the last reply of a block's last void episode that is not known to be valid.
+
+    The block must be in the store. None: no episode was ended by an answer.
+    """
+    ended = [row[0] for row in block.episodes if row[1] != COMPLETE]
+    if not ended:
+        return None
+    sql = (
+        "SELECT outcome FROM asked WHERE cell = ? AND episode = ? AND outcome NOT IN (?, ?) "
+        "ORDER BY step DESC LIMIT 1"
+    )
+    outcomes = store.query(sql, (cell, ended[-1], VALID, NOT_ASKED))
+    calls = [
+        record
+        for episode, *_, record in block.calls
+        if episode == ended[-1] and _says(record) and record.get("outcome") != VALID
+    ]
+    call = calls[-1] if calls else {}
+    outcome = call.get("outcome") or (outcomes[0][0] if outcomes else "invalid")
+    return Unread(outcome, call)
+
+
+def _says(record: Mapping[str, Any]) -> bool:
+    """Tell whether a call's record tells of an answer, readable or not."""
+    return "reply" in record or "outcome" in record
+
+
+def advice(unread: Unread) -> str:
+    """Return what may help to read such replies."""
+    kind, limit = unread.call.get("kind", ""), max_tokens(unread.call)
+    # Other kinds have no allowance of their own.
+    calls = f" of {kind!r} calls" if kind in ALLOWANCES else ""
+    now = f" (now {limit:,})" if limit else ""
+    constrain = "let the server restrict replies (constrain, structured)"
+    if unread.outcome == "truncated" and thinks(unread.call):
+        return (
+            f"the model had not finished thinking: raise max_tokens{calls}{now} or its "
+            "thinking_budget, or switch thinking off (model option thinking = false)"
+        )
+    return {
+        "truncated": f"the reply was cut off: raise max_tokens{calls}{now}",
+        "unparsable": "there is no answer in the form asked for: look at question and reply "
+        f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {constrain}",
+        "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
+        f"reword the question (prompts), or {constrain}",
+        "unlisted": "the server tells the likeliest tokens only, and a label is not among them: "
+        "raise top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
+        "written (QA)",
+        "refusal": "the model or its provider declined: reword the question (prompts), or take "
+        "another model",
+    }.get(unread.outcome, "see tomeval transcript")
+
+
+def explained(head: str, unread: Sequence[Unread], known: set[str]) -> str:
+    """Say why a cell stops, what its last replies look like, and what may help.
+
+    Parameters
+    ----------
+    head : str
+        Which cell stops, and why.
+    unread : sequence of Unread
+        Its void episodes' replies, the last of which are shown, equal ones once.
+    known : set of str
+        Advice given before, which is not repeated; grows.
+    """
+    lines = [wrapped(head)]
+    if unread:
+        shown = [str(one) for one in unread[-SHOWN:]]
+        lines.append("  its last replies that could not be read:")
+        for text in dict.fromkeys(shown):
+            times = f" ({shown.count(text)} times)" if shown.count(text) > 1 else ""
+            lines.append(wrapped(f"{text}{times}", 4))
+        what = dict.fromkeys(advice(one) for one in unread[-SHOWN:])
+        lines += [wrapped(f"-> {one}", 2) for one in what if one not in known]
+        known.update(what)
+    return "\n".join(lines)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Return a text in lines that fit a terminal of 80 columns."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_on_hyphens=False,
+    )
+
+
+def said(call: Mapping[str, Any]) -> str:
+    r"""Return a call's reply in quotes, cut, without line breaks or control characters.
+
+    Examples
+    --------
+    >>> print(said({"reply": {"text": "Well.\n\x1b[2J"}}))
+    "Well.\n\x1b[2J"
+    >>> said({"reply": {"text": "", "reasoning": "Either J or F."}})
+    'no text, after 14 characters of thinking'
+    """
+    reply = call.get("reply", {})
+    text, reasoning = reply.get("text", ""), reply.get("reasoning") or ""
+    if not reply:
+        return f"({excerpt(call.get('error') or 'no reply in the log')})"
+    if not text:
+        return f"no text, after {len(reasoning):,} characters of thinking" if reasoning else '""'
+    return f'"{excerpt(text)}"'
+
+
+def excerpt(text: str, most: int = EXCERPT) -> str:
+    """Return the beginning and the end of a text, with what cannot be printed escaped."""
+    if len(text) > most:
+        text = f"{text[: most // 2]} [...] {text[-(most // 2) :]}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def thinks(call: Mapping[str, Any]) -> bool:
+    """Tell whether a reply holds thinking, apart or in its text."""
+    reply = call.get("reply", {})
+    text = reply.get("text", "")
+    return bool(reply.get("reasoning")) or visible(text) != text
+
+
+def max_tokens(call: Mapping[str, Any]) -> int:
+    """Return the longest reply that a call asked for; 0 if the log does not say."""
+    return int(call.get("sampling", {}).get("max_tokens", 0))

@@ -1,0 +1,224 @@
+"""Start-up questions: one real question of each kind to a served model, before anything is played.
+
+They tell whether a model explains, thinks, is cut off or cannot be read. They count against caps
+and stand in the run folder, in ``startup.json``; they never become rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.files import write_text
+from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
+from tomeval.models import is_served, model_name
+from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.engine import spec_key
+from tomeval.runs.experiment import Experiment
+from tomeval.runs.folder import read_list
+from tomeval.runs.preview import usual_step
+from tomeval.runs.replies import Unread, advice, said, thinks, wrapped
+from tomeval.strategies.asking import Asker, Overheard, overhearing
+from tomeval.strategies.marked import Marked, marked_answer
+
+logger = logging.getLogger(__name__)
+
+STARTUP = "startup.json"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of a start-up question: its call as the log has it, and why it is not readable.
+
+    `outcome` is ``valid``, the reason of an invalid answer, or ``too_long``.
+    """
+
+    question: Overheard
+    outcome: str
+    raw: str
+    call: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The question in a few words."""
+        return f"{self.question.purpose} ({self.question.kind})"
+
+    def remarks(self) -> list[str]:
+        """Return what is notable, in words; empty if nothing is."""
+        found = []
+        reply, scores = self.call.get("reply", {}), self.call.get("scores")
+        if thinks(self.call):
+            used = reply.get("usage", {}).get("completion", 0)
+            found.append(f"it thinks first ({used:,} tokens with the answer)")
+        words = self._explanation()
+        if words:
+            found.append(f"it explains before its answer ({words:,} words)")
+        if scores and scores["mass"] < LOW_MASS:
+            found.append(
+                f"the labels together have {100 * scores['mass']:.2g} % of the probability"
+            )
+        if self.outcome == "too_long":
+            found.append(f"the question is longer than the model's context: {self.raw}")
+        elif self.outcome == "backend_error":
+            found.append(f"there was no reply: {self.raw}")
+        elif self.outcome != VALID:
+            found.append(str(Unread(self.outcome, self.call)))
+        elif reply.get("finish") == "length":
+            found.append(f"cut off, which is accepted here: {said(self.call)}")
+        return found
+
+    def advice(self) -> str:
+        """Return what may help to read such replies; empty if nothing need be done."""
+        unread = self.outcome in INVALID_REASONS and self.outcome != "backend_error"
+        return advice(Unread(self.outcome, self.call)) if unread else ""
+
+    def _explanation(self) -> int:
+        """Return how many words stand before an answer that was not to be explained."""
+        if self.question.reader is None or self.question.explained:
+            return 0
+        reply = self.call.get("reply", {})
+        marked = marked_answer(reply.get("text", ""), reply.get("finish", "stop"))
+        return len(marked.before.split()) if isinstance(marked, Marked) else 0
+
+
+class StartUp:
+    """Asks the start-up questions of a run, each once.
+
+    A kind of question is what it is for (act, predict, summarise, ...) with the way in which it is
+    answered (the `kind` of its calls). It is asked in the words of the first cell that has it, and
+    not again in a later session if model, revision, wording and settings are the same.
+    """
+
+    def __init__(self, folder: Path, experiment: Experiment) -> None:
+        self._path, self._domain = folder / STARTUP, get_domain(experiment.domain)
+        self._log: list[dict[str, Any]] | None = None
+
+    async def ask(self, models: Mapping[str, Model | LocalModel], cells: Sequence[Cell]) -> None:
+        """Ask what the cells will ask of served models; `models` by `spec_key`, started."""
+        served = {
+            key: model
+            for key, model in models.items()
+            if isinstance(model, Model) and is_served(json.loads(key))
+        }
+        if not served:
+            return
+        kinds: dict[tuple[str, str, str], Overheard] = {}
+        for cell in cells:
+            for seat, spec in cell.models.items():
+                if (key := spec_key(spec)) in served:
+                    for question in self._questions(cell, seat):
+                        kinds.setdefault((key, question.purpose, question.kind), question)
+        for key, model in served.items():
+            mine = [question for (owner, *_), question in kinds.items() if owner == key]
+            await self._ask_model(key, model, mine)
+
+    def _questions(self, cell: Cell, seat: str) -> Iterator[Overheard]:
+        """Yield what a cell asks of a seat, with as much past as a preview shows."""
+        for form, steps in self._domain.forms(cell, seat).items():
+            if not steps:
+                continue
+            with overhearing() as heard:
+                self._domain.preview(cell, seat, form, usual_step(steps))
+            last = {(_purpose(question), question.kind): question for question in heard}
+            for (purpose, _), question in last.items():
+                yield replace(question, purpose=purpose)
+
+    async def _ask_model(self, key: str, model: Model, questions: Sequence[Overheard]) -> None:
+        """Ask one model what it has not been asked before, and tell what came."""
+        if self._log is None:
+            self._log = read_list(self._path)
+        known = {entry.get("key") for entry in self._log if isinstance(entry, dict)}
+        marks = [_mark(key, model, question) for question in questions]
+        todo = [(m, q) for m, q in zip(marks, questions, strict=True) if m not in known]
+        if not todo:
+            return
+        # An error, such as a cap that is reached, waits until every paid reply is in the log.
+        asked = await asyncio.gather(
+            *(_ask(model, question) for _, question in todo), return_exceptions=True
+        )
+        results = []
+        for (mark, _), found in zip(todo, asked, strict=True):
+            if isinstance(found, Found):
+                results.append(found)
+                self._log.append(_entry(mark, json.loads(key), model, found))
+        write_text(self._path, json.dumps(self._log, indent=1))
+        for found in asked:
+            if isinstance(found, BaseException):
+                raise found
+        _tell(model_name(json.loads(key)), results)
+
+
+async def _ask(model: Model, question: Overheard) -> Found:
+    """Ask one question once."""
+    line = Asker(model, replace(question.how, max_attempts=1), "start-up")
+    purpose, kind, prompt, step = (
+        question.purpose,
+        question.kind,
+        question.prompt,
+        question.step,
+    )
+    answer: Any
+    try:
+        if question.labels:
+            answer = await line.score(purpose, prompt, step, question.labels)
+        elif question.reader is not None:
+            reader, most = question.reader, question.most
+            answer, _ = await line.answer(purpose, kind, prompt, step, reader, most)
+        else:
+            answer = await line.write(purpose, kind, prompt, step)
+    except ContextExceeded as error:
+        return Found(question, "too_long", str(error), {})
+    (call,) = line.drain()
+    if isinstance(answer, Invalid):
+        return Found(question, answer.reason, answer.raw, call)
+    return Found(question, VALID, "", call)
+
+
+def _purpose(question: Overheard) -> str:
+    """Return what a question is for, the same for every label that it supposes or seat it is on."""
+    return question.purpose.partition(" ")[0]
+
+
+def _mark(key: str, model: Model, question: Overheard) -> str:
+    """Return a hash of all that decides a start-up question and its reply."""
+    what = (key, model.revision, replace(question, reader=None))
+    return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
+def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:
+    return {
+        "asked": datetime.now(UTC).isoformat(timespec="seconds"),
+        "key": mark if found.outcome != "backend_error" else "",  # else asked again
+        "model": model_name(spec),
+        "revision": model.revision,
+        "purpose": found.question.purpose,
+        "kind": found.question.kind,
+        "outcome": found.outcome,
+        "remarks": found.remarks(),
+        "call": found.call,
+    }
+
+
+def _tell(name: str, results: Sequence[Found]) -> None:
+    """Log how many replies are readable, and a line for each that is notable."""
+    good = sum(found.outcome == VALID for found in results)
+    usages = [(found.call.get("reply") or found.call.get("scores") or {}) for found in results]
+    tokens = sum(
+        sum(u.get("usage", {}).get(k, 0) for k in ("prompt", "completion")) for u in usages
+    )
+    lines = [f"start-up questions to {name}: {good} of {len(results)} readable ({tokens:,} tokens)"]
+    for found in results:
+        if what := found.remarks():
+            lines.append(wrapped(f"{found.name}: {'; '.join(what)}", 2))
+    for text in dict.fromkeys(found.advice() for found in results):
+        lines += [wrapped(f"-> {text}", 2)] * bool(text)
+    level = logging.INFO if good == len(results) else logging.WARNING
+    logger.log(level, "%s", "\n".join(lines))
