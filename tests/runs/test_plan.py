@@ -21,7 +21,7 @@ from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.needs import NOTE, TYPICAL
 from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
 from tomeval.runs.runner import run_experiment
-from tomeval.strategies.asking import MAX_TOKENS, flatten
+from tomeval.strategies.asking import ALLOWANCES, flatten
 
 SERVED = "openai:big@http://127.0.0.1:9/v1"
 IPD = get_game("IPD")
@@ -111,7 +111,7 @@ def test_without_the_literal_question_half_of_the_calls():
 
 def test_kinds_of_text_have_a_typical_length():
     """A kind that is renamed must not become a note in silence."""
-    assert {"qa", "cot"} == set(TYPICAL) <= set(MAX_TOKENS)
+    assert {"qa", "cot"} == set(TYPICAL) <= set(ALLOWANCES)
 
 
 def prices(folder, **cached):
