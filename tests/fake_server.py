@@ -271,6 +271,7 @@ class FakeServer:
         return {
             "prompt_tokens": len(context),
             "completion_tokens": 3,
+            "total_tokens": len(context) + 3,
             "prompt_tokens_details": {"cached_tokens": 2},
         }
 

@@ -52,7 +52,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How text is drawn. Every value is sent explicitly, so no server default takes part."""
+    """How text is drawn. Servers with defaults of their own are sent every value explicitly."""
 
     temperature: float = 1.0  # 0 is greedy
     # Truncation; 1.0, 0 and 0.0 switch it off.

@@ -20,7 +20,8 @@ from tomeval.models.base import (
     Unlisted,
     Usage,
 )
-from tomeval.models.served.inspect_api import InspectModel, InspectOptions, open_inspect
+from tomeval.models.served.inspect_api import InspectModel, open_inspect
+from tomeval.models.served.inspect_wire import InspectOptions
 from tomeval.models.served.limits import Budget, BudgetExceeded
 
 NAME = "inspect:mockllm/model"

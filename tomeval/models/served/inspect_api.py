@@ -9,9 +9,7 @@ import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
@@ -26,50 +24,27 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
-    Usage,
     thinking_room,
 )
 from tomeval.models.served.http_mends import EXCERPT, TooLong
+from tomeval.models.served.inspect_wire import (
+    InspectOptions,
+    read_output,
+    said,
+    sampling_config,
+    usage_of,
+)
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, load_prices
 from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_fields import fold_seed
 from tomeval.models.served.openai_options import check_options
 from tomeval.models.served.openai_start import draw, judge_draws, thinks
 from tomeval.models.served.openai_text import label_texts, plain_text, without_prefill
 
 logger = logging.getLogger(__name__)
 
-_FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "refusal",
-}
 # Providers that fill in a model's own sampling settings for what inspect_ai does not send.
 _WITH_DEFAULTS = ("hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens")
-
-
-class InspectOptions(BaseModel):
-    """What can be set for a model of inspect_ai; unknown fields are an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    concurrency: int = Field(16, ge=1)  # most requests at a time
-    timeout: float = Field(300.0, gt=0)  # seconds for one attempt
-    # Seconds after which a request that keeps failing is given up.
-    retry_budget: float = Field(600.0, gt=0)
-    # Tokens for thinking, on top of those that a request allows for the answer; also given to the
-    # provider. None: 8192 if the model is seen to think, else 0.
-    thinking_budget: int | None = Field(None, ge=0)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
-        None
-    )
-    # How many of the likeliest tokens to ask for where labels are scored.
-    top_logprobs: int = Field(20, ge=2)
-    prices: str | None = None  # path of a price file, see `load_prices`
-    base_url: str | None = None
-    model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
-    omit: tuple[Literal["temperature", "seed", "stop_seqs"], ...] = ()  # never sent
 
 
 class InspectModel(Model):
@@ -188,17 +163,17 @@ class InspectModel(Model):
                 **self.options.model_args,
             )
         except Exception as error:  # noqa: BLE001 (every provider raises its own)
-            raise TomevalError(f"{self.name} cannot be opened: {_said(error)}") from None
+            raise TomevalError(f"{self.name} cannot be opened: {said(error)}") from None
 
     async def _ask(self, request: GenerateRequest, room: int) -> Reply:
         """Ask with `room` tokens for thinking."""
         prompt = self._shown(request.prompt)
-        fields = _fields(self.name, request.sampling, request.seed, self.options.omit)
+        fields = sampling_config(self.name, request.sampling, request.seed, self.options.omit)
         fields["max_tokens"] = request.sampling.max_tokens + room
         if room or self.options.thinking_budget is not None:
             fields["reasoning_tokens"] = room
         output, latency = await self._call(prompt, fields)
-        reply = _read(output, request.sampling.stop, latency)
+        reply = read_output(output, request.sampling.stop, latency)
         sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
         reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
         if room:
@@ -232,11 +207,11 @@ class InspectModel(Model):
             if output is None:
                 self._budget.cancel(most)
             else:
-                self._budget.settle(most, _usage(output) if output.usage else None)
+                self._budget.settle(most, usage_of(output) if output.usage else None)
         if output.error or not output.choices:
             raise self._explained(BackendError(str(output.error or "a reply without choices")))
         if output.stop_reason == "model_length" and not (
-            output.usage and _usage(output).completion
+            output.usage and usage_of(output).completion
         ):
             # Providers put the refusal of a prompt that is too long into the text.
             raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
@@ -246,10 +221,10 @@ class InspectModel(Model):
         """Return the error to raise for one of a provider's."""
         if isinstance(error, TomevalError):
             return error
-        said = f"{self.name}: {_said(error)}"
+        text = f"{self.name}: {said(error)}"
         if type(error).__name__ == "PrerequisiteError":  # a missing key or package
-            return TomevalError(said)
-        return ContextExceeded(said) if TooLong.is_said_in(said) else BackendError(said)
+            return TomevalError(text)
+        return ContextExceeded(text) if TooLong.is_said_in(text) else BackendError(text)
 
     def _shown(self, prompt: Prompt) -> Prompt:
         if prompt.prefill and not prompt.instead:
@@ -261,10 +236,12 @@ class InspectModel(Model):
 
     async def _likeliest(self, prompt: Prompt) -> tuple[list[tuple[bytes, float]], Reply]:
         """Return the likeliest first tokens with their log-probabilities."""
-        fields = _fields(self.name, Sampling(temperature=0.0, max_tokens=1), 0, self.options.omit)
+        fields = sampling_config(
+            self.name, Sampling(temperature=0.0, max_tokens=1), 0, self.options.omit
+        )
         fields |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.options.top_logprobs}
         output, latency = await self._call(prompt, fields)
-        reply = _read(output, (), latency)
+        reply = read_output(output, (), latency)
         if self._price:
             reply.details["cost"] = self._price.cost(reply.usage)
         found = output.choices[0].logprobs
@@ -291,66 +268,6 @@ def _require() -> Any:
             f"inspect: models need {error.name}, which is not installed: "
             "pip install 'tomeval[inspect]' and what the provider needs"
         ) from None
-
-
-def _fields(name: str, sampling: Sampling, seed: int, omit: tuple[str, ...]) -> dict[str, Any]:
-    """Return what inspect_ai is told of sampling; values that switch something off are not sent."""
-    if sampling.min_p > 0:
-        raise TomevalError(f"{name}: inspect_ai has no min_p; leave it at 0")
-    fields: dict[str, Any] = {"temperature": sampling.temperature, "seed": fold_seed(seed)}
-    if sampling.top_p < 1:
-        fields["top_p"] = sampling.top_p
-    if sampling.top_k > 0:
-        fields["top_k"] = sampling.top_k
-    if sampling.stop:
-        fields["stop_seqs"] = list(sampling.stop)
-    return {key: value for key, value in fields.items() if key not in omit}
-
-
-def _read(output: Any, stop: tuple[str, ...], latency: float) -> Reply:
-    """Read inspect_ai's output; the text is cut at the first of `stop`, as not all take them."""
-    choice = output.choices[0]
-    content = choice.message.content
-    parts = [] if isinstance(content, str) else content
-    thoughts = [
-        part.reasoning or getattr(part, "summary", None) or ""
-        for part in parts
-        if part.type == "reasoning"
-    ]
-    text, finish = choice.message.text, _FINISHES.get(choice.stop_reason, "stop")
-    cut = min((text.find(mark) for mark in stop if mark in text), default=None)
-    if cut is not None:
-        text, finish = text[:cut], "stop"
-    details = {
-        "route": "inspect",
-        "finish": choice.stop_reason,
-        "model": output.model,
-        "id": getattr(output, "response_id", None),
-        "reasoning_tokens": output.usage.reasoning_tokens if output.usage else None,
-    }
-    details = {key: value for key, value in details.items() if value}
-    reasoning = "\n\n".join(filter(None, thoughts)) or ("" if thoughts else None)
-    return Reply(text, reasoning, finish, _usage(output), latency, details)
-
-
-def _usage(output: Any) -> Usage:
-    """Return the tokens that were used; inspect_ai counts cached ones apart."""
-    usage = output.usage
-    if usage is None:
-        return Usage()
-    read, written = usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
-    return Usage(usage.input_tokens + read + written, usage.output_tokens, read)
-
-
-def _said(error: Exception) -> str:
-    """Return what an error of a provider says, in a line.
-
-    inspect_ai's own begins with the whole request; what the provider said is its cause.
-    """
-    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    text = str(getattr(error, "message", "") or error).strip() or repr(error)
-    return f"{type(error).__name__}: {' '.join(text.split())[:EXCERPT]}"
 
 
 def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
