@@ -39,9 +39,10 @@ def check_by(run: Run, by: str) -> None:
 def overlays(run: Run, by: str) -> list[Overlay]:
     """Return the cells with complete episodes in groups that differ in `by` alone.
 
-    A group in which no cell has a complete episode is left out. The baseline joins every group of its task, as the cell of its first value of `by`: label sets,
-    for example, mean nothing to it. So do other players with which nothing needs to be held fixed,
-    see `Domain.held`. Groups stand in the order of the run.
+    A group in which no cell has a complete episode is left out. The baseline joins every group of
+    its task, as the cell of its first value of `by`: label sets, for example, mean nothing to
+    it. So do other players with which nothing needs to be held fixed, see `Domain.held`. Groups
+    stand in the order of the run.
     """
     check_by(run, by)
     told = [name for name in _SETTINGS if len({str(cell.facts[name]) for cell in run.cells}) > 1]
