@@ -84,15 +84,19 @@ class ToyModel:
 
 FLAVOURS: dict[str, set[str]] = {
     "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs"},
+    "vllm_tokens": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
+    "old_vllm_tokens": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
     "old_vllm": {"chat", "completions", "echo", "chat_logprobs"},
     "base_vllm": {"completions", "echo", "text_logprobs"},
     "sglang": {"chat", "completions", "generate"},
+    "sglang_tokens": {"chat", "completions", "generate", "tokens"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat", "ollama"},
     "openai": {"chat", "chat_logprobs", "strict"},
     "text": {"completions", "text_logprobs"},
     "plain": {"chat", "completions"},
 }
+OWNERS = {"llama.cpp": "llamacpp", "ollama": "library", "openai": "system"}
 
 
 class FakeServer:
@@ -109,6 +113,16 @@ class FakeServer:
         What is done to log-probabilities: ``missing``, ``equal``, ``positive``, ``constant``.
     no_list : bool
         Whether the list of models is an error.
+    lists : bool
+        Whether a request may hold several prompts; replies come in another order, numbered.
+    begun : str
+        What is said to a begun answer in chat: what ``text`` gives if empty.
+    cache_error : float
+        What llama.cpp's prompt cache adds to log-probabilities.
+    context_length : int or None
+        Stated in the list of models, or in llama.cpp's properties.
+    page : str
+        Where not empty, the web page that every request gets.
     seeded : bool
         Whether seeds are honoured.
     reply : dict
@@ -125,6 +139,13 @@ class FakeServer:
         self.reject: dict[str, str] = {}
         self.lie = ""
         self.no_list = False
+        self.page = ""
+        self.lists = True
+        self.begun = ""
+        self.cache_error = 0.0
+        self.context_length: int | None = None
+        name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
+        self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
         self.seeded = True
         self.reply: dict[str, Any] = {}
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -163,7 +184,15 @@ class FakeServer:
         if path == "/v1/models" and self.no_list:
             return 500, "Internal Server Error"
         if path == "/v1/models":
-            return 200, {"object": "list", "data": [{"id": "toy", "created": int(time.time())}]}
+            mine = {"id": "toy", "created": int(time.time()), "owned_by": self.owner}
+            if self.context_length and "llama" not in self.can:
+                mine["max_model_len"] = self.context_length
+            return 200, {"object": "list", "data": [mine]}
+        if path == "/props" and "llama" in self.can:
+            settings = {"n_ctx": self.context_length}
+            return 200, {"build_info": "b1-toy", "default_generation_settings": settings}
+        if path == "/api/version" and "ollama" in self.can:
+            return 200, {"version": "0.35.0"}
         if path == "/version" and "token_ids" in self.can:
             return 200, {"version": "0.33.0"}
         return 404, {"detail": "Not Found"}
@@ -174,7 +203,10 @@ class FakeServer:
             "/v1/completions": ("completions", self._completions),
             "/generate": ("generate", self._generate),
             "/apply-template": ("llama", self._template),
-            "/tokenize": ("llama", self._tokenize),
+            "/detokenize": ("tokens", self._detokenize),
+            "/tokenize": ("tokens", self._ids)
+            if "tokens" in self.can
+            else ("llama", self._tokenize),
             "/completion": ("llama", self._llama),
             "/api/chat": ("ollama", self._ollama),
         }
@@ -184,7 +216,30 @@ class FakeServer:
         for name, message in self.reject.items():
             if name in body:
                 return 400, {"error": {"message": message, "param": name}}
+        prompts = body.get("prompt", body.get("input_ids"))
+        if isinstance(prompts, list) and prompts and isinstance(prompts[0], list):
+            if not self.lists:
+                return 400, {"error": {"message": "prompt must be one list of integers"}}
+            return 200, self._each(answer, body, prompts)
         return 200, answer(body)
+
+    def _each(self, answer: Any, body: dict[str, Any], prompts: list[list[int]]) -> Any:
+        """Return the reply to a list of prompts in the shape of the server at hand."""
+        key = "prompt" if "prompt" in body else "input_ids"
+        wanted = body.get("token_ids_logprob", ())
+        if key == "input_ids":  # SGLang keeps their order and numbers nothing
+            return [
+                answer({**body, key: prompt, "token_ids_logprob": ids})
+                for prompt, ids in zip(prompts, wanted, strict=True)
+            ]
+        replies = [answer({**body, key: prompt}) for prompt in prompts]
+        numbered = [{**reply, "index": index} for index, reply in enumerate(replies)][::-1]
+        if "n_predict" in body:
+            return numbered
+        choices = [{**reply["choices"][0], "index": reply["index"]} for reply in numbered]
+        counts = [reply["usage"]["prompt_tokens"] for reply in replies]
+        usage = {"prompt_tokens": sum(counts), "completion_tokens": len(counts)}
+        return {**replies[0], "choices": choices, "usage": usage}
 
     def context(self, body: dict[str, Any]) -> list[int]:
         """Return the ids that the model reads."""
@@ -239,7 +294,8 @@ class FakeServer:
         if body.get("logprobs") and "chat_logprobs" in self.can and self.lie != "missing":
             top = self._top(context, body["top_logprobs"])
             choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-        message = {"role": "assistant", "content": self.text(body), **self.reply}
+        begun = body["messages"][-1]["role"] == "assistant" and self.begun
+        message = {"role": "assistant", "content": begun or self.text(body), **self.reply}
         if "finish_reason" in message:
             choice["finish_reason"] = message.pop("finish_reason")
         return {
@@ -287,7 +343,9 @@ class FakeServer:
         found = [[float(values[index]), index, None] for index in body["token_ids_logprob"]]
         meta = {"prompt_tokens": len(context), "completion_tokens": 1, "cached_tokens": 0}
         if self.lie != "missing":
+            best = int(np.argmax(values))
             meta["output_token_ids_logprobs"] = [found]
+            meta["output_token_logprobs"] = [[float(values[best]), best, None]]
         return {"text": "x", "meta_info": meta}
 
     def _template(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -296,10 +354,25 @@ class FakeServer:
         return {"prompt": text.removeprefix("<s>")}
 
     def _tokenize(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"tokens": self.model.tokenizer.encode(body["content"], body["add_special"])}
+        special = bool(body.get("add_special"))
+        content = body.get("content")  # without it the real one gives no tokens
+        tokens = [] if content is None else self.model.tokenizer.encode(content, special)
+        return {"tokens": tokens}
+
+    def _ids(self, body: dict[str, Any]) -> dict[str, Any]:
+        if "prompt" not in body:
+            return {"tokens": self.context(body), "max_model_len": 99, "count": 1}
+        special = body.get("add_special_tokens", True)
+        return {"tokens": self.model.tokenizer.encode(body["prompt"], special), "count": 1}
+
+    def _detokenize(self, body: dict[str, Any]) -> dict[str, Any]:
+        key = "text" if "generate" in self.can else "prompt"
+        return {key: self.model.tokenizer.decode(body["tokens"])}
 
     def _llama(self, body: dict[str, Any]) -> dict[str, Any]:
         top = self._top(body["prompt"], body["n_probs"], ids=True)
+        if body["cache_prompt"]:
+            top = [{**entry, "logprob": entry["logprob"] + self.cache_error} for entry in top]
         shown = [] if self.lie == "missing" else [{**top[0], "top_logprobs": top}]
         return {
             "content": "x",
@@ -359,10 +432,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(
         self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
     ) -> None:
-        data = json.dumps(body).encode()[:cut]
+        page = self.fake.page
+        data = page.encode() if page else json.dumps(body).encode()[:cut]
         try:
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/html" if page else "application/json")
             self.send_header("Content-Length", str(len(data)))
             for name, value in (headers or {}).items():
                 self.send_header(name, value)

@@ -30,22 +30,36 @@ PAIRS = [
 
 # How the shipped templates put each question: form, and where the round stands.
 QUESTIONS = {
-    "act": r"^Round (\d+) of \d+ comes now\. (?:Which action do you choose|You choose)",
-    "predict": r"^Round (\d+) of \d+ comes now\. (?:Which action does|The other player chooses)",
+    "predict": r"^Which action .*will the other player choose.* in round (\d+) of"
+    r"|^Which action do you choose in round (\d+) of \d+, .* will the other player",
+    "act": r"^Which action do you choose in round (\d+) of"
+    r"|^Given that you think .* in round (\d+) of \d+, which action is best for you,",
     "react": r"^Suppose that you choose (?P<own>.+) in round (\d+) of \d+\. ",
-    "summarise": r"^Rewrite the text above .* play round (\d+) and",
+    "summarise": r"^Rewrite the text above .* choose an action in your place in round (\d+) and",
+    "summarise for predict": r"^Rewrite the text above .* predict .* in round (\d+) and",
     "reflect": r"^Round (\d+) is over\.",
     "plan": r"^Before round (\d+), write down",
+}
+_NOW = r"^You are now playing round (\d+) of \d+\.\nQ: "
+AKATA = {
+    "predict": _NOW + r"Which Option (?:is the other player|do you pick, .* and which Option is)",
+    "act": _NOW + r"(?:Which Option do you pick,|Given that you think)",
+    "react": r"^Imagine that you pick Option (?P<own>.+) in round (\d+) of \d+\.",
+    "summarise": r"^Put the text above .* which Option to pick in round (\d+) and",
+    "summarise for predict": r"^Put the text above .* is going to pick in round (\d+) and",
+    "reflect": r"^You have finished round (\d+)\.",
+    "plan": r"^You are about to play round (\d+)\.",
 }
 
 
 def question(request: GenerateRequest | ScoreRequest) -> tuple[str, int, str]:
     """Return purpose, step and, for a reaction, the supposed own label."""
     last = request.prompt.messages[-1].content.rpartition("\n\n")[2]
-    for purpose, pattern in QUESTIONS.items():
+    for purpose, pattern in (*QUESTIONS.items(), *AKATA.items()):
         found = re.search(pattern, last)
         if found:
-            return purpose, int(found[found.lastindex or 1]), found.groupdict().get("own") or ""
+            step = int(found[found.lastindex or 1])
+            return purpose, step, found.groupdict().get("own") or ""
     raise AssertionError(f"an unknown question: {last}")
 
 
@@ -78,7 +92,7 @@ class Known:
         self.log.append((purpose, step, text))
         self.requests.append(request)
         prose = f"{self.tags.get(purpose, self.tag)}-{purpose}-{step}"
-        if purpose in ("summarise", "reflect"):
+        if purpose.startswith(("summarise", "reflect")):
             return prose
         if purpose == "plan":
             return f"Plans: {prose}\nInsights: none"
@@ -93,7 +107,8 @@ class Known:
             assert request.labels == labels
             rest = math.log(0.01 / (len(labels) - 1))
             return [math.log(0.9) if index == action else rest for index in range(len(labels))]
-        notes = f"Plans: {prose}\nInsights: none\n" if 'begins with "Plans:"' in text else prose
+        asks = purpose == "act" and 's with "Plans:"' in text
+        notes = f"Plans: {prose}\nInsights: none\n" if asks else prose
         return f"{notes}\n{MARKER} {labels[action]}"
 
 
@@ -133,7 +148,8 @@ def prompts_in_log(steps: Steps) -> list[tuple[str, int, str]]:
     result = []
     for _, step, purpose, call in steps.calls:
         last[purpose] = last.get(purpose, "")[: call["prompt_same"]] + call["prompt_rest"]
-        result.append((purpose.partition(" ")[0], step, last[purpose]))
+        asked = "react" if purpose.startswith("react ") else purpose
+        result.append((asked, step, last[purpose]))
     return result
 
 

@@ -76,7 +76,8 @@ def draw_documents(
         In how many steps a strategy with scored labels asks; the others ask in two.
     """
     play = draw_play(rng, rounds + 1, own_play)
-    sees = str(rng.choice(["full", "-payoffs", "-history"], p=[0.78, 0.12, 0.1]))
+    contexts = ["full", "-payoffs", "-rewards", "-history"]
+    sees = str(rng.choice(contexts, p=[0.76, 0.1, 0.04, 0.1]))
     # What to play is not to be told from an action's place in a list.
     shuffled = 0.5 if own_play == "best" else 0.2
     order = str(rng.choice(["fixed", "shuffled"], p=[1 - shuffled, shuffled]))

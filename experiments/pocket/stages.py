@@ -23,7 +23,8 @@ class Stage:
     Attributes
     ----------
     start : str or None
-        The stage whose model it goes on from; None starts from scratch.
+        The stage whose model it goes on from; None starts from scratch. ``shipped:NAME`` is the
+        model of the package, with a tokenizer made anew from today's prompts.
     steps : int
         Batches.
     own_play : str
@@ -69,5 +70,10 @@ STAGES = {
     # What scored answers look up by now, written ones do, too.
     "rational": Stage(
         "mixed", 1300, "best", EARLY, 8, 900, 0.5, 6000, 1e-3, ("lm", "qa", "qa", "cot")
+    ),
+    # After a change of the prompts' wording: what was learnt is kept, how it is asked for is new.
+    "main-reworded": Stage("shipped:main", 1200, "constant", LONG, 8, 900, peak_rate=1e-3),
+    "rational-reworded": Stage(
+        "shipped:rational", 700, "best", EARLY, 8, 900, 0.5, 6000, 1e-3, ("lm", "qa", "qa", "cot")
     ),
 }

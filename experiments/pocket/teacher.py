@@ -155,7 +155,7 @@ class Teacher(Model):
             f"{partner[joint.partner]}."
             for number, joint in enumerate(self.past[first:], first + 1)
         ]
-        return "\n".join(["What a round brings:", *rows, self._regularity("you"), *rounds])
+        return "\n".join(["The payoffs of a round:", *rows, self._regularity("you"), *rounds])
 
     def _regularity(self, who: str = "I") -> str:
         """Say in one sentence what the other player has done so far."""
@@ -185,7 +185,9 @@ def _question(prompt: Prompt) -> str:
     request = _request(prompt)
     if request.startswith("Suppose that"):
         return "react"
-    own = "Which action do you choose" in request or "You choose" in request
+    if "other player" in prompt.prefill:  # the own action may be asked for as well
+        return "predict"
+    own = "Which action do you choose" in request or "which action is best for you" in request
     return "act" if own else "predict"
 
 

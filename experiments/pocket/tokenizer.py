@@ -32,9 +32,12 @@ _PIECES = r"\n| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|[^\S\n]+(?!\S)|[^\S\n]+"
 """A line break, a word, a number, signs, or white space: what text is cut into otherwise."""
 
 
-def train_tokenizer(seed: int, documents: int = 600) -> Any:
-    """Return a tokenizer for texts like those of the corpus; the same seed gives the same one."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+def train_tokenizer(seed: int, before: Any = None, documents: int = 600) -> Any:
+    """Return a tokenizer for texts like those of the corpus; the same seed gives the same one.
+
+    That of an earlier wording, `before`, keeps its byte-level BPE, so that labels stay the tokens
+    they were; only the phrases are found anew.
+    """
     from transformers import PreTrainedTokenizerFast
 
     rng = np.random.default_rng([seed, 1])
@@ -45,26 +48,10 @@ def train_tokenizer(seed: int, documents: int = 600) -> Any:
         for text in _texts(document)
     ]
     phrases = find_phrases(texts)
-    backend = Tokenizer(models.BPE())
-    # A line break is always a token of its own: the tokens of a line do not depend on the next.
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(r"\n"), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
-    )
-    backend.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY - len(phrases),
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    # What every model must have as one token: numbers of rounds, and letters as labels.
-    words = [f" {n}" for n in range(101)] + [f" {c}" for c in string.ascii_uppercase]
-    words += [" " + letter * 21 for letter in NEUTRAL[:4]]
-    made_up = [f" {word}" for _ in range(2000) for word in made_up_words(rng, 3)]
-    backend.train_from_iterator([*texts, *(words * 500), *made_up], trainer)
+    if before is None:
+        backend = _train_bpe(rng, texts, VOCABULARY - len(phrases))
+    else:
+        backend = _without_phrases(before)
     tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=_with_phrases(backend, phrases),
         pad_token=SPECIAL[0],
@@ -75,6 +62,47 @@ def train_tokenizer(seed: int, documents: int = 600) -> Any:
     )
     tokenizer.chat_template = CHAT
     return tokenizer
+
+
+def _train_bpe(rng: np.random.Generator, texts: list[str], size: int) -> Any:
+    """Return a byte-level BPE of `size` tokens."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.BPE())
+    # A line break is always a token of its own: the tokens of a line do not depend on the next.
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\n"), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    # What every model must have as one token: numbers of rounds, and letters as labels.
+    words = [f" {n}" for n in range(101)] + [f" {c}" for c in string.ascii_uppercase]
+    words += [" " + letter * 21 for letter in NEUTRAL[:4]]
+    made_up = [f" {word}" for _ in range(2000) for word in made_up_words(rng, 3)]
+    backend.train_from_iterator([*texts, *(words * 500), *made_up], trainer)
+    return backend
+
+
+def _without_phrases(tokenizer: Any) -> Any:
+    """Return a tokenizer's byte-level BPE: the tokens that merges make, of bytes."""
+    from tokenizers import Tokenizer
+
+    data = json.loads(tokenizer.backend_tokenizer.to_str())
+    model = data["model"]
+    merged = {"".join(pair) for pair in model["merges"]}
+    kept = [t for t in model["vocab"] if len(t) == 1 or t in merged or t in SPECIAL]
+    model["vocab"] = {token: index for index, token in enumerate(kept)}
+    for added in data["added_tokens"]:
+        added["id"] = model["vocab"][added["content"]]
+    return Tokenizer.from_str(json.dumps(data))
 
 
 def _with_phrases(backend: Any, phrases: list[str]) -> Any:

@@ -29,6 +29,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 HIDDEN, LAYERS, HEADS, INNER = 128, 4, 4, 384
 CONTEXT = 8192
+SHIPPED = Path(__file__).parents[2] / "tomeval" / "models" / "pocket"
 WARM_UP, CLIP = 100, 1.0
 
 
@@ -101,6 +102,27 @@ def build_model(tokenizer: Any, seed: int) -> Any:
     return LlamaForCausalLM(config)
 
 
+def retokenised(start: Path, before: Any, tokenizer: Any, seed: int) -> Any:
+    """Return a model with the embeddings of another tokenizer than the one it had before.
+
+    A new token begins as the mean of the old tokens that spell it.
+    """
+    old = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
+    model = build_model(tokenizer, seed)
+    weights = old.state_dict()
+    for name in [name for name in weights if "embed_tokens" in name or "lm_head" in name]:
+        rows, known = [], before.get_vocab()
+        for token, index in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
+            text = tokenizer.decode([index], skip_special_tokens=False)
+            ids = (
+                [known[token]] if token in known else before.encode(text, add_special_tokens=False)
+            )
+            rows.append(weights[name][ids].mean(dim=0))
+        weights[name] = torch.stack(rows)
+    model.load_state_dict(weights)
+    return model
+
+
 def train(stage: Stage, seed: int, work: Path, start: Path | None, every: int) -> tuple[Any, Any]:
     """Train, or go on from the last checkpoint in `work`; return model and tokenizer."""
     from transformers import AutoTokenizer
@@ -108,6 +130,10 @@ def train(stage: Stage, seed: int, work: Path, start: Path | None, every: int) -
     if start is None:
         tokenizer = train_tokenizer(seed)
         model = build_model(tokenizer, seed)
+    elif start.parent == SHIPPED:
+        before = AutoTokenizer.from_pretrained(start)
+        tokenizer = train_tokenizer(seed, before)
+        model = retokenised(start, before, tokenizer, seed)
     else:
         tokenizer = AutoTokenizer.from_pretrained(start)
         model = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
@@ -173,11 +199,12 @@ def _log(
 def make(name: str, seed: int, work: Path, every: int) -> None:
     """Train a stage into `work`, after those that it goes on from."""
     stage, folder = STAGES[name], work / name
-    if stage.start is not None and not (work / stage.start / "model.safetensors").exists():
-        make(stage.start, seed, work, every)
+    kind, _, shipped = (stage.start or "").partition(":")
+    start = SHIPPED / shipped if shipped else work / kind if kind else None
+    if start is not None and not (start / "model.safetensors").exists():
+        make(kind, seed, work, every)
     state = work / f"{name}.work"
     state.mkdir(parents=True, exist_ok=True)
-    start = work / stage.start if stage.start else None
     model, tokenizer = train(stage, seed, state, start, every)
     model.half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)

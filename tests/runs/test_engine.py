@@ -30,6 +30,7 @@ from tomeval.models.base import (
     Reply,
     Sampling,
     Scores,
+    Unlisted,
 )
 from tomeval.models.batching import Batcher
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
@@ -466,6 +467,24 @@ def test_scores_that_are_none_never_decide(said):
     steps = one_episode("LM", lambda request: said)
     assert outcomes(steps) == [("backend_error", "not_asked")]
     assert steps.status == "failed"
+
+
+def test_a_label_outside_the_servers_list_is_an_answer_that_cannot_be_read():
+    def script(request):
+        raise Unlisted("label 'J' is not among the 20 likeliest tokens; the likeliest: 'The' 0.9")
+
+    steps = one_episode("LM", script)
+    assert outcomes(steps) == [("unlisted", "unlisted")] * 4
+    assert steps.status == "complete"  # by random actions; asking again would tell the same
+    assert "'The' 0.9" in json.dumps([call for *_, call in steps.calls])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_whether_the_likeliest_token_is_a_label_is_kept_beside_the_mass(told):
+    scores = Scores((np.log(0.2), np.log(0.1)), 0.3, "x", details={"argmax_is_label": told})
+    steps = one_episode("LM", lambda request: scores)
+    details = steps.details[0, 0]
+    assert details["act"]["argmax_is_label"] is details["predict"]["argmax_is_label"] is told
 
 
 def test_scored_labels():
@@ -913,7 +932,7 @@ def test_kill_and_resume(tmp_path):
         assert resumed.returncode == 0, resumed.stderr
         assert len(before) + len(server.answered) == needed
         drawn = [body for body in before + server.answered if '"max_tokens": 1,' not in body]
-        written = [body for body in drawn if '"seed"' in body and "Continue the record" not in body]
+        written = [body for body in drawn if '"seed"' in body and '"assistant"' not in body]
         assert len(written) == len(set(written)) > 40
         assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
         assert dump(tmp_path / "killed")["answered"] == []

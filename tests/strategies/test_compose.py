@@ -28,7 +28,7 @@ PRINTED = {
     "Reflexion 2": ("full", "reflexion_2", "qa"),
     "Reflexion 3": ("full", "reflexion_3", "qa"),
     "Social QA": ("full", "social_qa", "qa"),
-    "Social LM": ("full", "social_lm", "lm"),
+    "Social LM": ("full", "social_lm", "qa"),
     "S2A": ("s2a", "none", "qa"),
     "S2A + CoT": ("s2a", "none", "cot"),
     "Oracle": ("full", "oracle", "qa"),
@@ -59,7 +59,7 @@ def test_the_sixteen_are_the_printed_ones():
 
 def test_product():
     every = all_strategies()
-    assert len(every) == len(set(every)) == 4 * 9 * 4 == 144
+    assert len(every) == len(set(every)) == 5 * 9 * 4 == 180
     assert {(s.context, s.advice, s.answer) for s in every} == set(
         itertools.product(CONTEXTS, ADVICE, ANSWERS)
     )
@@ -67,7 +67,7 @@ def test_product():
 
 def test_names_are_unique_and_read_back():
     names = [strategy.name for strategy in all_strategies()]
-    assert len(set(names)) == 144
+    assert len(set(names)) == 180
     for strategy in all_strategies():
         config = {
             "context": strategy.context,
@@ -103,15 +103,16 @@ def test_case_and_spacing_are_free(strategy, data):
         ("oracle+max-history", ("-history", "oracle_max", "qa")),
         ("-History", ("-history", "none", "qa")),
         ("qa − payoffs", ("-payoffs", "none", "qa")),
-        ("social_lm", ("full", "social_lm", "lm")),
-        ("Social LM + QA", ("full", "social_lm", "qa")),
+        ("social_lm", ("full", "social_lm", "qa")),
+        ("Social LM + LM", ("full", "social_lm", "lm")),
+        ("qa -rewards", ("-rewards", "none", "qa")),
         ("Social QA + LM", ("full", "social_qa", "lm")),
         ("cot 3-shot -payoffs", ("-payoffs", "none", "cot_3_shot")),
         ("CoT – 3–Shot".replace("– ", ""), ("full", "none", "cot_3_shot")),
         ("reflexion_2 + cot + s2a", ("s2a", "reflexion_2", "cot")),
         ("plans_insights", ("full", "plans_insights", "qa")),
         ({}, ("full", "none", "qa")),
-        ({"advice": "social_lm"}, ("full", "social_lm", "lm")),
+        ({"advice": "social_lm"}, ("full", "social_lm", "qa")),
         ({"answer": "cot_3_shot", "context": "-payoffs"}, ("-payoffs", "none", "cot_3_shot")),
     ],
 )

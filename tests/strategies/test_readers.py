@@ -1,6 +1,7 @@
 """The reader of generated answers against a table of cases and an independent, strict reader."""
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -49,6 +50,71 @@ def read(text, labels=JF, finish="stop"):
         "<THINK>F</THINK>Final answer: J",
         "<think>a<think>b</think>c</think>Final answer: J",
         "Final answer: J\r\n",
+        # brackets, LaTeX, tags, a word before the label
+        "Final answer: [J]",
+        "Final answer: (J).",
+        "Final answer: 【J】",
+        r"Final answer: \boxed{J}",
+        r"Final answer: $\boxed{\text{J}}$",
+        r"$\text{Final answer: } \boxed{J}$",
+        r"\textbf{Final answer:} J",
+        r"\boxed{\text{Final answer: J}}",
+        "Final answer:\n\\[\n\\boxed{J}\n\\]",
+        "Final answer: <b>J</b>",
+        "<answer>Final answer: J</answer>",
+        "Final answer: Option J",
+        "Final answer: **Option J**.",
+        "Final answer: action: J",
+        "Final answer: choice 'J'",
+        'Final answer: {"action": "J"}',
+        '{"Final answer": "J"}',
+        '```json\n{\n  "reasoning": "F is worse",\n  "Final answer": "J"\n}\n```',
+        # remarks that leave no doubt
+        "Final answer: J (Cooperate)",
+        "Final answer: **J** (the best reply)",
+        "Final answer: J（合作）",
+        # headings, lists, quotes; marker and label on two lines
+        "### Final answer: J",
+        "## **Final Answer:** J",
+        "> **Final answer: J**",
+        "- Final answer: J",
+        "3. Final answer: J",
+        "✅ **Final answer:** J",
+        "Final answer:\nJ",
+        "**Final Answer:**\n\n**J**\n",
+        "### Final Answer\nJ",
+        "**Final Answer**\n\n$\\boxed{J}$",
+        "**Final answer: J**.",
+        "**Final answer: **J",
+        "Final answer : J",
+        # other quotes, forms of full width, a mark at the end
+        "Final answer: «J»",
+        "Final answer: „J“",
+        "Final answer: ‘J’",
+        "Final answer: ”J”",
+        "Final answer: Ｊ",
+        "Final answer：J",
+        "Ｆｉｎａｌ ａｎｓｗｅｒ：Ｊ。",
+        "ﬁnal answer:J",
+        "Final answer: \u200bJ\ufeff",
+        "Final answer: J!",
+        # the end of a fence, a tag or a turn below it; the same answer twice
+        "```\nFinal answer: J\n```",
+        "<answer>\nFinal answer: J\n</answer>",
+        "Final answer: J<|im_end|>",
+        "Final answer: J\n---",
+        "Final answer: J\nFinal answer: J",
+        "Final answer: J\n\nWait, is F better? No.\n\n**Final answer: J**",
+        "Final answer: J\n\n$\\boxed{J}$",
+        "End with this line:\nFinal answer: ...\n\nI choose J.\nFinal answer: J",
+        "### Final answer:\nIt pays more, so:\nFinal answer: J",
+        # other ways to think
+        "<thinking>Final answer: F</thinking>Final answer: J",
+        "<reasoning>F?</reasoning>\n<answer>Final answer: J</answer>",
+        "[THINK]Final answer: F[/THINK]Final answer: J",
+        "<|channel|>analysis<|message|>F?<|end|><|start|>assistant<|channel|>final<|message|>"
+        "Final answer: J<|return|>",
+        "analysisWe need to choose.\nFinal answer: F?assistantfinalFinal answer: J",
     ],
 )
 def test_accepted(text):
@@ -67,29 +133,56 @@ def test_accepted(text):
         ("Final answers: J", "unparsable"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ("Final answer: J\nFinal answer: F", "unparsable"),
-        ("Final answer: J\nFinal answer: J", "unparsable"),
         ("**Final answer:** F\nFinal answer: J", "unparsable"),
-        ("Final answer:\nJ", "unparsable"),
         ('{"answer": "J"}', "unparsable"),
-        ("ﬁnal answer:J", "unparsable"),
         ("<think>Final answer: J</think>", "unparsable"),
         ("Final answer: J</think>", "unparsable"),
         ("Final answer:", "illegal"),
         ("Final answer: ...", "illegal"),
         ("Final answer: J or F", "illegal"),
         ("Final answer: not J", "illegal"),
-        ("Final answer: J!", "illegal"),
         ("Final answer: J..", "illegal"),
         ("Final answer: JJ", "illegal"),
         ("Final answer: J (or F)", "illegal"),
         ("Final answer: Ј", "illegal"),  # Cyrillic
-        ("Final answer: Ｊ", "illegal"),  # full width
         ("Final answer: K", "illegal"),
-        ("Final answer: [J]", "illegal"),
         ("Final answer: **J", "illegal"),
         ("<think>J", "truncated"),
         ("<think>Final answer: J", "truncated"),
         ("<think>a</think>b<think>\nFinal answer: J", "truncated"),
+        ("<thinking>J is good.\nFinal answer: J", "truncated"),
+        ("[THINK]Final answer: J", "truncated"),
+        ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
+        ("Final answer: J\nWait, actually F.", "unparsable"),
+        ("Final answer: J\nI am fairly sure of that.", "unparsable"),
+        ("Final answer: J\n\nFinal answer: J or F\n\nFinal answer: J", "unparsable"),
+        ("Final answer:\nF\nNo.\nFinal answer: J", "unparsable"),
+        ("Final answer:\nJ\nF", "unparsable"),
+        ("Final answer: J\nF", "unparsable"),
+        ("Final answer\nJ", "unparsable"),
+        ("~~Final answer: J~~", "unparsable"),
+        ("❌ Final answer: J", "unparsable"),
+        ("<!-- Final answer: J -->", "unparsable"),
+        ('If I were bold: "Final answer: J"', "unparsable"),
+        ("Final answer:\nI choose J.", "illegal"),
+        ("Final answer: J\nFinal answer: ...", "illegal"),
+        ("Final answer: J?", "illegal"),
+        ("Final answer: J...", "illegal"),
+        ("Final answer: J, F", "illegal"),
+        ("Final answer: J / F", "illegal"),
+        ("Final answer: JF", "illegal"),
+        ("Final answer: ~~J~~", "illegal"),
+        ("Final answer: probably J", "illegal"),
+        ("Final answer: J because it pays more", "illegal"),
+        ("Final answer: anything but J", "illegal"),
+        ("Final answer: J (not F)", "illegal"),
+        ("Final answer: J (probably)", "illegal"),
+        ("Final answer: J (?)", "illegal"),
+        ("Final answer: J (F would pay less)", "illegal"),
+        ("Final answer: J (unless the other player changes)", "illegal"),
+        ("Final answer: Cooperate (J)", "illegal"),
+        ('Final answer: {"action": "J", "alternative": "F"}', "illegal"),
+        ('Final answer: {"avoid": "J"}', "illegal"),
     ],
 )
 def test_rejected(text, outcome):
@@ -121,7 +214,24 @@ def test_finish_decides_first():
         ("Final answer: F", ("F", "J"), "illegal"),
         ("Final answer: F", ("F", "Final answer: F"), "Final answer: F"),
         ("STRASSE", ("straße", "weg"), "straße"),
-        ("A  B", ("A B", "C"), "illegal"),
+        ("A  B", ("A B", "C"), "A B"),
+        ("A B", ("AB", "C"), "illegal"),
+        ("Co (Cooperate)", ("Co", "Cooperate"), "illegal"),
+        ("Coop", ("Co", "Cooperate"), "illegal"),
+        ("Option A", ("Option A", "Option B"), "Option A"),
+        ("B", ("Option A", "Option B"), "Option B"),
+        ("Action A", ("Option A", "Option B"), "Option A"),
+        ("Option A", ("A", "Option"), "illegal"),
+        ("A", ("Option A", "Action A"), "illegal"),
+        ("option", ("Option", "Choice"), "Option"),
+        ("x2", ("x²", "x2"), "x2"),
+        ("x²", ("x²", "y"), "x²"),
+        ("X2", ("x²", "x2"), "illegal"),
+        ("Ｊ", ("J", "Ｊ"), "Ｊ"),
+        ("A (left)", ("A (left)", "A (right)"), "A (left)"),
+        ("A", ("A (left)", "A (right)"), "illegal"),
+        ("()", ("()", "J"), "()"),
+        ("[J]", ("[J]", "J"), "[J]"),
         ("U.S.", ("U.S.", "U.S"), "U.S."),
         ("J" * 21, ("J" * 21, "F" * 21), "J" * 21),
         ("J" * 20, ("J" * 21, "F" * 21), "illegal"),
@@ -149,12 +259,16 @@ FRAMES = {
     "@\n\n": "valid",
     "": "unparsable",
     "?": "unparsable",
-    "@\n@": "unparsable",
-    "**@**\n@": "unparsable",
+    "@\n@": "valid",
+    "**@**\n@": "valid",
+    "- @": "valid",
+    "> @": "valid",
+    "# @": "valid",
+    "```\n@\n```": "valid",
+    "<answer>@</answer>": "valid",
+    "<reasoning>@</reasoning>@": "valid",
     "So @": "unparsable",
-    "- @": "unparsable",
     "@\nOr not.": "unparsable",
-    "> @": "unparsable",
     "@</think>": "unparsable",
     "<think>@": "truncated",
     "@<think>": "truncated",
@@ -171,53 +285,69 @@ def test_labels_and_json_follow_one_rule(frame):
         assert reader.read(text, "refusal").outcome == "refusal"
 
 
-# --- the strict reader -------------------------------------------------------------------------
+# --- a second reader, which looks at words only ---------------------------------------------------
 
-QUOTES = {("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”")}
-
-
-def enclosed(text: str) -> set[str]:
-    """Return a text and all that is left of it when enclosing marks and full stops come off."""
-    found, todo = set(), [text.strip()]
-    while todo:
-        text = todo.pop()
-        if text in found:
-            continue
-        found.add(text)
-        if text.endswith("."):
-            todo.append(text[:-1])
-        for left, right in QUOTES:
-            if len(text) > len(left + right) and text.startswith(left) and text.endswith(right):
-                todo.append(text[len(left) : -len(right)].strip())
-    return found
+# Words that may stand beside a label: names of marks, and of what is chosen.
+BESIDE = (
+    *("option", "action", "choice", "move", "label", "letter", "strategy", "answer", "prediction"),
+    *("boxed", "text", "textbf", "json", "think"),
+)
 
 
-def claims(line: str) -> set[str] | None:
-    """Return what a line may be said to name, by any reading of marks; None: it has no marker."""
-    found: set[str] | None = None
-    for text in enclosed(line):
-        for mark in ("", "*", "_", "**", "__"):
-            for head in (f"{mark}final answer:{mark}", f"{mark}final answer{mark}:"):
-                if text[: len(head)].lower() == head:
-                    found = (found or set()) | enclosed(text[len(head) :])
-    return found
+def words(text: str) -> list[str]:
+    """Return the words of a text, but for case and width; other characters separate them."""
+    plain = unicodedata.normalize("NFKC", re.sub("[\u200b\ufeff\xad]", "", text)).casefold()
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", plain))
+
+
+def says(text: str, label: str) -> bool:
+    """Tell whether a text is words of a label, once or more, with nothing but `BESIDE` between.
+
+    A remark in parentheses may follow.
+    """
+    beside = f"(?:(?:{'|'.join(BESIDE)}) )*"
+    pattern = f"(?:{beside}{re.escape(' '.join(words(label)))} {beside})+"
+    plain = unicodedata.normalize("NFKC", text)
+    return any(
+        re.fullmatch(pattern, " ".join([*words(part), ""]))
+        for part in (text, re.sub(r"\([^()]*\)", " ", plain))
+    )
 
 
 def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
-    """Return the labels that a strict reader could take the reply to name.
+    """Return the labels that a reader of words could take the reply to name.
 
-    It allows more readings of marks than the parser, so that what the parser accepts must be
-    among them; but only ever of the last line, with no other marked line before it.
+    It ignores all marks, so that what the parser accepts must be among them: from the last marker
+    that begins a line to the end, there may be nothing but the label's words. Earlier lines that
+    plainly begin with the marker must not have another label's.
     """
     low = text.lower()
     shown = text[low.rfind("</think>") + len("</think>") :] if "</think>" in low else text
     if finish != "stop" or "<think>" in shown.lower():
         return set()
-    lines = [line for line in shown.splitlines() if line.strip()]
-    if not lines or any(claims(line) is not None for line in lines[:-1]):
+    lines = shown.splitlines()
+    claims = {
+        place: re.split(
+            "answer", unicodedata.normalize("NFKC", line), maxsplit=1, flags=re.IGNORECASE
+        )[1]
+        for place, line in enumerate(lines)
+        if words(re.sub(r"^\W*\d[.)]", "", line))[:2] == ["final", "answer"]
+    }
+    if not claims:
         return set()
-    said = {name.casefold() for name in claims(lines[-1]) or ()}
-    return {index for index, label in enumerate(labels) if label.casefold() in said}
+    last = max(claims)
+    ending = " ".join([claims.pop(last), *lines[last + 1 :]])
+    return {
+        index
+        for index, label in enumerate(labels)
+        if says(ending, label)
+        and not any(
+            says(claim, other) and not says(claim, label)
+            for place, claim in claims.items()
+            if lines[place].lstrip(" #>*_-`\"'").lower().startswith("final answer:")
+            for other in labels
+        )
+    }
 
 
 LABELS = [

@@ -8,7 +8,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.strategies import all_strategies
-from tomeval.strategies.templates import Prompts, load_prompts
+from tomeval.strategies.templates import Prompts, load_prompts, prompt_sets
 
 HEAD = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n'
 GAME = get_game("IPD")
@@ -23,13 +23,13 @@ def write(folder, body="Hello", name="answer/qa_act", head=HEAD):
 
 def test_every_shipped_template_is_whole():
     prompts = Prompts("matrix")
-    assert len(prompts.names()) == 24
+    assert len(prompts.names()) == 25
     for name in prompts.names():
         template = prompts.get(name)
         assert template.name == name
         assert template.title
         assert template.source
-        assert template.version == "1"
+        assert template.version == "2"
         assert len(template.sha256) == 64
 
 
@@ -111,7 +111,29 @@ def test_own_folder_in_an_experiment(tmp_path):
 
     play(setup, script)
     assert texts[0].endswith('Final answer: ...\n"Cooperate or Defect"')
-    assert "Which action does the other player choose in it" in texts[1]  # the shipped one
+    assert "Which action will the other player choose in round 1 of" in texts[1]  # the shipped one
+
+
+def test_sets_have_names_and_word_the_same_strategies_differently(tmp_path):
+    load_prompts.cache_clear()
+    assert prompt_sets("matrix") == ["default", "akata"]
+    assert prompt_sets("decrypto") == ["default"]
+    assert load_prompts("matrix", "default").sha256() == Prompts("matrix").sha256()
+    default, akata = Prompts("matrix"), load_prompts("matrix", "akata")
+    assert default.names() == akata.names()
+    assert all(default.get(n).sha256 != akata.get(n).sha256 for n in default.names())
+    with pytest.raises(TomevalError, match="no such folder of prompts; the shipped sets are def"):
+        load_prompts("matrix", "akta", tmp_path)
+    # What a question asks instead where its answer cannot be begun names every label once.
+    values = {"own_options": "J or F", "partner_options": "X or Y", "own_action": "J", "round": 2}
+    values |= {"own_labels": ["J", "F"], "partner_labels": ["X", "Y"]}
+    for templates in (default, akata):
+        for name in (name for name in templates.names() if "/lm_" in name):
+            asked = templates.instead(name, **values)
+            labels = ("J", "F") if name.endswith("act") and "react" not in name else ("X", "Y")
+            assert all(asked.count(f" {label}") == 1 for label in labels), asked
+            assert "only" in asked
+            assert templates.prefill(name, **values)
 
 
 @pytest.mark.parametrize(

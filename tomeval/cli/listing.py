@@ -68,7 +68,8 @@ def strategies() -> Rows:
     from tomeval.strategies import NAMED
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
-    sees |= {"-payoffs": "rules, history", "s2a": "its own summary of rules and history"}
+    sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
+    sees |= {"s2a": "its own summary of rules and history"}
     return [
         {
             "strategy": strategy.name,
@@ -100,19 +101,22 @@ _ANSWERS = {
 
 
 def prompts() -> Rows:
-    """Return the shipped prompt templates of every domain that has any."""
-    from tomeval.strategies.templates import Prompts
+    """Return the shipped prompt templates of every domain that has any, set by set."""
+    from tomeval.strategies.templates import load_prompts, prompt_sets
 
     folders = [name for name in domain_names() if (shipped("prompts") / name).is_dir()]
     return [
         {
+            "set": name,
             "domain": folder,
             "prompt": template.name,
             "version": template.version,
             "title": template.title,
             "source": template.source,
         }
-        for folder, templates in zip(folders, map(Prompts, folders), strict=True)
+        for folder in folders
+        for name in prompt_sets(folder)
+        for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
     ]
 

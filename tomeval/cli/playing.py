@@ -201,7 +201,12 @@ def prompt(
     partner: Annotated[str, typer.Option("--partner", help="Who plays along.")] = "",
     option_order: Annotated[str, typer.Option("--option-order")] = "",
     literal_order: Annotated[str, typer.Option("--literal-order")] = "",
-    prompts: Annotated[str, typer.Option("--prompts", help="Folder of own templates.")] = "",
+    goal: Annotated[str, typer.Option("--goal", help="none, win or maximise.")] = "",
+    examples: Annotated[str, typer.Option("--examples", help="reciprocal or myopic.")] = "",
+    system: Annotated[str, typer.Option("--system", help="A system message.")] = "",
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="A set of templates, or a folder of own ones.")
+    ] = "",
     tokenizer: Annotated[
         str | None,
         typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
@@ -216,6 +221,7 @@ def prompt(
 
     own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
     own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
+    own |= {"goal": goal, "examples": examples, "system": system}
     settings = {key: value for key, value in own.items() if value}
     if experiment is None:
         if model or overrides or cell:

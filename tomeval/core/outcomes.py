@@ -8,10 +8,11 @@ from typing import Any, Generic, TypeVar
 from tomeval.core.errors import TomevalError
 
 VALID = "valid"
-INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "backend_error")
+INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "unlisted", "backend_error")
 NOT_ASKED = "not_asked"
 OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
-"""What became of a question; ``not_asked``: the episode ended before it."""
+"""What became of a question; ``not_asked``: the episode ended before it; ``unlisted``: a label is
+not among the likeliest tokens, which are all that a server tells, so it has no number."""
 
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
@@ -73,7 +74,8 @@ class Invalid:
 
     Attributes
     ----------
-    reason : {"illegal", "unparsable", "truncated", "refusal", "backend_error"}
+    reason : str
+        One of `INVALID_REASONS`.
     raw : str
         The text of the reply.
     attempts, calls, details

@@ -29,6 +29,9 @@ BACKENDS = {
     "openai": Backend(
         "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
     ),
+    "inspect": Backend(
+        "tomeval.models.served.inspect_api:open_inspect", "inspect:PROVIDER/MODEL", served=True
+    ),
     "scripted": Backend("tomeval.models.scripted:open_named", "scripted:NAME"),
 }
 """Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
@@ -75,7 +78,8 @@ def open_model(
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.served.openai_options.OpenAIOptions`.
+        `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
+        `tomeval.models.served.inspect_api.InspectOptions`.
     base, budget, scores, prefix_reuse
         See `tomeval.models.base.Opening`.
 

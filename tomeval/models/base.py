@@ -15,6 +15,21 @@ class BackendError(Exception):
     """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
 
 
+class ContextExceeded(BackendError):
+    """The prompt, with room for the reply, is longer than the model's context.
+
+    Asking again does not help, and every later prompt of the episode is longer still.
+    """
+
+
+class Unlisted(BackendError):
+    """A label is not among the likeliest tokens, which are all that the backend tells.
+
+    The model was asked and would say something else: this is an answer that cannot be read, and
+    asking again gives the same.
+    """
+
+
 class Message(NamedTuple):
     """One turn of a conversation; `role` is ``system``, ``user`` or ``assistant``."""
 
@@ -30,6 +45,9 @@ class Prompt:
     messages: tuple[Message, ...]
     # How the answer begins, without a trailing space; the model goes on from there.
     prefill: str = ""
+    # What the last message ends in where the backend cannot go on from a prefill, which then is
+    # left out; empty: nothing.
+    instead: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,21 @@ class GenerateRequest:
     group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
     # Where not empty, a backend that can may restrict the reply to one of these texts.
     choices: tuple[str, ...] = ()
+
+
+THINKING_ROOM = 8192
+"""Tokens for thinking, if a model is seen to think and the experiment sets none."""
+
+
+def thinking_room(context: int | None) -> int:
+    """Return the tokens for thinking where none are set: at most half of the context.
+
+    Examples
+    --------
+    >>> thinking_room(None), thinking_room(4096)
+    (8192, 2048)
+    """
+    return THINKING_ROOM if context is None else min(THINKING_ROOM, context // 2)
 
 
 LOW_MASS = 0.01
@@ -107,7 +140,8 @@ class Scores:
     # The route the numbers came by, such as ``forward`` or ``token_ids``; never pooled by accident
     # because it is stored with every row.
     method: str
-    # As for `Reply`.
+    # As for `Reply`; ``argmax_is_label``, where the route tells: whether the most probable next
+    # token is a label or the beginning of one.
     usage: Usage = Usage()
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
@@ -170,6 +204,10 @@ class Model(ABC):
         """Return the prompt's length in tokens, or None without a tokenizer."""
         return None
 
+    def context_length(self) -> int | None:
+        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
+        return None
+
     def episode(self, answered: int) -> Model:
         """Return the model as one episode uses it; `answered` of its requests were answered before.
 
@@ -195,6 +233,10 @@ class WrappedModel(Model):
         """Ask the model."""
         return self.model.count_tokens(prompt)
 
+    def context_length(self) -> int | None:
+        """Ask the model."""
+        return self.model.context_length()
+
 
 class LocalModel(ABC):
     """A backend that runs in this process, many requests at a time, without an event loop."""
@@ -214,6 +256,10 @@ class LocalModel(ABC):
     @abstractmethod
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens."""
+
+    def context_length(self) -> int | None:
+        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
+        return None
 
     def slots(self) -> int | None:
         """Return for how many growing prompts the backend keeps what it has read; None: no limit.

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from tomeval.models.base import (
+    ContextExceeded,
     GenerateRequest,
     LocalModel,
     Model,
@@ -211,10 +212,23 @@ def _run(
         results = function([request for request, _ in items])
         if len(results) != len(items):
             raise RuntimeError(f"the model gave {len(results)} results for {len(items)} requests")
+    except ContextExceeded as error:
+        # Known before anything is run. Only those whose prompt is too long are to hear of it.
+        if len(items) == 1:
+            _fail(items, error)
+            return
+        middle = len(items) // 2
+        _run(items[:middle], function)
+        _run(items[middle:], function)
+        return
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
-        for _, future in items:
-            future.set_exception(error)
-            future.exception()  # the first episode that fails cancels the others that wait
+        _fail(items, error)
         return
     for (_, future), result in zip(items, results, strict=True):
         future.set_result(result)
+
+
+def _fail(items: list[tuple[_Request, asyncio.Future[_Result]]], error: Exception) -> None:
+    for _, future in items:
+        future.set_exception(error)
+        future.exception()  # the first episode that fails cancels the others that wait

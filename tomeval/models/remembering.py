@@ -60,6 +60,7 @@ def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:
     """Return a hash over all that decides a reply: model, prompt, labels, sampling, seed."""
     what: list[Any] = [model.name, model.revision, request.prompt.prefill]
     what += [tuple(message) for message in request.prompt.messages]
+    what += filter(None, [request.prompt.instead])
     if isinstance(request, GenerateRequest):
         what += [vars(request.sampling), request.seed, request.choices]
     else:

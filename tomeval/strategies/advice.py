@@ -9,7 +9,7 @@ from tomeval.core.outcomes import Invalid
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
-from tomeval.strategies.questions import Foresight, Scene, join, user_prompt
+from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
 from tomeval.strategies.readers import MARKER, Marked, marked_answer, visible
 
 
@@ -45,9 +45,9 @@ class Advice:
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
 
-    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
         """Return what the question for a move says beyond context and memory."""
-        return ""
+        return Told()
 
     def memory(self, desk: Desk) -> str:
         """Return what all questions show of earlier steps."""
@@ -65,23 +65,25 @@ class Advice:
 
 
 class Social(Advice):
-    """Predict first, then choose given that prediction (Akata et al. 2023)."""
+    """Predict first; the question for a move is then asked given that (Akata et al. 2023)."""
 
-    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
         """Predict."""
         found = await foresight.expected(self.strategy.advice.removeprefix("social_"))
-        return found if isinstance(found, Invalid) else desk.render("advice/social", **found)
+        if isinstance(found, Invalid):
+            return found
+        return Told(given=desk.render("advice/social", **found))
 
 
 class Oracle(Advice):
     """Told what others truly do; the literal question is asked without it."""
 
-    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
         """Open the door."""
         found = await foresight.truth()
         if isinstance(found, Invalid):
             return found
-        return desk.render(f"advice/{self.strategy.advice}", **found)
+        return Told(desk.render(f"advice/{self.strategy.advice}", **found))
 
 
 class Reflexion(Advice):
@@ -106,7 +108,7 @@ class Reflexion(Advice):
         request = scene.note_request(
             "advice/reflexion_write", scene.context(), self.memory(desk), over
         )
-        written = await desk.write("reflect", "reflect", request, over, scene.group("reflect"))
+        written = await desk.write("reflect", "lesson", request, over, scene.group("reflect"))
         self.failure = written if isinstance(written, Invalid) else None
         if isinstance(written, str):
             self.lessons.append(" ".join(written.split()))
@@ -126,10 +128,10 @@ class PlansInsights(Advice):
         super().__init__(strategy)
         self.notes = self._coming = ""
 
-    async def before_act(self, desk: Desk, foresight: Foresight) -> str | Invalid:
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
         """Write the notes first if the answer itself is scored, not written."""
         if not self.strategy.scored:
-            return ""
+            return Told()
         context = await desk.context.text(desk.line)
         if isinstance(context, Invalid):
             return context
@@ -142,7 +144,7 @@ class PlansInsights(Advice):
             return written
         self._keep(written)
         self.notes = self._coming
-        return ""
+        return Told()
 
     def memory(self, desk: Desk) -> str:
         """Show the last notes."""

@@ -30,9 +30,9 @@ class LabelAnswer:
         self.rng, self.decide = rng, decide
 
     async def ask(
-        self, line: Asker, question: Question[T], prompt: Prompt
+        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
     ) -> tuple[Said[T] | Invalid, str]:
-        """Score the labels and decide."""
+        """Score the labels and decide; there is no reply that could hold notes."""
         if not isinstance(question.reader, Labels):
             raise TypeError("only labels can be scored")
         labels = question.reader.labels
@@ -55,6 +55,8 @@ class LabelAnswer:
         details = {"method": scores.method, "mass": scores.mass}
         if scores.mass < LOW_MASS:
             details["low_mass"] = True
+        if "argmax_is_label" in scores.details:
+            details["argmax_is_label"] = scores.details["argmax_is_label"]
         return Said(action, tuple(float(p) for p in probs), details=details)
 
 
@@ -65,11 +67,14 @@ class WrittenAnswer:
         self.style = style
 
     async def ask(
-        self, line: Asker, question: Question[T], prompt: Prompt
+        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
     ) -> tuple[Said[T] | Invalid, str]:
-        """Generate until a reply can be read."""
+        """Generate until a reply can be read; `notes` says that it holds notes as well."""
         kind = question.kind or self.style.kind
-        return await line.answer(question.purpose, kind, prompt, question.step, question.reader)
+        most = line.how.allowance(self.style.kind, notes)
+        return await line.answer(
+            question.purpose, kind, prompt, question.step, question.reader, most
+        )
 
 
 AnswerPart = LabelAnswer | WrittenAnswer

@@ -6,8 +6,8 @@ import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -22,14 +22,25 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
+    Unlisted,
     as_dict,
 )
 from tomeval.strategies.readers import Reader, visible
 
 T = TypeVar("T")
 
-MAX_TOKENS = {"qa": 64, "cot": 768, "s2a": 512, "reflect": 160, "plan": 320}
-"""Longest replies by kind of call, if the experiment sets none."""
+ALLOWANCES: Mapping[str, int] = {
+    "qa": 512,
+    "cot": 2048,
+    "plan": 1024,
+    "summary": 1024,
+    "lesson": 512,
+}
+"""Longest replies in tokens by kind of call, if the experiment sets none.
+
+Many models explain themselves before they answer a question that asks for one line. Thinking has an
+allowance of its own, see `tomeval.models.served.openai_options.OpenAIOptions`.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,16 +50,31 @@ class Asking:
     Attributes
     ----------
     sampling : Sampling
-        With `max_tokens` 0, `MAX_TOKENS` decides.
+        With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     max_attempts : int
         How often a question is asked until it gets a readable, legal answer.
     constrain : bool
         Have servers that can do so restrict QA replies to the legal ones.
+    allowances : mapping of str to int
+        Longest replies in tokens, by the keys of `ALLOWANCES`.
     """
 
     sampling: Sampling
     max_attempts: int = 10
     constrain: bool = False
+    allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+
+    def allowance(self, kind: str, notes: bool = False) -> int:
+        """Return the longest reply of a kind of call, in tokens; with `notes` it holds them too.
+
+        Examples
+        --------
+        >>> Asking(Sampling(max_tokens=0)).allowance("qa", notes=True)
+        1536
+        """
+        if self.sampling.max_tokens:
+            return self.sampling.max_tokens
+        return self.allowances[kind] + notes * self.allowances["plan"]
 
 
 class Asker:
@@ -91,7 +117,8 @@ class Asker:
         begin differently from the episode's others, so that both keep their cached prefix.
         """
         try:
-            reply = await self._generate(purpose, kind, prompt, step, 1, group=group)
+            most = self.how.allowance(kind)
+            reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
         except BackendError as error:
             return Invalid("backend_error", str(error))
         if reply.finish == "refusal":
@@ -100,17 +127,19 @@ class Asker:
         return Invalid("truncated", reply.text) if shown is None else shown.strip()
 
     async def answer(
-        self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T]
+        self, purpose: str, kind: str, prompt: Prompt, step: int, reader: Reader[T], most: int
     ) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
-        Every attempt is a fresh draw of the same question. At temperature 0 there is only one.
+        Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
         """
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         for attempt in range(1, attempts + 1):
             try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, reader.choices)
+                reply = await self._generate(
+                    purpose, kind, prompt, step, attempt, most, reader.choices
+                )
             except BackendError as error:
                 return Invalid("backend_error", str(error), attempt), ""
             text = reply.text
@@ -129,6 +158,9 @@ class Asker:
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
+        except Unlisted as error:  # the model did answer: it would say something else
+            self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
+            return Invalid("unlisted", str(error))
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
             return Invalid("backend_error", str(error))
@@ -146,13 +178,12 @@ class Asker:
         prompt: Prompt,
         step: int,
         attempt: int,
+        most: int,
         choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
         """Send one request and log it."""
-        sampling = self.how.sampling
-        if sampling.max_tokens == 0:
-            sampling = replace(sampling, max_tokens=MAX_TOKENS[kind])
+        sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)

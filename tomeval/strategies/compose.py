@@ -9,8 +9,13 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 
-CONTEXTS = ("full", "-history", "-payoffs", "s2a")
-_CONTEXTS = {"s2a": "S2A", "-history": "-History", "-payoffs": "-Payoffs"}
+CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
+_CONTEXTS = {
+    "s2a": "S2A",
+    "-history": "-History",
+    "-payoffs": "-Payoffs",
+    "-rewards": "-Rewards",
+}
 _ADVICE = {
     "social_qa": "Social QA",
     "social_lm": "Social LM",
@@ -27,6 +32,7 @@ _SHOWN = {**_CONTEXTS, **_ADVICE, **_ANSWERS}
 _KEYS = ("context", "advice", "answer")
 ADVICE = ("none", *_ADVICE)
 ANSWERS = tuple(_ANSWERS)
+DEFAULT_ANSWER = "qa"
 
 # How names are read, without spaces and plus signs: longest first, as "cot3shot" begins with "cot".
 _WORDS = {
@@ -58,7 +64,7 @@ class Strategy:
 
     context: str = "full"
     advice: str = "none"
-    answer: str = "qa"
+    answer: str = DEFAULT_ANSWER
 
     def __post_init__(self) -> None:
         for field, known in zip(_KEYS, (CONTEXTS, ADVICE, ANSWERS), strict=True):
@@ -72,7 +78,7 @@ class Strategy:
         parts = [_SHOWN["s2a"]] if self.summarises else []
         if self.advice != "none":
             parts.append(_SHOWN[self.advice])
-        if self.answer != default_answer(self.advice) or not parts:
+        if self.answer != DEFAULT_ANSWER or not parts:
             parts.append(_SHOWN[self.answer])
         name = " + ".join(parts)
         return f"{name} {_SHOWN[self.context]}" if self.context.startswith("-") else name
@@ -88,9 +94,14 @@ class Strategy:
         return self.context != "-history"
 
     @property
-    def shows_payoffs(self) -> bool:
-        """Whether payoffs are shown."""
-        return self.context != "-payoffs"
+    def shows_table(self) -> bool:
+        """Whether the payoffs of every joint action are shown."""
+        return self.context not in ("-payoffs", "-rewards")
+
+    @property
+    def shows_rewards(self) -> bool:
+        """Whether past steps are shown with what they paid."""
+        return self.context != "-rewards"
 
     @property
     def summarises(self) -> bool:
@@ -126,22 +137,18 @@ class Strategy:
     def calls_per_step(self) -> int:
         """Model calls to act once, with the reflection after the step but without probes."""
         writes = self.takes_notes and self.scored
-        return 1 + self.summarises + self.predicts_first + self.reflects + writes
+        questions = 1 + self.predicts_first
+        return questions * (1 + self.summarises) + self.reflects + writes
 
     @property
     def probes_per_step(self) -> int:
         """Further model calls for the literal probe: none if the prediction came first."""
-        return int(not self.predicts_first)
+        return 0 if self.predicts_first else 1 + self.summarises
 
     @property
     def scores(self) -> bool:
         """Whether any call scores labels."""
         return self.scored or self.advice == "social_lm"
-
-
-def default_answer(advice: str) -> str:
-    """Return the answer of a name that gives none: as the prediction for Social LM, else QA."""
-    return "lm" if advice == "social_lm" else "qa"
 
 
 def all_strategies() -> list[Strategy]:
@@ -170,8 +177,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         for key in spec:
             if key not in _KEYS:
                 raise unknown("key", key, _KEYS, "strategy")
-        answer = default_answer(str(spec.get("advice", "none")))
-        return Strategy(**{"answer": answer, **spec})
+        return Strategy(**spec)
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
@@ -201,7 +207,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     return Strategy(
         found.get("context", "full"),
         found.get("advice", "none"),
-        found.get("answer", default_answer(found.get("advice", "none"))),
+        found.get("answer", DEFAULT_ANSWER),
     )
 
 

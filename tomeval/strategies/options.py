@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tomeval.core.errors import TomevalError
-from tomeval.models.base import Sampling
-from tomeval.strategies.asking import Asking
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.models.base import Message, Sampling
+from tomeval.strategies.asking import ALLOWANCES, Asking
 from tomeval.strategies.templates import Prompts, load_prompts
 
 
@@ -23,12 +23,16 @@ class ModelOptions:
         See `tomeval.strategies.parse_strategy`.
     temperature, top_p, top_k, min_p
         See `tomeval.models.base.Sampling`.
-    max_tokens : int
-        Longest reply; 0: the default of the kind of call.
+    max_tokens : int or dict
+        Longest reply: one number for every kind of call, or numbers by the keys of
+        `tomeval.strategies.asking.ALLOWANCES`, which holds for kinds that are not given; 0: all.
     max_attempts : int
         How often a question is asked until its answer can be read and is legal.
     prompts : str
-        Folder of own templates, in a subfolder named after the domain; they precede the shipped.
+        A shipped set of templates, such as ``akata``, or a folder of own ones, in a subfolder named
+        after the domain; templates that it lacks are those of the set ``default``.
+    system : str
+        A system message before everything else.
     """
 
     strategy: str | dict[str, Any] = "QA"
@@ -36,9 +40,10 @@ class ModelOptions:
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
-    max_tokens: int = 0
+    max_tokens: int | dict[str, int] = 0
     max_attempts: int = 10
     prompts: str = ""
+    system: str = ""
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
         "temperature": (0, 100),
@@ -51,23 +56,38 @@ class ModelOptions:
     """Least and largest value of every number; those whose default is whole must be whole."""
 
     def __post_init__(self) -> None:
-        for name, (low, high) in self.LIMITS.items():
-            value, whole = getattr(self, name), isinstance(getattr(type(self), name), int)
-            kinds = int if whole else int | float
-            if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-                raise TomevalError(
-                    f"{name} must be a number from {low} to {high}, is {json.dumps(value)}"
-                )
-        if not isinstance(self.prompts, str):
-            raise TomevalError(
-                f"prompts must be the name of a folder, is {json.dumps(self.prompts)}"
-            )
+        numbers = {name: getattr(self, name) for name in self.LIMITS}
+        if isinstance(self.max_tokens, dict):
+            del numbers["max_tokens"]
+            for kind, value in self.max_tokens.items():
+                if kind not in ALLOWANCES:
+                    raise unknown("kind of call", kind, ALLOWANCES, "max_tokens")
+                _check(f"max_tokens.{kind}", value, int, 1, self.LIMITS["max_tokens"][1])
+        for name, value in numbers.items():
+            whole = isinstance(getattr(type(self), name), int)
+            _check(name, value, int if whole else (int, float), *self.LIMITS[name])
+        for name, what in (("prompts", "the name of a set or a folder"), ("system", "text")):
+            if not isinstance(getattr(self, name), str):
+                raise TomevalError(f"{name} must be {what}, is {json.dumps(getattr(self, name))}")
 
     def asking(self, constrain: bool = False) -> Asking:
         """Return how questions are asked; `constrain` as there."""
-        sampling = Sampling(self.temperature, self.top_p, self.top_k, self.min_p, self.max_tokens)
-        return Asking(sampling, self.max_attempts, constrain)
+        given = self.max_tokens
+        most, own = (0, given) if isinstance(given, dict) else (given, {})
+        sampling = Sampling(self.temperature, self.top_p, self.top_k, self.min_p, most)
+        return Asking(sampling, self.max_attempts, constrain, {**ALLOWANCES, **own})
+
+    @property
+    def opening(self) -> tuple[Message, ...]:
+        """What every conversation begins with."""
+        return (Message("system", self.system),) if self.system else ()
 
     def templates(self, domain: str, base: Path | None) -> Prompts:
         """Return the templates; a relative folder starts from `base`."""
         return load_prompts(domain, self.prompts, base)
+
+
+def _check(name: str, value: Any, kinds: Any, low: float, high: float) -> None:
+    """Refuse what is not a number within its limits."""
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        raise TomevalError(f"{name} must be a number from {low} to {high}, is {json.dumps(value)}")

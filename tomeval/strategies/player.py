@@ -14,7 +14,7 @@ from tomeval.strategies.answers import make_answer
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
-from tomeval.strategies.questions import Foresight, Question, Scene, user_prompt
+from tomeval.strategies.questions import Foresight, Question, Scene, Told, user_prompt
 
 T = TypeVar("T")
 
@@ -72,15 +72,15 @@ class LLMPlayer:
             return Asked(context)
         if self.advice.failure is not None:
             return Asked(self.advice.failure)
-        advice = await self.advice.before_act(self._desk, foresight)
-        if isinstance(advice, Invalid):
-            return Asked(advice)
+        told = await self.advice.before_act(self._desk, foresight)
+        if isinstance(told, Invalid):
+            return Asked(told)
         other = None
         if beside is not None and self.line.model.capabilities.concurrent:
             line = self.line.fork()
             other = Beside(line, self._answer(beside, line))
         try:
-            asked = await self.ask(question, advice, self.advice.ask_along(self._desk))
+            asked = await self.ask(question, told, self.advice.ask_along(self._desk))
         except Exception:
             if other is not None:
                 await other.settle()
@@ -92,24 +92,28 @@ class LLMPlayer:
     async def ask(
         self,
         question: Question[T],
-        advice: str = "",
+        told: Told = Told(),  # noqa: B008 (a tuple)
         extra: str = "",
         line: Asker | None = None,
         kind: str = "",
     ) -> Asked[T]:
-        """Ask a question below context, memory and `advice`.
+        """Ask a question below context, memory and what advice has `told`.
 
         `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
         player's and the strategy's own.
         """
-        context = await self.context.text(self.line)
+        line = line or self.line
+        context = await self.context.text(line, question.form)
         if isinstance(context, Invalid):
             return Asked(context)
         part = make_answer(kind, self._rng, self._decide) if kind else self.answer
+        question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, part.style, extra)
-        parts = (context, self.advice.memory(self._desk), advice, *phrased.parts)
-        prompt = user_prompt(self.scene.earlier, *parts, prefill=phrased.prefill)
-        answer, text = await part.ask(line or self.line, question, prompt)
+        parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)
+        prompt = user_prompt(
+            self.scene.earlier, *parts, prefill=phrased.prefill, instead=phrased.instead
+        )
+        answer, text = await part.ask(line, question, prompt, notes=bool(extra))
         return Asked(answer, prompt, text)
 
     async def _answer(self, question: Question[T], line: Asker) -> Said[T] | Invalid:

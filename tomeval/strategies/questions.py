@@ -12,6 +12,9 @@ from tomeval.strategies.templates import Prompts
 
 T = TypeVar("T")
 
+Form = Literal["functional", "literal", "advice"]
+"""Whether a question asks for a move, for what others do, or for something that advice needs."""
+
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
@@ -21,8 +24,7 @@ class Question(Generic[T]):
     ----------
     purpose : str
         Names it in the call log and in the seeds of its requests.
-    form : {"functional", "literal", "advice"}
-        Whether it asks for a move, for what others do, or for something that advice needs.
+    form : Form
     template, values : str, dict
         How the domain words it; see `Scene.phrase`.
     step : int
@@ -32,7 +34,7 @@ class Question(Generic[T]):
     """
 
     purpose: str
-    form: Literal["functional", "literal", "advice"]
+    form: Form
     template: str
     reader: Reader[T]
     step: int
@@ -53,10 +55,21 @@ class Style(NamedTuple):
 
 
 class Phrased(NamedTuple):
-    """A question in words: its paragraphs, of which empty ones do not count, and the prefill."""
+    """A question in words: its paragraphs, of which empty ones do not count.
+
+    For `prefill` and `instead` see `tomeval.models.base.Prompt`.
+    """
 
     parts: tuple[str, ...]
     prefill: str = ""
+    instead: str = ""
+
+
+class Told(NamedTuple):
+    """What advice adds to a question: a paragraph before it, or what it is asked given."""
+
+    text: str = ""
+    given: str = ""
 
 
 class Scene(Protocol):
@@ -77,8 +90,11 @@ class Scene(Protocol):
     def context(self) -> str:
         """Return what the conversation does not tell yet of rules and past."""
 
-    def summary_request(self) -> str:
-        """Return the request to summarise the past; empty if there is none yet."""
+    def summary_request(self, use: str) -> str:
+        """Return the request to summarise the past, to ``act`` or to ``predict`` by it.
+
+        It is empty if there is no past to summarise yet.
+        """
 
     def summarised(self, summary: str) -> str:
         """Return the context with a summary in place of the past."""
@@ -113,6 +129,8 @@ def join(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def user_prompt(earlier: tuple[Message, ...], *parts: str, prefill: str = "") -> Prompt:
+def user_prompt(
+    earlier: tuple[Message, ...], *parts: str, prefill: str = "", instead: str = ""
+) -> Prompt:
     """Return one more user turn, of several paragraphs."""
-    return Prompt((*earlier, Message("user", join(*parts))), prefill)
+    return Prompt((*earlier, Message("user", join(*parts))), prefill, instead)

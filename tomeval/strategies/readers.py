@@ -1,43 +1,40 @@
-"""Read a generated answer strictly: one marked line states it, and nothing follows.
+"""Read a generated answer as every careful reader would; what one would doubt is no answer.
 
-The rule is the same for every kind of game; a `Reader` says what may stand behind the marker.
+Where a reply states its answer is one rule for every kind of game, see `marked_answer`; a `Reader`
+says what may stand there.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
 
 from tomeval.core.outcomes import VALID
+from tomeval.strategies.loose_json import read_object
+from tomeval.strategies.marked import MARKER, NOUN, Claim, Marked, Read, marked_answer
+from tomeval.strategies.thinking import visible
+from tomeval.strategies.wrappings import AFTER, BEFORE, folded, lines_that_say, normal, unwrapped
 
-MARKER = "Final answer:"
+__all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_answer", "visible"]
 
 T = TypeVar("T")
 
-_THINK_END = re.compile(r"^.*</think>", re.DOTALL | re.IGNORECASE)
-_WRAPPED = (("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"))
-# The marker, maybe emphasised with or without its colon, and what it marks.
-_MARKED = re.compile(
-    rf"(\*\*|__|\*|_|){re.escape(MARKER[:-1])}(?:{MARKER[-1]}\1|\1{MARKER[-1]})(.*)", re.IGNORECASE
+_LAYERS = 8  # marks within marks; nobody writes more
+_NOUN = re.compile(rf"[\"'“”]?({NOUN})[\"'“”]?(?:\s*:\s*|\s+)(?=\S)", re.IGNORECASE)
+# A label and a short remark on it, such as what it stands for: "J (Cooperate)".
+_REMARK = re.compile(r"(.*\S)\s*\(([^()\n]*)\)")
+_PLAIN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
+_DIGIT = re.compile(r"[0-9]")
+_DOUBT = re.compile(
+    r"\b(?:not|no|never|n?or|n?either|maybe|perhaps|probably|possibly|likely|presumably|guess\w*"
+    r"|think|uns\w+|uncertain|unclear|unknown|if|unless|but|instead|hmm|wait|actually|tie|leaning"
+    r"|tentative\w*|might|may|could|else|otherwise|avoid|except|without|against|random\w*|other"
+    r"|opponent|partner|rather|reject\w*|wrong|false|nicht|kein|oder|vielleicht|non|pas|ou|quizás"
+    r"|o|ni|не|нет|или)\b"
 )
-# Emphasis and a code fence around a JSON object.
-_BEFORE = re.compile(r"\s*(?:\*\*|__|\*|_|)\s*(?:```(?:json)?|`)?\s*", re.IGNORECASE)
-_AFTER = re.compile(r"[\s`*_.]*")
-
-
-class Read(NamedTuple, Generic[T]):
-    """What a reply says.
-
-    `outcome` is ``valid``, ``illegal``, ``unparsable``, ``truncated`` or ``refusal``; `value` is
-    None unless it is valid; `fault` may say what is wrong.
-    """
-
-    outcome: str
-    value: T | None = None
-    fault: str = ""
 
 
 class Reader(Protocol[T]):
@@ -57,15 +54,26 @@ class Labels:
 
     Notes
     -----
-    See `marked_answer` for ``refusal``, ``truncated`` and ``unparsable``. The label stands on the
-    marked line; anything else there is ``illegal``. No other text is ever searched for a label.
-    Markdown or quotes around the line, the marker or the label, a full stop and case do not matter,
-    except where a label has them.
+    See `marked_answer` for where an answer stands, ``refusal``, ``truncated`` and ``unparsable``.
+    What stands there must be one label and nothing else; else it is ``illegal``. These do not
+    count:
+
+    - case, full-width and other compatible forms, and white space;
+    - a full stop or exclamation mark;
+    - Markdown, LaTeX, tags, brackets or quotes around the label, also a JSON object of one key;
+    - a word such as "Option" before it;
+    - a remark in parentheses of at most four plain words, if it names no other label and no doubt.
+
+    A label that has such marks itself is read as written first. Below the answer may stand marks
+    (the end of a code fence, a closing tag) or the same label again; any other text there may take
+    the answer back, and the reply is ``unparsable``. So is one with two different answers.
 
     Examples
     --------
     >>> reader = Labels(("J", "F"))
     >>> reader.read("J looks good.\nFinal answer: F", "stop").value
+    1
+    >>> reader.read("### Final answer:\n**Option F** (Defect)", "stop").value
     1
     >>> reader.read("Final answer: J or F", "stop").outcome
     'illegal'
@@ -85,19 +93,76 @@ class Labels:
         marked = marked_answer(text, finish)
         if isinstance(marked, Read):
             return Read(marked.outcome)  # without the fault: label outcomes explain themselves
-        if marked.below.strip():
-            return Read("unparsable")
-        action = self._find(marked.said.strip())
-        return Read("illegal") if action is None else Read(VALID, action)
+        named = [self._find(line) for line in self._lines(marked)]
+        if len(set(named)) > 1:
+            return Read("unparsable", fault="text after the answer")
+        action = named[0] if named else None
+        if action is None:
+            return Read("illegal")
+        if not all(self._agrees(claim, action) for claim in marked.earlier):
+            return Read("unparsable", fault="different answers")
+        return Read(VALID, action)
+
+    def _agrees(self, claim: Claim, action: int) -> bool:
+        """Tell whether an earlier marked line names the same label, or is a heading over prose."""
+        lines = self._lines(claim)
+        named = self._find(lines[0]) if lines else None
+        return named == action or (named is None and not claim.said.strip())
+
+    def _lines(self, claim: Claim | Marked) -> list[str]:
+        """Return the marked line's text and the lines below it, without those of marks alone."""
+        said = claim.said.strip()
+        first = [said] if said in self.labels else lines_that_say(said)
+        return first + lines_that_say(claim.below)
 
     def _find(self, said: str) -> int | None:
-        """Return the label named: as written, else without full stop, else unwrapped."""
-        folded = [label.casefold() for label in self.labels]
-        inner = _unwrap(said)
-        for name in (said, said.removesuffix("."), inner, inner.removesuffix(".")):
-            if name.casefold() in folded:
-                return folded.index(name.casefold())
+        """Return the one label that a text names, with as few marks off as possible."""
+        layer, seen = [said.strip()], set[str]()
+        for _ in range(_LAYERS):
+            found = {index for text in layer if (index := self._named(text)) is not None}
+            if found:
+                return found.pop() if len(found) == 1 else None
+            seen.update(layer)
+            inner = dict.fromkeys(less for text in layer for less in self._less(text))
+            layer = [text for text in inner if text not in seen]
         return None
+
+    def _named(self, text: str) -> int | None:
+        """Return the label that a text is: as written, else but for case, width and white space."""
+        if text in self.labels:
+            return self.labels.index(text)
+        return self._folded.get(folded(text))
+
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        """Labels by their folded text, without those that are then the same."""
+        names = [folded(label) for label in self.labels]
+        short = [folded(_NOUN.sub("", label, count=1)) for label in self.labels]
+        found = {name: place for place, name in enumerate(short) if short.count(name) == 1}
+        return {name: place for name, place in found.items() if name not in names} | {
+            name: place for place, name in enumerate(names) if names.count(name) == 1
+        }
+
+    def _less(self, text: str) -> Iterator[str]:
+        """Yield what is left of a text if one thing that does not count comes off."""
+        yield normal(text).strip()
+        yield from unwrapped(text)
+        noun = _NOUN.match(text)
+        if noun and folded(noun[1]) not in map(folded, self.labels):
+            yield text[noun.end() :].strip()
+        remark = _REMARK.fullmatch(text)
+        if remark and self._is_remark(remark[2], self._find(remark[1])):
+            yield remark[1]
+
+    def _is_remark(self, text: str, action: int | None) -> bool:
+        """Tell whether a text in parentheses leaves no doubt that a label is meant."""
+        plain = folded(text.strip("*_\"' "))
+        others = (label for place, label in enumerate(self.labels) if place != action)
+        named = any(
+            re.search(rf"(?<!\w){re.escape(folded(label))}(?!\w)", plain) for label in others
+        )
+        doubted = named or action is None or _DOUBT.search(plain)
+        return not doubted and _PLAIN.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True)
@@ -115,9 +180,11 @@ class JsonShape(Generic[T]):
 
     Notes
     -----
-    See `marked_answer` for ``refusal``, ``truncated`` and ``unparsable``. The object begins on the
-    marked line or below it and ends the reply, Markdown apart; any other shape is ``unparsable``
-    too. What `check` objects to is ``illegal``.
+    See `marked_answer` for where an answer stands, ``refusal``, ``truncated`` and ``unparsable``.
+    What stands there must be the object and nothing else, but for a code fence, Markdown, LaTeX,
+    tags or quotes around it. The key's case does not matter, nor whether digits are quoted; see
+    `read_object` for what is understood besides JSON. Any other shape is ``unparsable``, and so
+    are two different answers. What `check` objects to is ``illegal``.
 
     Examples
     --------
@@ -151,111 +218,42 @@ class JsonShape(Generic[T]):
         marked = marked_answer(text, finish)
         if isinstance(marked, Read):
             return marked
-        rest = _BEFORE.sub("", marked.said + marked.below, count=1)
         try:
-            data, end = _DECODER.raw_decode(rest)
-        except (ValueError, RecursionError) as error:
-            return Read("unparsable", fault=f"no JSON object after {MARKER!r}: {error}")
-        if not _AFTER.fullmatch(rest[end:]):
+            value, rest = self._value(marked.said + marked.below)
+        except ValueError as error:
+            return Read("unparsable", fault=str(error))
+        if not AFTER.fullmatch(rest):
             return Read("unparsable", fault="text after the answer")
-        fault = self._shape_fault(data)
-        if fault:
-            return Read("unparsable", fault=fault)
-        answer = self.check(data[self.key])
+        if not all(self._agrees(claim, value) for claim in marked.earlier):
+            return Read("unparsable", fault="different answers")
+        answer = self.check(value)
         return Read("illegal", fault=answer) if isinstance(answer, str) else Read(VALID, answer)
 
-    def _shape_fault(self, data: Any) -> str:
-        """Return how an answer differs from the form that was asked for, or an empty text."""
-        if not isinstance(data, dict) or list(data) != [self.key]:
-            return f"not an object with the key {self.key!r} alone"
-        value = data[self.key]
+    def _agrees(self, claim: Claim, value: list[Any]) -> bool:
+        """Tell whether an earlier marked line says the same, or is a heading over prose."""
+        try:
+            return self._value(claim.said + claim.below)[0] == value
+        except ValueError:
+            return not claim.said.strip()
+
+    def _value(self, text: str) -> tuple[list[Any], str]:
+        """Return the list of the object that a text begins with, and the text after it.
+
+        A ValueError says how the text differs from the form that was asked for.
+        """
+        try:
+            data, rest = read_object(BEFORE.sub("", text, count=1))
+        except ValueError as error:
+            raise ValueError(f"no JSON object after {MARKER!r}: {error}") from None
+        if not isinstance(data, dict) or [key.casefold() for key in data] != [self.key]:
+            raise ValueError(f"not an object with the key {self.key!r} alone")
+        (value,) = data.values()
         if not isinstance(value, list) or len(value) != self.size:
-            return f"{self.key!r} is not a list of {self.size}"
+            raise ValueError(f"{self.key!r} is not a list of {self.size}")
+        if self.kind is int:
+            digits = all(isinstance(item, str) and _DIGIT.fullmatch(item) for item in value)
+            value = [int(item) for item in value] if digits else value
         if any(type(item) is not self.kind for item in value):
             wanted = "texts" if self.kind is str else "whole numbers"
-            return f"{self.key!r} holds something else than {wanted}"
-        return ""
-
-
-class Marked(NamedTuple):
-    """A reply's answer: the text before the marked line, what that line says, the text below."""
-
-    before: str
-    said: str
-    below: str
-
-
-def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
-    """Find the answer of a reply, by the one rule for marked answers.
-
-    Thinking is dropped first. Then exactly one line must begin with the marker, Markdown or quotes
-    around it apart. The reader decides whether what follows, up to the end, is an answer. A reply
-    without one is ``refusal`` or ``truncated`` by `finish`, ``truncated`` also for thinking that
-    never ends, and ``unparsable`` if no line or several lines are marked.
-    """
-    if finish == "refusal":
-        return Read("refusal")
-    shown = visible(text)
-    if finish == "length" or shown is None:
-        return Read("truncated")
-    lines = shown.splitlines(keepends=True)
-    named = {place: said for place, line in enumerate(lines) if (said := _named(line)) is not None}
-    if len(named) != 1:
-        fault = f"no line with {MARKER!r}" if not named else f"{len(named)} lines with {MARKER!r}"
-        return Read("unparsable", fault=fault)
-    ((place, said),) = named.items()
-    ending = lines[place][len(lines[place].rstrip()) :]
-    return Marked("".join(lines[:place]), said, ending + "".join(lines[place + 1 :]))
-
-
-def visible(text: str) -> str | None:
-    """Return a reply without its thinking, or None if the thinking was never closed.
-
-    Everything up to the last ``</think>`` is thinking, even if the prompt opened it.
-
-    Examples
-    --------
-    >>> visible("<think>J or F?</think>Final answer: J")
-    'Final answer: J'
-    >>> visible("<think>J or") is None
-    True
-    """
-    rest = _THINK_END.sub("", text, count=1)
-    return None if "<think>" in rest.lower() else rest
-
-
-def _named(line: str) -> str | None:
-    """Return what a marked line names, or None if the line is not marked."""
-    found = _MARKED.fullmatch(line.strip()) or _MARKED.fullmatch(_unwrap(line))
-    return found[2] if found else None
-
-
-def _unwrap(text: str) -> str:
-    """Drop white space and Markdown or quotes that enclose the whole text."""
-    text = text.strip()
-    changed = True
-    while changed:
-        changed = False
-        for left, right in _WRAPPED:
-            inner = text.removesuffix(".")
-            for candidate in (text, inner):
-                wrapped = len(candidate) > len(left) + len(right)
-                if wrapped and candidate.startswith(left) and candidate.endswith(right):
-                    text, changed = candidate[len(left) : -len(right)].strip(), True
-                    break
-    return text
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that has a key twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key comes twice")
-    return found
-
-
-def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant)
+            raise ValueError(f"{self.key!r} holds something else than {wanted}")
+        return value, rest

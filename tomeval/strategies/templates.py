@@ -16,7 +16,8 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_text, shipped
 
 _FENCE = "+++"
-_KEYS = ("title", "source", "version", "prefill")
+_KEYS = ("title", "source", "version", "prefill", "instead")
+_SETS, DEFAULT_SET = "sets", "default"
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
@@ -31,8 +32,9 @@ class Template:
         Path below the prompts folder without the suffix, such as ``answer/qa_act``.
     sha256 : str
         Of the whole file; stored with every run.
-    body, prefill : jinja2.Template
-        What is asked, and how the answer begins (empty for a free answer).
+    body, prefill, instead : jinja2.Template
+        What is asked, how the answer begins (empty for a free answer), and what is asked for where
+        a model cannot go on from such a beginning.
     """
 
     name: str
@@ -42,18 +44,22 @@ class Template:
     sha256: str
     body: jinja2.Template
     prefill: jinja2.Template
+    instead: jinja2.Template
 
 
 class Prompts:
     """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
-    Own ones in ``folder/DOMAIN`` take the place of shipped ones.
+    Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these.
     """
 
     def __init__(self, domain: str, folder: Path | None = None) -> None:
         folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
-            raise TomevalError(f"{folder}: no such folder of prompts")
+            raise TomevalError(
+                f"{folder}: no such folder of prompts; the shipped sets are "
+                f"{', '.join(prompt_sets(domain))}"
+            )
         self._shipped = shipped("prompts") / domain
         self._folders = [self._shipped, *([folder] if folder else [])][::-1]
         self._env = ImmutableSandboxedEnvironment(
@@ -89,6 +95,10 @@ class Prompts:
     def prefill(self, name: str, **values: Any) -> str:
         """Render how the answer to a template begins."""
         return self._run(name, self.get(name).prefill, values)
+
+    def instead(self, name: str, **values: Any) -> str:
+        """Render what is asked for in place of a prefill."""
+        return self._run(name, self.get(name).instead, values)
 
     def sha256(self) -> str:
         """Return one hash over all templates."""
@@ -126,7 +136,8 @@ class Prompts:
             if key not in data:
                 raise TomevalError(f"{path}: front matter lacks {key!r}")
         try:
-            compiled = self._compile(body), self._compile(data.get("prefill", ""))
+            texts = (body, *(data.get(key, "") for key in _KEYS[3:]))
+            compiled = [self._compile(part) for part in texts]
         except jinja2.TemplateSyntaxError as error:
             raise TomevalError(f"{path}: not a valid template: {error}") from None
         sha256 = hashlib.sha256(text.encode()).hexdigest()
@@ -144,10 +155,21 @@ def _names(folder: Path) -> set[str]:
     return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.j2")}
 
 
-@lru_cache(maxsize=32)
-def load_prompts(domain: str, folder: str = "", base: Path | None = None) -> Prompts:
-    """Return the templates of a folder over the shipped ones of a domain; read once.
+def prompt_sets(domain: str) -> list[str]:
+    """Return the names of the shipped sets of templates that word a domain."""
+    folder = shipped("prompts") / _SETS
+    others = sorted(path.name for path in folder.glob("*") if (path / domain).is_dir())
+    return [DEFAULT_SET, *others]
 
-    A relative folder starts from `base`.
+
+@lru_cache(maxsize=32)
+def load_prompts(domain: str, name: str = "", base: Path | None = None) -> Prompts:
+    """Return the templates of a domain in a shipped set or a folder; read once.
+
+    The name of a set goes first; a relative folder starts from `base`.
     """
-    return Prompts(domain, (base or Path()) / folder if folder else None)
+    if name in ("", DEFAULT_SET):
+        return Prompts(domain)
+    if name in prompt_sets(domain):
+        return Prompts(domain, shipped("prompts") / _SETS / name)
+    return Prompts(domain, (base or Path()) / name)

@@ -168,7 +168,7 @@ def test_what_was_said_to_a_draft_is_not_remembered_as_the_answer() -> None:
     drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
 
     def heard(question):
-        return "what?" if "fox" in question and "Turn 1 of" in question else everything(question)
+        return "what?" if "fox" in question and "turn 1 of" in question else everything(question)
 
     found = logs()
     found["encoder"] = Logged(lambda question: said("hints", drafts["You have" in question]))
@@ -178,7 +178,7 @@ def test_what_was_said_to_a_draft_is_not_remembered_as_the_answer() -> None:
     where.on_invalid = "random"
     played = play(where)
     assert [turn.outcomes["decoder"] for turn in played.turns] == ["unparsable", "valid", "valid"]
-    second = found["decoder"].asked("Turn 2 of at most")[0]
+    second = found["decoder"].asked("turn 2 of at most")[0]
     assert "[assistant]" not in second
     assert "Turn 1 is over" in second
 
@@ -291,13 +291,14 @@ def test_social_predicts_its_draft_and_is_shown_it() -> None:
     options = {"strategy": {"encoder": "Social QA"}}
     played = play(table(found, every=options, rules=Rules(turns=1)))
     draft, bob, eve, final = found["encoder"].texts()
-    assert "You have thought" not in draft
+    assert "Given that" not in draft
     assert "you could give these hints for the code 2-4-1: cat; dog; owl." in bob
     assert "Which code will Bob guess?" in bob
     assert "Which code will Eve guess?" in eve
     assert (
-        "You have thought of the hints cat; dog; owl. For these you predict that Bob guesses "
-        "1-2-3 and Eve guesses 1-2-3." in final
+        "Given that you have thought of the hints cat; dog; owl and that for these you think Bob "
+        "will guess 1-2-3 and Eve will guess 1-2-3, which three hints, these or others, are best, "
+        "so that Bob finds the code and Eve does not?" in final
     )
     assert not played.turns[0].told
     assert played.turns[0].details["encoder"]["draft_eve"] == (1, 2, 3)
@@ -315,7 +316,7 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     options = {"strategy": {"encoder": "Oracle"}}
     played = play(table(found, every=options, rules=Rules(turns=1)))
     assert played.turns[0].told
-    assert "It is certain that for these Bob guesses 2-4-1" in found["encoder"].texts()[1]
+    assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
     assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
 
@@ -325,9 +326,15 @@ def test_oracle_max_also_asks_for_the_best_hints() -> None:
     options = {"strategy": {"encoder": "Oracle + Max"}}
     played = play(table(found, every=options, rules=Rules(turns=1)))
     draft, final = found["encoder"].texts()
-    assert "It is certain" not in draft
-    assert "It is certain that for these Bob guesses 1-2-3 and Eve guesses 1-2-3." in final
-    assert "Give the hints that do best against players who guess like this." in final
+    assert "You know for certain" not in draft
+    assert (
+        "You know for certain that for these Bob will guess 1-2-3 and Eve will guess 1-2-3."
+        in final
+    )
+    assert (
+        "Give the hints that maximise your chance of winning against players who guess like this."
+        in final
+    )
     assert played.turns[0].told
     assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
 
@@ -336,7 +343,7 @@ def noting(question):
     """Answer with notes that name the turn, and probes and drafts without."""
     notes = ""
     if 'begins with "Plans:"' in question:
-        turn = re.findall(r"^Turn (\d+) of at most", question, re.M)[-1]
+        turn = re.findall(r"^This is turn (\d+) of at most", question, re.M)[-1]
         notes = f"Plans: plan {turn}\n- Insights: insight {turn}\n"
     answer = everything(question).split("Final")[1]
     return f"{notes}Now then.\nFinal{answer}"
@@ -358,7 +365,7 @@ def test_notes_are_shown_in_the_next_turn_and_not_before(memory, answer) -> None
             shown = re.findall(
                 r"earlier in this game:\nPlans: plan (\d)\n- Insights: i.* (\d)", text
             )
-            turn = re.findall(r"(?:^Turn|In turn) (\d+) (?:of|you|Alice)", text, re.M)[-1]
+            turn = re.findall(r"(?:^This is turn|In turn) (\d+) (?:of|you|Alice)", text, re.M)[-1]
             assert shown == ([(str(int(turn) - 1),) * 2] if turn != "1" else [])
             assert ('begins with "Plans:"' in text) == (kind == "move")
             assert text.count("plan ") == text.count("insight ") == len(shown)
@@ -378,12 +385,12 @@ def test_notes_end_where_the_answer_begins() -> None:
     found["decoder"] = Logged(answer)
     play(table(found, every={"strategy": {"decoder": "Plans + Insights"}}))
     shown = found["decoder"].requests[1].prompt.messages[-1].content
-    assert "earlier in this game:\nPlans: try animals\nInsights: none\n\nTurn 2 of" in shown
+    assert "earlier in this game:\nPlans: try animals\nInsights: none\n\nThis is turn 2 of" in shown
 
 
 def test_notes_of_an_unreadable_reply_are_not_kept() -> None:
     def answer(question):
-        if "Turn 2 of" in question:
+        if "turn 2 of" in question:
             return "Plans: lost\nNo answer."
         return noting(question)
 
@@ -457,11 +464,13 @@ def test_who_keeps_a_draft_is_answered_as_told() -> None:
 def test_s2a_replaces_the_past_once_a_turn() -> None:
     found = logs(lambda q: "SUMMARY" if "Rewrite" in q else everything(q))
     play(table(found, every={"strategy": "S2A"}, probes=ALL_PROBES))
-    assert len(found["interceptor"].asked("Rewrite the hints")) == 2  # none in turn 1
-    for text in found["interceptor"].asked("Turn 3 of at most"):
+    # None in turn 1; then one to guess by, and one for the probes.
+    assert len(found["interceptor"].asked("Rewrite the hints")) == 4
+    for text in found["interceptor"].asked("turn 3 of at most"):
         assert "SUMMARY" in text
         assert "Turns so far" not in text
     assert len(found["interceptor"].asked("Rewrite", "You are Eve", "play turn 3")) == 1
+    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "say in turn 3")) == 1
 
 
 def test_a_summary_that_fails_makes_the_answer_invalid() -> None:
@@ -490,7 +499,7 @@ def test_reflexion_shows_the_last_lessons() -> None:
     rules = Rules(turns=4, miscommunications=9, interceptions=9)
     play(table(found, rules=rules, every={"strategy": "Reflexion 2"}))
     last = found["decoder"].texts()[-1]
-    assert "- lesson 2\n- lesson 3\n\nTurn 4 of" in last
+    assert "- lesson 2\n- lesson 3\n\nThis is turn 4 of" in last
     assert "lesson 1" not in last
     assert count == 3  # none after the last turn
 

@@ -183,7 +183,7 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     down = True
 
     def answer(question):
-        if down and "Turn 2 of" in question:
+        if down and "turn 2 of" in question:
             raise BackendError("no network")
         return everything(question)
 
@@ -201,7 +201,7 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
 
 def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     def answer(question):
-        return "nothing" if "Turn 2 of" in question else everything(question)
+        return "nothing" if "turn 2 of" in question else everything(question)
 
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}

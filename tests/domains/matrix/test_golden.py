@@ -17,7 +17,7 @@ from known import Known, make_setup, play
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.strategies import parse_strategy
-from tomeval.strategies.templates import Prompts
+from tomeval.strategies.templates import load_prompts, prompt_sets
 
 FOLDER = Path(__file__).parents[2] / "golden" / "matrix"
 HORIZON, ROUND = 10, 3
@@ -25,7 +25,8 @@ HORIZON, ROUND = 10, 3
 SHOWN: dict[str, tuple[str, dict[str, str], str]] = {
     "context/rules": ("QA -History", {}, "act"),
     "context/history": ("QA -Payoffs", {}, "act"),
-    "context/s2a": ("S2A", {}, "summarise"),
+    "context/s2a_act": ("S2A", {}, "summarise"),
+    "context/s2a_predict": ("S2A", {}, "summarise for predict"),
     "context/summary": ("S2A", {}, "act"),
     "advice/oracle": ("Oracle", {}, "act"),
     "advice/oracle_max": ("Oracle + Max", {}, "act"),
@@ -48,16 +49,20 @@ SHOWN: dict[str, tuple[str, dict[str, str], str]] = {
     "answer/examples_act": ("CoT + 3-Shot", {}, "act"),
     "answer/examples_predict": ("CoT + 3-Shot", {}, "predict"),
 }
-PLACES = [(name, game) for name in SHOWN for game in GAMES]
+PLACES = [("default", name, game) for name in SHOWN for game in GAMES]
+PLACES += [("akata", name, game) for name in SHOWN for game in ("RPS", "IPD")]
 
 
-def path_of(name: str, game: str) -> Path:
-    return FOLDER / f"{name.replace('/', '-')}.{game}.txt"
+def path_of(wording: str, name: str, game: str) -> Path:
+    folder = FOLDER if wording == "default" else FOLDER / wording
+    return folder / f"{name.replace('/', '-')}.{game}.txt"
 
 
-def rendered(name: str, game_name: str) -> str:
+def rendered(wording: str, name: str, game_name: str) -> str:
     """Return the prompt that shows a template in round 3 of a made-up play."""
     strategy, options, purpose = SHOWN[name]
+    if wording != "default":
+        options = {**options, "prompts": wording}
     game = get_game(game_name)
     partners = get_partner("tit_for_tat", game) if game.n == game.m else get_partner("grim", game)
     script = Known(game, game.label_set("neutral"))
@@ -71,25 +76,33 @@ def rendered(name: str, game_name: str) -> str:
 
 
 def test_every_template_and_game_is_shown():
-    assert sorted(SHOWN) == Prompts("matrix").names()
-    assert {path.name for path in FOLDER.glob("*")} == {path_of(*place).name for place in PLACES}
+    for wording in prompt_sets("matrix"):
+        assert sorted(SHOWN) == load_prompts("matrix", wording).names()
+        sources = {load_prompts("matrix", wording).get(name).source for name in SHOWN}
+        # A set is whole: no template is that of another one.
+        assert all(("Akata" in source) == (wording == "akata") for source in sources) or (
+            wording == "default"
+        )
+    assert set(FOLDER.rglob("*.txt")) == {path_of(*place) for place in PLACES}
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_golden(name):
-    for game in GAMES:
-        path = path_of(name, game)
-        assert rendered(name, game) == path.read_text(encoding="utf-8"), (
+    for place in PLACES:
+        if place[1] != name:
+            continue
+        path = path_of(*place)
+        assert rendered(*place) == path.read_text(encoding="utf-8"), (
             f"{path.name} differs: review the change, then run make golden"
         )
 
 
 def write() -> None:
     """Write all files anew."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for path in FOLDER.glob("*.txt"):
+    for path in FOLDER.rglob("*.txt"):
         path.unlink()
     for place in PLACES:
+        path_of(*place).parent.mkdir(parents=True, exist_ok=True)
         path_of(*place).write_text(rendered(*place), encoding="utf-8")
     print(f"{len(PLACES)} files in {FOLDER}")
 

@@ -156,7 +156,9 @@ def test_heeding_the_oracle_leaves_no_regret(tmp_path, game):
     labels = found.label_set("neutral")
 
     def best(step, text):
-        told = re.search(r"It is certain that the other player chooses (\w+) in", text)[1]
+        told = re.search(r"You know for certain that the other player will choose (\w+) in", text)[
+            1
+        ]
         theirs = labels.partner.index(told)
         return max(range(found.n), key=lambda a: OWN[game][a][theirs])
 

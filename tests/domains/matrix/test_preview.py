@@ -57,7 +57,7 @@ def test_sides_with_different_labels(tmp_path):
         text = show(strategy.name, game=str(path))
         assert text.count("--- call") == strategy.calls_per_step
         if strategy.advice.startswith("social"):
-            assert "You predict that the other player chooses left in round 3." in text
+            assert "Given that you think the other player will choose left in round 3 of" in text
 
 
 def test_head_and_tokens(tmp_path):
@@ -67,7 +67,7 @@ def test_head_and_tokens(tmp_path):
     make_tokenizer("chatml").save_pretrained(tmp_path)
     plain = show("LM")
     assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
-    assert plain.endswith("[assistant begins]\nRound 3: you chose")
+    assert plain.endswith("[assistant begins]\nI choose")
     counted = show("LM", tokenizer=str(tmp_path))
     tokens = int(counted.partition(" characters, ")[2].partition(" tokens")[0])
     assert 100 < tokens < len(plain)
@@ -105,7 +105,7 @@ def test_command_line(capsys, monkeypatch):
         *("--form", "act", "--round", "5"),
     )
     assert text.count("--- call") == 2
-    assert "Round 4: you chose F, the other player chose J; you received 0 points" in text
+    assert "Round 4: you chose F, the other player chose J; you won 0 points" in text
     rows = json.loads(tomeval("list", "strategies", "--format", "json"))
     assert len(rows) == 16
     assert rows[0] | {"sees": ""} == {

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from known import PAIRS, Known, fixed, make_setup, play, prompts_in_log, question, variant
 
+from tomeval.domains.matrix.games import GAMES as BUILT_IN
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
+from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner
 from tomeval.models.base import ScoreRequest
@@ -41,7 +43,7 @@ SHOWN = [
 HISTORY = re.compile(
     r"^Round (\d+): you chose (.+), the other player chose (.+?)(?:; .+)?\.$", re.M
 )
-AMOUNT = re.compile(r"score of|\bpoints?\b|\b(?:31|47|53|61|67|71|73|79|83|89|97|43)\b")
+AMOUNT = re.compile(r"score of|\d points?\b|\b(?:31|47|53|61|67|71|73|79|83|89|97|43)\b")
 
 
 def base(game, labels):
@@ -60,6 +62,16 @@ def body(text):
 
 def prefill(text):
     return text.partition("\n\n[assistant begins]\n")[2]
+
+
+def told(text):
+    """Return a prompt without its worked examples."""
+    head, _, rest = body(text).partition("\n\nThree examples of good reasoning")
+    return f"{head}\n\n{rest.rpartition(chr(10) * 2)[2]}" if rest else head
+
+
+def summarises(purpose):
+    return purpose.startswith("summarise")
 
 
 def of(log, purpose, step=None):
@@ -98,34 +110,40 @@ def test_what_is_shown(strategy, game, labels):
     rounds = [(str(t + 1), names.own[own[t]], names.partner[theirs[t]]) for t in range(T)]
     raw = strategy.context != "s2a"
     for purpose, step, text in log:
-        whole = raw or purpose in ("summarise", "reflect")  # else the summary stands in
+        whole = raw or summarises(purpose) or purpose == "reflect"  # else the summary stands in
         shown = step if purpose == "reflect" else step - 1
         expected = rounds[:shown] if whole and strategy.context != "-history" else []
-        assert HISTORY.findall(body(text)) == expected
-        pays = whole and strategy.context != "-payoffs"
-        examples = strategy.answer == "cot_3_shot" and strategy.context != "-payoffs"
-        examples = examples and purpose == "act"
-        assert bool(AMOUNT.search(text)) == (pays or examples)
-        assert text.count("- If you choose") == (game.n * game.m if pays else 0)
+        assert HISTORY.findall(told(text)) == expected
+        table = strategy.context not in ("-payoffs", "-rewards")
+        rewards = bool(expected) and strategy.context != "-rewards"
+        examples = strategy.answer == "cot_3_shot" and table and purpose == "act"
+        assert bool(AMOUNT.search(told(text))) == (whole and (table or rewards))
+        assert bool(AMOUNT.search(text)) == (whole and (table or rewards)) or examples
+        assert text.count("- If you choose") == (game.n * game.m if whole and table else 0)
         assert ("It lasts 4 rounds" in text) == whole
-        assert ("the other player stays the same" in text) == whole
-        assert (f"said-summarise-{step}" in text) == (
-            not raw and purpose not in ("summarise", "reflect")
-        )
-        certain = "It is certain" in text
+        assert ("with the same player" in text) == whole
+        assert ("Your aim is to" in text) == whole
+        for use in ("", " for predict"):
+            mine = (purpose in ("predict", "react")) == bool(use)
+            asks = not summarises(purpose) and purpose != "reflect"
+            assert (f"said-summarise{use}-{step}" in text) == (not raw and asks and mine)
+        certain = "You know for certain" in text
         assert certain == (strategy.advice.startswith("oracle") and purpose == "act")
         if certain:
             assert (
-                f"the other player chooses {names.partner[theirs[step - 1]]} in round {step}."
+                f"the other player will choose {names.partner[theirs[step - 1]]} in round {step}."
                 in text
             )
-            maximise = "Respond with the action that brings you the most." in text
+            maximise = "Respond with the action that maximises your own reward." in text
             assert maximise == (strategy.advice == "oracle_max")
-        predicted = "You predict that" in text
+        predicted = "Given that you think" in text
         assert predicted == (strategy.advice.startswith("social") and purpose == "act")
         if predicted:
             said = names.partner[step % 2]
-            assert f"You predict that the other player chooses {said} in round {step}." in text
+            given = (
+                f"Given that you think the other player will choose {said} in round {step} of 4, "
+            )
+            assert f"{given}which action is best for you, " in text
         assert ("Example 3." in text) == (
             strategy.answer == "cot_3_shot"
             and purpose in ("act", "predict", "react")
@@ -148,7 +166,7 @@ def test_what_is_shown(strategy, game, labels):
 @pytest.mark.parametrize(("game", "labels"), GAMES, ids=["RPS", "IPD", "odd"])
 def test_amounts_of_past_rounds(name, purpose, game, labels):
     steps, log = played(parse_strategy(name), game, labels)
-    last = [text for p, _, text in log if p == purpose][-1]
+    last = told([text for p, _, text in log if p == purpose][-1])
     received = [line.partition("; ")[2] for line in last.splitlines() if HISTORY.match(line)]
     shown = T - (purpose in ("react", "reflect"))  # neither is asked in the last round
     shown -= purpose != "reflect"  # the round that is over counts
@@ -157,7 +175,8 @@ def test_amounts_of_past_rounds(name, purpose, game, labels):
     for t, text in enumerate(received):
         pair = game.payoffs[steps.own_action[0, t], steps.partner_action[0, t]]
         mine, other = (amounts[x] if game.wording == "score" else f"{x:g} points" for x in pair)
-        assert text == f"you received {mine}, the other player {other}."
+        verb = "received" if game.wording == "score" else "won"
+        assert text == f"you {verb} {mine}, the other player {verb} {other}."
 
 
 @every_pair
@@ -173,12 +192,13 @@ def test_calls(strategy):
         each = strategy.calls_per_step + strategy.probes_per_step
         assert len(log) == T * each - reflexion + conditional * (T - 1) * ODD.n
         for step in range(1, T + 1):
-            counts = {p: len(of(log, p, step)) for p in ("act", "predict", "summarise", "plan")}
+            both = ("summarise", "summarise for predict")
+            counts = {p: len(of(log, p, step)) for p in ("act", "predict", "plan", *both)}
             plans = strategy.advice == "plans_insights" and strategy.answer == "lm"
             assert counts == {
                 "act": 1,
                 "predict": 1,
-                "summarise": int(strategy.context == "s2a"),
+                **dict.fromkeys(both, int(strategy.context == "s2a")),
                 "plan": int(plans),
             }
             assert len(of(log, "reflect", step)) == int(reflexion and step < T)
@@ -194,21 +214,22 @@ def test_memory(strategy):
     for purpose, step, text in log:
         lessons = re.findall(r"^- (?:said-reflect-)(\d+)$", text, re.M)
         plans = re.findall(r"^Plans: said-(?:act|plan)-(\d+)$", text, re.M)
-        if strategy.advice.startswith("reflexion") and purpose != "summarise":
+        if strategy.advice.startswith("reflexion") and not summarises(purpose):
             written = list(range(1, step))
             assert lessons == [str(r) for r in written[-strategy.memory :]]
         else:
             assert lessons == []
-        if strategy.advice == "plans_insights" and purpose != "summarise":
+        if strategy.advice == "plans_insights" and not summarises(purpose):
             written_now = strategy.answer == "lm" and purpose != "plan"
             latest = step if written_now else step - 1
             assert plans == ([str(latest)] if latest else [])
         else:
             assert plans == []
         # Nothing else that was said comes back, in whatever prompt.
-        said = {p for p, _ in re.findall(r"said-(\w+)-(\d+)", text)}
+        said = {p for p, _ in re.findall(r"said-([\w ]+)-(\d+)", text)}
         allowed = {"reflect"} if strategy.advice.startswith("reflexion") else set()
-        allowed |= {"summarise"} if strategy.context == "s2a" else set()
+        use = " for predict" if purpose in ("predict", "react") else ""
+        allowed |= {f"summarise{use}"} if strategy.context == "s2a" else set()
         allowed |= {"act", "plan"} if strategy.advice == "plans_insights" else set()
         assert said <= allowed
 
@@ -258,9 +279,9 @@ def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy
             assert differs == (agent_first and purpose == "predict" and step == T)
             if purpose == "predict" and agent_first:
                 own = game.label_set(labels).own[[0, 1, 0, 1][step - 1]]
-                assert prefill(text) == f"Round {step}: you chose {own}, the other player chose"
+                assert prefill(text) == f"I choose {own}. The other player will choose"
             elif purpose == "predict" and prefill(text):
-                assert prefill(text) == f"Round {step}: the other player chose"
+                assert prefill(text) == "The other player will choose"
 
 
 @every_pair
@@ -290,9 +311,7 @@ def test_social_predictions_are_the_literal_record(strategy):
     assert steps.predicted_action[0].tolist() == [1, 0, 1, 0]
     assert (steps.predict_outcome == 0).all()
     if strategy.advice == "social_lm":
-        assert all(
-            prefill(text).endswith(": the other player chose") for text in of(log, "predict")
-        )
+        assert all(prefill(text) == "The other player will choose" for text in of(log, "predict"))
     if strategy.advice == "social_qa":
         assert not any(prefill(text) for text in of(log, "predict"))
     if strategy.advice == "social_lm" or (
@@ -357,34 +376,101 @@ def test_option_order(name, order):
         assert len(seen) > 5
 
 
+EXAMPLE = re.compile(
+    r"Example \d\. The game so far:\n((?:Round .*\n)+)Reasoning: (.*)\n\nFinal answer: (.+)"
+)
+
+
 @pytest.mark.parametrize("game_name", ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "odd"])
-@pytest.mark.parametrize("context", ["", " -Payoffs", " -History"])
-def test_worked_examples_fit_the_game(game_name, context):
+@pytest.mark.parametrize("context", ["", " -Payoffs", " -Rewards", " -History"])
+@pytest.mark.parametrize("kind", ["myopic", "reciprocal"])
+def test_worked_examples_fit_the_game(game_name, context, kind):
     game = ODD if game_name == "odd" else get_game(game_name)
     for labels in game.labels:
         names = game.label_set(labels)
-        _, log = played(parse_strategy(f"CoT + 3-Shot{context}"), game, labels)
+        strategy = parse_strategy(f"CoT + 3-Shot{context}")
+        _, log = played(strategy, game, labels, examples=kind)
         for purpose, _step, text in log:
-            examples = body(text).partition("Three examples")[2].rpartition("\n\nRound")[0]
-            examples = examples if purpose != "react" else body(text).partition("Three examples")[2]
-            nexts = re.findall(r"So I expect (.+) next\.", examples)
-            finals = re.findall(r"^Final answer: (.+)$", examples, re.M)[:3]
-            assert len(nexts) == len(finals) == 3
-            for expected, final in zip(nexts, finals, strict=True):
+            shown = EXAMPLE.findall(body(text))
+            assert len(shown) == 3
+            for number, (rounds, reasoning, final) in enumerate(shown):
+                past = [
+                    (names.own.index(a), names.partner.index(b))
+                    for _, a, b in HISTORY.findall(rounds)
+                ]
+                expected = re.search(r"So I expect (.+?) now\.", reasoning)[1]
                 b = names.partner.index(expected)
-                if purpose == "act":
-                    assert game.own[names.own.index(final), b] == game.own[:, b].max()
-                    if context != " -Payoffs":
-                        for a, own in enumerate(names.own):
-                            value = game.own[a, b]
-                            sign = "+" if game.wording == "score" and value > 0 else ""
-                            assert re.search(
-                                rf"Against {re.escape(expected)}, .*{re.escape(own)} brings me "
-                                rf"(?:a score of )?{re.escape(sign)}{value:g}\b",
-                                examples,
-                            )
-                else:
+                reacts = kind == "reciprocal" and number == 2
+                if reacts:  # the same own action has been answered the same way before
+                    answers = {past[t][0]: past[t + 1][1] for t in range(len(past) - 1)}
+                    assert answers[past[-1][0]] == b
+                    assert set(answers) == set(range(game.n))
+                else:  # alternates or stays, and does not copy
+                    assert b == past[-2][1]
+                    assert len({own for own, _ in past}) == 2
+                if purpose != "act":
                     assert final == expected
+                    continue
+                if not reacts:
+                    assert game.own[names.own.index(final), b] == game.own[:, b].max()
+                if context in ("", " -History"):
+                    for a, own in enumerate(names.own):
+                        value = game.own[a, b]
+                        sign = "+" if game.wording == "score" and value > 0 else ""
+                        amount = rf"(?:a score of )?{re.escape(sign)}{value:g}\b[a-z ]*"
+                        if not reacts:
+                            assert re.search(rf"{amount} with {re.escape(own)}\b", reasoning)
+                else:
+                    assert not AMOUNT.search(reasoning)
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, "odd"])
+def test_the_reacting_example_is_what_the_exact_optimum_does(name):
+    game = ODD if name == "odd" else get_game(name)
+    reply = "tit_for_tat" if game.n == game.m else "best_responder"
+    partner = get_partner(reply, game)
+    labels = game.label_set(None)
+    _, log = played(parse_strategy("CoT + 3-Shot"), game, labels.name)
+    rounds, reasoning, final = EXAMPLE.findall(body(of(log, "act")[0]))[2]
+    assert "reacts to what I did" in reasoning
+    past = [(labels.own.index(a), labels.partner.index(b)) for _, a, b in HISTORY.findall(rounds)]
+    state = partner.start
+    for own, theirs in past:
+        assert partner.emissions[state, theirs] == 1
+        state = int(partner.next_state[state, own, theirs])
+    plan = best_response(game, partner, 1000)
+    # What is optimal in the middle of a long play; at its end it is the myopic reply.
+    assert plan.optimal[0, state, labels.own.index(final)]
+
+
+def test_the_dilemma_is_answered_by_cooperation_and_myopically_by_defection():
+    game = get_game("IPD")
+    for kind, last in (("reciprocal", "Cooperate"), ("myopic", "Defect")):
+        _, log = played(parse_strategy("CoT + 3-Shot"), game, "canonical", examples=kind)
+        finals = [final for *_, final in EXAMPLE.findall(body(of(log, "act")[0]))]
+        assert finals == ["Defect", "Defect", last]
+
+
+@pytest.mark.parametrize("goal", ["none", "win", "maximise"])
+@pytest.mark.parametrize(("game", "labels"), GAMES[:2], ids=["RPS", "IPD"])
+def test_goals(goal, game, labels):
+    _, log = played(parse_strategy("QA"), game, labels, goal=goal)
+    amount = "score" if game.wording == "score" else "points"
+    for *_, text in log:
+        aims = re.findall(r"^.*\baim\b.*$", text, re.M)
+        assert len(aims) == (goal != "none")
+        assert all(amount in aim and ("maximise" in aim) == (goal == "maximise") for aim in aims)
+
+
+def test_a_system_message_stands_first_in_every_request():
+    game = get_game("IPD")
+    for strategy in ("S2A + CoT", "Social LM", "Reflexion 1", "Plans + Insights + LM"):
+        script = base(game, "neutral")
+        played(parse_strategy(strategy), game, "neutral", script=script, system="You are terse.")
+        for request in script.requests:
+            first, *others = request.prompt.messages
+            assert first == ("system", "You are terse.")
+            assert [message.role for message in others] == ["user"]
 
 
 @pytest.mark.parametrize(
@@ -411,7 +497,7 @@ def test_amounts_are_never_rounded(value, wording, text):
     payoffs[0, 0, 0] = value
     labels = Labels("l", ("a", "b"), ("a", "b"))
     game = MatrixGame("g", payoffs, {"l": labels}, wording=wording)
-    words = Words(game, labels, 3, Order((0, 1), (0, 1)), True)
+    words = Words(game, labels, 3, Order((0, 1), (0, 1)))
     assert words.amount(game.own[0, 0]) == text
 
 

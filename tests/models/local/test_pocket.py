@@ -45,7 +45,7 @@ def test_it_goes_through_the_transformers_backend(name) -> None:
     assert isinstance(model.engine, PrefixEngine)
     assert model.model.dtype == torch.float32
     assert 0.5e6 < model.model.num_parameters() < 3e6
-    assert model.context_length >= 8192
+    assert model.context_length() >= 8192
 
 
 def test_its_tokens_give_back_any_text() -> None:

@@ -1,5 +1,6 @@
 """The transformers backend against plain, independent computations on tiny random models."""
 
+import asyncio
 import math
 import subprocess
 import sys
@@ -15,13 +16,17 @@ from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
     BackendError,
+    ContextExceeded,
     GenerateRequest,
     Message,
     Prompt,
+    Reply,
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.batching import Batcher  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
+from tomeval.models.served.openai_text import load_tokenizer  # noqa: E402
 
 LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 
@@ -250,7 +255,7 @@ def test_generation_ends_at_the_context(models, monkeypatch):
     reply = model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])[0]
     assert (reply.finish, reply.details["ended"]) == ("length", "context")
     monkeypatch.setattr(model.engine, "context", room - 3)
-    with pytest.raises(TomevalError, match="context is"):
+    with pytest.raises(ContextExceeded, match="context is"):
         model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])
 
 
@@ -390,3 +395,95 @@ def test_options_reach_the_model(models):
 def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
     with pytest.raises(TomevalError, match=f"{option} must be .*{needs}"):
         TransformersModel("no/such/folder", **{option: value})
+
+
+# --- what comes next, the context, thinking, gated models ----------------------------------------
+
+
+@pytest.mark.parametrize("prefix_reuse", [True, False])
+@pytest.mark.parametrize("count", [1, 4])
+def test_whether_the_likeliest_token_begins_a_label(models, prefix_reuse, count):
+    model = models(template="chatml", prefix_reuse=prefix_reuse)
+
+    def likeliest(prompt):
+        ids = model.codec.label_query(ScoreRequest(prompt, LABELS)).prefix
+        with torch.inference_mode():
+            return int(model.model(torch.tensor([ids])).logits[0, -1].argmax())
+
+    def starts(prompt, labels):
+        query = model.codec.label_query(ScoreRequest(prompt, labels))
+        return {ids[0] for ids in query.sequences}
+
+    asked = []
+    for text in map(str, range(40)):
+        prompt = Prompt((Message("user", text),))
+        best = likeliest(prompt)
+        said = model.tokenizer.decode([best])
+        if said.isalpha() and best in starts(prompt, (said, "J")) - starts(prompt, ("J", "F")):
+            asked += [(prompt, (said, "J"), True), (prompt, ("J", "F"), False)] * count
+    assert asked, "no prompt whose likeliest token could be a label"
+    scores = model.score_batch([ScoreRequest(prompt, labels) for prompt, labels, _ in asked])
+    assert [s.details["argmax_is_label"] for s in scores] == [told for *_, told in asked]
+
+
+def test_a_prompt_beyond_the_context_fails_alone(models, monkeypatch):
+    model = models("gpt2", prefix_reuse=False)
+    monkeypatch.setattr(model.engine, "context", 60)
+    texts = ["short", "long " * 99, "short too", "Short"]
+
+    async def go():
+        batcher = Batcher(model)
+
+        async def episode(text):
+            request = GenerateRequest(Prompt((Message("user", text),)), Sampling(max_tokens=3), 1)
+            with batcher.episode() as line:
+                return await line.generate(request)
+
+        return await asyncio.gather(*map(episode, texts), return_exceptions=True)
+
+    replies = asyncio.run(go())
+    assert [isinstance(reply, ContextExceeded) for reply in replies] == [False, True, False, False]
+    assert all(isinstance(reply, Reply) for i, reply in enumerate(replies) if i != 1)
+
+
+def test_the_context_length_is_that_of_the_configuration(models):
+    model = models("gpt2")
+    assert model.context_length() == model.model.config.n_positions
+
+
+ROOM = [
+    ("chatml", {}, 0),
+    ("chatml", {"thinking_budget": 5}, 5),
+    ("always", {}, "auto"),  # opens the block by itself
+    ("switch", {"thinking": False}, 0),
+    ("switch", {"thinking": True}, "auto"),
+    ("switch", {"thinking": True, "thinking_budget": 0}, 0),
+]
+
+
+@pytest.mark.parametrize(("template", "options", "room"), ROOM)
+def test_a_model_that_thinks_gets_room_on_top_of_the_answer(models, template, options, room):
+    model = models(template=template, **options)
+    if room == "auto":
+        room = min(8192, model.context_length() // 2)
+    assert model.thinking_budget == room == model.describe()["thinking_budget"]
+    if 0 < room < 100:
+        request = GenerateRequest(prompts(1)[0], Sampling(max_tokens=4), seed=2)
+        reply = model.generate_batch([request])[0]
+        assert reply.usage.completion == 4 + room
+        assert reply.details["thinking_budget"] == room
+
+
+def test_a_gated_model_says_where_its_licence_is_and_which_variable_counts(monkeypatch):
+    def gated(*args, **kwargs):
+        raise OSError(
+            "You are trying to access a gated repo.\nMake sure to have access to it at ...\n403"
+        )
+
+    monkeypatch.setattr(hf.utils, "cached_file", gated)
+    expected = r"https://huggingface\.co/org/model, then set .* HF_TOKEN"
+    with pytest.raises(TomevalError, match=expected):
+        TransformersModel("org/model")
+    monkeypatch.setattr(hf.AutoTokenizer, "from_pretrained", gated)
+    with pytest.raises(TomevalError, match=expected):
+        load_tokenizer("org/model")

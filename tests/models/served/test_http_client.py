@@ -9,7 +9,7 @@ import pytest
 from fake_server import FakeServer, FakeTime
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, Usage
+from tomeval.models.base import BackendError, ContextExceeded, Usage
 from tomeval.models.served.http_client import HttpClient, Timing, check_url
 from tomeval.models.served.http_limiter import AdaptiveLimiter
 from tomeval.models.served.http_mends import Refused, message_of, retry_after
@@ -359,3 +359,96 @@ def test_a_key_with_a_line_break_inside_is_refused_without_repeating_it(monkeypa
     with pytest.raises(TomevalError, match="BAD_KEY") as raised:
         HttpClient("http://127.0.0.1:1/v1", key_env="BAD_KEY")
     assert "sk-" not in str(raised.value)
+
+
+TOO_LONG = [
+    # As SGLang, vLLM (two versions), llama.cpp (three), OpenAI and Anthropic word it.
+    (
+        400,
+        {"message": "The input (61709 tokens) is longer than the model's context length (4096)."},
+    ),
+    (
+        400,
+        {"message": "This model's maximum context length is 16 tokens. However, you requested 9"},
+    ),
+    (400, {"error": {"message": "The prompt (total length 99) is too long: maximum context size"}}),
+    (400, {"error": {"message": "request (439 tokens) exceeds the available context size (40)"}}),
+    (500, {"error": {"code": 500, "message": "Context size has been exceeded."}}),
+    (200, {"error": {"type": "exceed_context_size_error", "message": "the request exceeds the "}}),
+    (400, {"error": {"message": "Too much.", "code": "context_length_exceeded"}}),
+    (400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), TOO_LONG)
+def test_a_prompt_beyond_the_context_is_an_error_of_its_own(status, body):
+    with FakeServer() as server:
+        server.faults.append({"status": status, "body": body})
+        with pytest.raises(ContextExceeded, match="too long for the model"):
+            post(server)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("message", ["max_tokens must be at least 1", "no such model", "bad key"])
+def test_other_refusals_are_not_about_the_context(message):
+    with FakeServer() as server:
+        server.faults.append(refusal(400, message))
+        with pytest.raises(Refused):
+            post(server)
+
+
+def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
+    with FakeServer() as server:
+        server.page = "<!DOCTYPE html><html><title>Sign in</title></html>"
+        with pytest.raises(TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"):
+            post(server, probing=True)
+        assert len(server.requests) == 1
+        with pytest.raises(BackendError, match="not whole JSON"):
+            post(server, retry_budget=5)
+        assert len(server.requests) > 2
+
+
+def test_a_server_that_is_not_there_is_given_up_within_seconds_at_the_start():
+    clock = FakeTime()
+    with FakeServer() as server:
+        pass
+    with pytest.raises(BackendError, match=r"127\.0\.0\.1.*ConnectError"):
+        post(server, clock=clock, probing=True)
+    assert sum(clock.slept) <= 5
+
+
+def test_the_start_up_test_does_not_wait_for_minutes_and_says_that_it_waits(caplog):
+    clock = FakeTime()
+    with FakeServer() as server, caplog.at_level(logging.WARNING):
+        server.faults.extend({"status": 502} for _ in range(99))
+        with pytest.raises(BackendError, match="502"):
+            post(server, clock=clock, probing=True)
+    assert sum(clock.slept) <= 60
+    assert "HTTP 502" in caplog.text
+
+
+def test_a_list_of_replies_is_kept_and_its_usage_added_up():
+    reply = {"tokens_evaluated": 5, "tokens_predicted": 1}
+    budget = Budget()
+    with FakeServer() as server:
+        server.faults.append({"body": [reply, reply]})
+        assert post(server, tokens=20, budget=budget).data == {"replies": [reply, reply]}
+    assert budget.tokens == 12
+
+
+def test_of_two_fields_that_exclude_each_other_the_one_that_changes_nothing_is_left_out():
+    with FakeServer() as server:
+        server.faults.append(refusal(400, "`temperature` and `top_p` cannot both be specified"))
+        answer = post(server, {**BODY, "temperature": 0.7, "top_p": 1.0})
+    assert answer.mended == {"dropped": ["top_p"]}
+
+
+def test_an_effort_of_an_unknown_name_is_an_error_and_not_left_out():
+    said = "Unsupported value: 'reasoning_effort' does not support 'hgih'. Supported values: 'low'"
+    with FakeServer() as server:
+        server.faults.append(refusal(400, said))
+        with pytest.raises(Refused, match="hgih"):
+            post(server, {**BODY, "reasoning_effort": "hgih"})
+        server.faults.append(refusal(400, "Unrecognized argument: reasoning_effort"))
+        answer = post(server, {**BODY, "reasoning_effort": "low"})
+    assert answer.mended == {"dropped": ["reasoning_effort"]}

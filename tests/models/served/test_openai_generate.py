@@ -10,6 +10,7 @@ from fake_server import FakeServer, FakeTime, ToyTokenizer
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
     BackendError,
+    ContextExceeded,
     GenerateRequest,
     Message,
     Prompt,
@@ -65,6 +66,10 @@ def test_every_sampling_value_is_sent_and_recorded():
         "top_p": 1.0,
         "top_k": -1,
         "min_p": 0.0,
+        # vLLM would else take these from the model's generation_config.json.
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
         "max_tokens": 9,
         "seed": 7,
         "stop": ["\n"],
@@ -237,7 +242,7 @@ def test_a_refused_seed_is_no_seed():
 def test_the_revision_is_what_the_server_says_of_itself():
     with FakeServer() as server:
         model = with_model(server, _itself)
-    assert model.revision == "id=toy; version=0.33.0"
+    assert model.revision == "id=toy; owned_by=vllm; version=0.33.0"
 
 
 def test_a_server_that_fails_to_list_its_models_can_still_be_used():
@@ -258,9 +263,225 @@ def test_a_prefill_is_continued_by_the_server():
     assert sent(server)["add_generation_prompt"] is False
 
 
-def test_a_server_that_cannot_continue_a_prefill_says_so():
+@pytest.mark.parametrize("prefill", ["auto", "continue"])
+def test_a_server_that_cannot_continue_a_prefill_says_so(prefill):
     with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
-        generate(server, request(PREFILLED))
+        generate(server, request(PREFILLED), prefill=prefill)
+
+
+INSTEAD = Prompt(
+    (Message("user", "Which option?"),), prefill="I choose", instead="Answer with J or F only."
+)
+
+
+def test_a_refused_prefill_is_left_out_and_the_message_says_what_to_answer():
+    with FakeServer("openai") as server:
+        facts, reply = with_model(server, lambda model: _both(model, request(INSTEAD)))
+    assert facts["prefill"] == "omit"
+    assert sent(server)["messages"] == [
+        {"role": "user", "content": "Which option?\n\nAnswer with J or F only."}
+    ]
+    assert reply.details["prefill"] == "omitted"
+    assert reply.details["instead"] == "Answer with J or F only."
+
+
+async def _both(model, wanted):
+    return model.facts, await model.generate(wanted)
+
+
+@pytest.mark.parametrize(
+    ("flavour", "begun", "found"),
+    [
+        ("plain", "amber cloud", "continue"),
+        ("plain", " Amber cloud.", "continue"),
+        ("plain", "maple seven river amber cloud", "omit"),
+        ("plain", "I cannot copy", "unknown"),
+        ("vllm", "I cannot copy", "continue"),  # known to go on from it
+        ("sglang", "I cannot copy", "continue"),
+        ("llama.cpp", "maple seven river", "omit"),  # --no-prefill-assistant
+    ],
+)
+def test_the_start_finds_out_whether_begun_answers_are_continued(flavour, begun, found):
+    with FakeServer(flavour) as server:
+        server.begun = begun
+        facts, reply = with_model(server, lambda model: _both(model, request(INSTEAD)))
+    assert facts["prefill"] == found
+    assert ("prefill" in reply.details) == (found == "omit")
+
+
+def test_a_prefill_that_was_asked_to_be_continued_is_not_tested():
+    with FakeServer("plain") as server:
+        server.begun = "maple seven river"
+        facts, reply = with_model(
+            server, lambda model: _both(model, request(INSTEAD)), prefill="continue"
+        )
+    assert facts["prefill"] == "continue"
+    assert "prefill" not in reply.details
+
+
+THINKING = [
+    {"content": "11", "reasoning_content": "Hm."},
+    {"content": "<think>Hm.</think>11"},
+    {"content": "Hm.</think>11"},  # the template opened the block
+    {"content": "", "finish_reason": "length"},  # hidden
+]
+
+
+@pytest.mark.parametrize("message", THINKING)
+def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
+    with FakeServer("plain") as server:
+        server.reply = message
+        facts, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert facts["thinks"] is True
+    assert facts["thinking_budget"] == reply.details["thinking_budget"] == 8192
+    assert reply.details["sent"]["max_tokens"] == sent(server)["max_tokens"] == 8192 + 9
+
+
+def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut():
+    said = (
+        "Could not finish the message because max_tokens or model output limit was reached. Please "
+        "try again with higher max_tokens."
+    )
+
+    def cut(model):
+        server.faults.append({"status": 400, "body": {"error": {"message": said}}})
+        return model.generate(request())
+
+    with FakeServer("plain") as server:
+        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "123")
+        facts, reply = with_model(server, lambda model: _pair(model, cut))
+    assert facts["thinks"] is True
+    assert facts["thinking_budget"] == 8192
+    assert (reply.text, reply.finish) == ("", "length")
+
+
+async def _pair(model, work):
+    return model.facts, await work(model)
+
+
+def test_a_model_that_does_not_think_gets_no_room():
+    with FakeServer() as server:
+        facts, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert (facts["thinks"], facts["thinking_budget"]) == (False, 0)
+    assert "thinking_budget" not in reply.details
+    assert sent(server)["max_tokens"] == 9
+    assert not {"thinking_token_budget", "reasoning_effort"} & sent(server).keys()
+
+
+def test_the_room_for_thinking_is_at_most_half_of_the_context():
+    with FakeServer() as server:
+        server.reply = {"content": "<think>"}
+        server.context_length = 4096
+        model = with_model(server, _itself)
+    assert model.facts["thinking_budget"] == 2048
+    assert model.context_length() == model.facts["context_length"] == 4096
+
+
+BUDGETS = [
+    ("vllm", {"thinking_token_budget": 500}),
+    ("llama.cpp", {"thinking_budget_tokens": 500}),
+    (
+        "sglang",
+        {
+            "custom_params": {"thinking_budget": 500},
+            "chat_template_kwargs": {"thinking_budget": 500, "enable_thinking": True},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("flavour", "fields"), BUDGETS)
+def test_budget_and_effort_reach_the_servers_in_their_words_and_are_recorded(flavour, fields):
+    options = {"thinking_budget": 500, "reasoning_effort": "low", "thinking": True}
+    expected = {"max_tokens": 509, "reasoning_effort": "low", **fields}
+    with FakeServer(flavour) as server:
+        reply = generate(server, request(max_tokens=9), **options)
+    assert {name: sent(server)[name] for name in expected} == expected
+    assert {name: reply.details["sent"][name] for name in expected} == expected
+
+
+def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
+    with FakeServer() as server:
+        server.reply = {"content": "<think>"}
+        server.reject = {
+            "thinking_token_budget": "thinking_token_budget is set but reasoning_config is not "
+            "configured. Please set --reasoning-config to use thinking_token_budget."
+        }
+        reply = generate(server, request(max_tokens=9))
+        refused = [b for b in server.bodies("/v1/chat/completions") if "thinking_token_budget" in b]
+    assert len(refused) == 1  # by the start-up test
+    assert reply.details["dropped"] == ["thinking_token_budget"]
+    assert reply.details["sent"]["max_tokens"] == 8192 + 9
+
+
+def test_no_thinking_budget_at_all_can_be_asked_for():
+    with FakeServer() as server:
+        server.reply = {"content": "<think>"}
+        model = with_model(server, _itself, thinking_budget=0)
+        assert server.bodies("/v1/chat/completions")[-1]["thinking_token_budget"] == 0
+    assert (model.facts["thinks"], model.facts["thinking_budget"]) == (True, 0)
+
+
+def test_the_cap_on_tokens_counts_the_room_for_thinking():
+    with FakeServer() as server, pytest.raises(BudgetExceeded, match=r"up to 50[0-9][0-9] tokens"):
+        generate(server, request(max_tokens=9), thinking_budget=5000, budget=Budget(None, 2000))
+
+
+def test_omitted_fields_are_never_sent_and_recorded():
+    with FakeServer() as server:
+        reply = generate(server, omit=["seed", "min_p"])
+        assert all(not {"seed", "min_p"} & body.keys() for _, body in server.requests)
+    assert reply.details["dropped"] == ["min_p", "seed"]
+
+
+KINDS = [
+    ("vllm", "vllm", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
+    ("sglang", "sglang", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
+    ("llama.cpp", "llama.cpp", {"repeat_penalty": 1.0, "top_p": 1.0, "min_p": 0.0}),
+    ("ollama", "ollama", {"top_p": 1.0}),
+    ("plain", "", {"top_p": 1.0, "top_k": -1, "min_p": 0.0}),
+]
+
+
+@pytest.mark.parametrize(("flavour", "kind", "fields"), KINDS)
+def test_no_server_default_takes_part_in_sampling(flavour, kind, fields):
+    with FakeServer(flavour) as server:
+        facts, _ = with_model(server, lambda model: _both(model, request()))
+    assert facts["kind"] == kind
+    assert {name: sent(server)[name] for name in fields} == fields
+
+
+def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
+    monkeypatch.setattr("tomeval.models.served.openai_about._HOSTED", ("127.0.0.1",))
+    with FakeServer("plain") as server:
+        reply = generate(server, request(top_p=0.9))
+    assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}
+
+
+def test_the_context_length_of_llama_cpp_is_that_of_a_slot():
+    with FakeServer("llama.cpp") as server:
+        server.context_length = 2048
+        assert with_model(server, _itself).context_length() == 2048
+
+
+def test_a_prompt_beyond_the_context_is_said_to_be_that():
+    def long(model):
+        server.faults.append(
+            {"status": 400, "body": {"message": "This model's maximum context length is 16 tokens"}}
+        )
+        return model.generate(request())
+
+    with FakeServer() as server, pytest.raises(ContextExceeded, match="16 tokens"):
+        with_model(server, long)
+
+
+def test_a_server_that_shows_a_web_page_is_named_at_once():
+    with FakeServer() as server:
+        server.page = "<html><title>It works</title></html>"
+        with pytest.raises(TomevalError, match="not an OpenAI-compatible server") as raised:
+            generate(server)
+    assert server.url in str(raised.value)
+    assert len(server.requests) == 1
 
 
 def test_a_tokenizer_takes_a_prefill_through_the_completions_api():
@@ -357,12 +578,12 @@ def test_caps_stop_before_the_call_that_would_pass_them():
         return posted
 
     with FakeServer() as server:
-        budget = Budget(max_calls=4)  # three draws of the start-up test, and one
-        assert with_model(server, two, budget=budget) == len(server.requests) == 4
-        # each start-up draw takes 11 or 12 tokens; a call may use up to its prompt plus 100
-        tokens = Budget(max_tokens=120)
-        with pytest.raises(BudgetExceeded, match="the cap is 120"):
-            generate(server, request(max_tokens=100), budget=tokens)
+        budget = Budget(max_calls=5)  # four questions of the start-up test, and one
+        assert with_model(server, two, budget=budget) == len(server.requests) == 5
+        # each start-up draw takes 11 or 12 tokens; the question about thinking may take 512
+        tokens = Budget(max_tokens=700)
+        with pytest.raises(BudgetExceeded, match="the cap is 700"):
+            generate(server, request(max_tokens=650), budget=tokens)
 
 
 def test_tokens_are_counted_only_with_a_tokenizer():
@@ -427,6 +648,8 @@ def test_names_of_experiments():
     [
         ("openai:toy", {}, "MODEL@BASE_URL"),
         ("openai:toy@http://h/v1", {"concurency": 2}, "did you mean 'concurrency'"),
+        ("openai:toy@http://h/v1", {"thinking_budget": -1}, "thinking_budget: Input should be"),
+        ("openai:toy@http://h/v1", {"omit": ["model"]}, "omit: .*cannot do without"),
         ("openai:toy@http://h/v1", {"concurrency": 0}, "concurrency: Input should be greater"),
         ("openai:toy@http://h/v1", {"api": "both"}, "api: Input should be"),
         ("openai:toy@http://h/v1", {"routes": ["topk"]}, "did you mean 'top_k'"),

@@ -8,7 +8,7 @@ import pytest
 from fake_server import FakeServer, FakeTime, ToyTokenizer
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, Message, Prompt, ScoreRequest
+from tomeval.models.base import BackendError, Message, Prompt, ScoreRequest, Unlisted
 from tomeval.models.served.http_client import Timing
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.logprob_check import complaint
@@ -115,17 +115,16 @@ def test_llama_cpp_is_asked_for_the_whole_vocabulary_only_for_rare_labels():
         scores = score(server, ("J", chr(rare)))
         assert server.bodies("/completion")[-1]["n_probs"] > 1000
         assert scores.logprobs == pytest.approx(truth(server, CHAT_TEXT, ("J", chr(rare))))
-        assert all(body["cache_prompt"] is False for body in server.bodies("/completion"))
 
 
 @pytest.mark.parametrize(("flavour", "tokenizer", "route"), TOP_K)
 def test_a_label_missing_from_the_top_tokens_has_no_number(flavour, tokenizer, route):
-    with FakeServer(flavour) as server, pytest.raises(BackendError, match="'Zx' is not among the"):
+    with FakeServer(flavour) as server, pytest.raises(Unlisted, match="'Zx' is not among the"):
         score(server, ("J", "Zx"), tokenizer=tokenizer)
 
 
 def test_a_label_of_several_tokens_is_not_scored_by_its_first():
-    with FakeServer() as server, pytest.raises(BackendError, match=r"near it are .*'Co'"):
+    with FakeServer() as server, pytest.raises(Unlisted, match=r"near it are .*'Co'"):
         score(server, ("Coop", "Defect"))
 
 
@@ -312,3 +311,116 @@ def test_scoring_calls_count():
 
 def test_two_numbers_that_tie_on_one_prompt_only_are_no_fault():
     assert complaint([-1.0, -1.0], [-1.0, -2.0]) is None
+
+
+TOKENS = [("vllm_tokens", "token_ids"), ("sglang_tokens", "token_ids_sglang")]
+TOKENS += [("old_vllm_tokens", "echo")]
+
+
+@pytest.mark.parametrize(("flavour", "route"), TOKENS)
+@pytest.mark.parametrize("prompt", [CHAT, BEGUN])
+def test_exact_routes_need_no_tokenizer_where_the_server_lends_its_own(flavour, route, prompt):
+    space = " " if prompt.prefill else ""
+    labels = ("Coop", "Defect", "J")
+    with FakeServer(flavour) as server:
+        scores = score(server, labels, prompt=prompt)
+        expected = truth(server, CHAT_TEXT + prompt.prefill, [space + label for label in labels])
+        rendered = server.bodies("/tokenize")
+    assert scores.method == route
+    assert scores.logprobs == pytest.approx(expected, abs=1e-9)
+    assert scores.details["tokenizer"] == "server"
+    assert {"enable_thinking": False} in [body.get("chat_template_kwargs") for body in rendered]
+
+
+def test_a_plain_prompt_is_tokenised_with_its_start_token_by_the_server():
+    with FakeServer("vllm_tokens") as server:
+        scores = score(server, api="completions")
+        assert scores.logprobs == pytest.approx(truth(server, PLAIN_TEXT, (" J", " F")))
+    assert scores.method == "token_ids"
+
+
+def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
+    with FakeServer("vllm_tokens") as server:
+        server._detokenize = lambda body: {"prompt": "another text"}
+        scores = score(server)
+    assert scores.method == "top_k"
+
+
+LISTS = [("vllm", True, "/v1/completions", "prompt"), ("sglang", True, "/generate", "input_ids")]
+LISTS += [("llama.cpp", False, "/completion", "prompt")]
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "path", "key"), LISTS)
+@pytest.mark.parametrize("lists", [True, False])
+def test_all_prefixes_of_labels_go_in_one_request_where_lists_are_taken(
+    flavour, tokenizer, path, key, lists
+):
+    labels = ("Coop", "Defect", "Zx")  # four contexts: the prompt, and after Co, De and Z
+
+    async def twice(model):
+        first = await model.score(ScoreRequest(CHAT, labels))
+        asked = len(server.requests)
+        return first, await model.score(ScoreRequest(CHAT, labels)), asked
+
+    with FakeServer(flavour) as server:
+        server.lists = lists
+        first, second, asked = with_model(server, twice, tokenizer=tokenizer)
+        expected = truth(server, CHAT_TEXT, labels)
+        later = [body[key] for posted, body in server.requests[asked:] if posted == path]
+    assert first.logprobs == second.logprobs == pytest.approx(expected, abs=1e-9)
+    if lists:
+        assert all(len(prompts) == 4 for prompts in later)
+    else:
+        assert all(isinstance(prompt[0], int) for prompt in later)  # not tried again
+
+
+def test_a_list_counts_its_tokens_in_full():
+    budget = Budget()
+    with FakeServer() as server:
+        score(server, ("Coop", "Defect"), tokenizer=True, budget=budget)
+        body = server.bodies("/v1/completions")[-1]
+    assert len(body["prompt"]) == 3
+    assert budget.tokens > sum(map(len, body["prompt"]))
+
+
+ARGMAX = [*EXACT[:2], EXACT[3], TOP_K[0], TOP_K[2], TOP_K[3]]
+
+
+def likeliest(server, text):
+    """Return what the toy model would say next."""
+    tokenizer = server.model.tokenizer
+    values = server.model.logprobs(tokenizer.encode(text, add_special_tokens=False))
+    return tokenizer.pieces[int(values.argmax())].decode(errors="replace")
+
+
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), ARGMAX)
+def test_whether_the_likeliest_token_is_a_label_is_told(flavour, tokenizer, route):
+    shape = "<s>{}" if flavour == "text" else "<s><user>{}</s><assistant>"
+    with FakeServer(flavour) as server:
+        text = next(t for t in map(str, range(99)) if likeliest(server, shape.format(t)) in "ABCJF")
+        best = likeliest(server, shape.format(text))
+        others = tuple(label for label in "ABCJF" if label != best)[:2]
+        options = {"tokenizer": tokenizer, "label_space": "bare"}
+        prompt = Prompt((Message("user", text),))
+        among = score(server, (best, others[0]), prompt, **options)
+        not_among = score(server, others, prompt, **options)
+    assert among.method == route
+    assert among.details["argmax_is_label"] is True
+    assert not_among.details["argmax_is_label"] is False
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_llama_cpps_prompt_cache_is_used_if_and_only_if_it_changes_nothing(error):
+    with FakeServer("llama.cpp") as server:
+        server.cache_error = error
+        scores = score(server)
+        assert server.bodies("/completion")[-1]["cache_prompt"] is (error == 0.0)
+        assert scores.logprobs == pytest.approx(truth(server, CHAT_TEXT, ("J", "F")), abs=1e-9)
+
+
+def test_hosted_apis_are_not_sent_what_changes_nothing(monkeypatch):
+    monkeypatch.setattr("tomeval.models.served.openai_about._HOSTED", ("127.0.0.1",))
+    with FakeServer("openai") as server:
+        model = with_model(server, _itself)
+        assert not {"top_p", "top_k", "min_p"} & server.bodies("/v1/chat/completions")[-1].keys()
+    assert model.facts["kind"] == "hosted"

@@ -88,7 +88,8 @@ class DecryptoExperiment(Experiment):
         Files of own word lists.
     records : str
         A file of recorded games to replay in place of new ones.
-    model, strategy, memory, temperature, probe_temperature, max_tokens, max_attempts, prompts
+    model, strategy, memory, temperature, probe_temperature, max_tokens, max_attempts, prompts,
+    system
         Defaults of language-model players.
     """
 
@@ -110,9 +111,10 @@ class DecryptoExperiment(Experiment):
     memory: str = "restated"
     temperature: float = 0.6
     probe_temperature: float = 0.0
-    max_tokens: int = 750
+    max_tokens: int | dict[str, int] = 750
     max_attempts: int = 10
     prompts: str = ""
+    system: str = ""
 
     @cached_property
     def lists(self) -> WordLists:

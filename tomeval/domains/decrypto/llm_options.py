@@ -27,7 +27,7 @@ class LLMOptions(ModelOptions):
     memory: str = "restated"
     temperature: float = 0.6
     probe_temperature: float = 0.0
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int | dict[str, int] = MAX_TOKENS
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
         **ModelOptions.LIMITS,
@@ -53,7 +53,7 @@ class LLMOptions(ModelOptions):
         return strategy
 
 
-UNFIT = ("-history", "-payoffs", "social_lm", "lm")
+UNFIT = ("-history", "-payoffs", "-rewards", "social_lm", "lm")
 """Parts without meaning: answers are free texts, which cannot be scored; there are no payoffs, and
 nothing to go by without the past."""
 

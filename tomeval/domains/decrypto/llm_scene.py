@@ -28,11 +28,14 @@ class TableScene:
     """The table as one seat knows it.
 
     In a `conversation`, questions go on from the seat's own replies; else each tells everything.
+    `opening` is what either begins with.
     """
 
-    def __init__(self, prompts: Prompts, role: str, conversation: bool) -> None:
+    def __init__(
+        self, prompts: Prompts, role: str, conversation: bool, opening: tuple[Message, ...] = ()
+    ) -> None:
         self.prompts, self.role, self.conversation = prompts, role, conversation
-        self.earlier: tuple[Message, ...] = ()
+        self.earlier, self._opening = opening, opening
         self._coming: tuple[Message, ...] = ()
         self._told = 0  # turns whose end the conversation tells
         self._turns: tuple[Turn, ...] = ()
@@ -90,12 +93,12 @@ class TableScene:
             self._rendered[name] = (values, text)
         return self._rendered[name][1]
 
-    def summary_request(self) -> str:
+    def summary_request(self, use: str) -> str:
         """Return the request to summarise the past turns; empty before the first is over."""
         if not self._turns:
             return ""
         return self.prompts.render(
-            "context/s2a",
+            f"context/s2a_{use}",
             rules=self._rules_text(),
             history=self._history_text(),
             player=NAMES[self.role],
@@ -126,9 +129,9 @@ class TableScene:
             raise TypeError("answers are objects in JSON")
         values = {"number": question.step, "rules": self._rules, **question.values}
         asked = self.prompts.render(question.template, **values)
-        form = {"marker": MARKER, "form": shape.form, "kind": shape.key}
+        form = {"marker": MARKER, "form": shape.form, "kind": shape.key, "extra": extra}
         answer = self.prompts.render(f"answer/{style.kind}", **form)
         examples = ""
-        if style.shots and question.form == "functional" and not self.earlier:
+        if style.shots and question.form == "functional" and self.earlier == self._opening:
             examples = self.prompts.render(f"answer/examples_{self.role}", marker=MARKER)
         return Phrased((examples, asked, extra, answer))

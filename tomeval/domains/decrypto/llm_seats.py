@@ -69,7 +69,7 @@ class LLMSeat(SeatPlayer):
         super().__init__(chair)
         strategy = options.strategy_of(chair.role)
         prompts = options.templates("decrypto", chair.base)
-        self.scene = TableScene(prompts, chair.role, options.conversation)
+        self.scene = TableScene(prompts, chair.role, options.conversation, options.opening)
         line = Asker(chair.model, options.asking(), chair.name)
         self.player = LLMPlayer(self.scene, strategy, line, chair.rng)
         self.probe_line = line.fork(options.probe_temperature)

@@ -38,7 +38,7 @@ RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
 
 LLM_OPTIONS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
-LLM_OPTIONS += ("max_tokens", "max_attempts", "prompts")
+LLM_OPTIONS += ("max_tokens", "max_attempts", "prompts", "system")
 """Options of a language-model player beside its model."""
 
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {

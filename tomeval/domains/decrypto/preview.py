@@ -46,10 +46,12 @@ class Recorder(Model):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Keep the prompt."""
         self.prompts.append((f"writes up to {request.sampling.max_tokens} tokens", request.prompt))
-        asked = re.findall(r'{"(hints|code|keywords)"', request.prompt.messages[-1].content)
-        notes = "Plans: (what the model plans)\nInsights: (what the model knows)"
+        content = request.prompt.messages[-1].content
+        asked = re.findall(r'{"(hints|code|keywords)"', content)
+        notes = "Plans: (what the model planned)\nInsights: (what the model had found out)"
         if not asked:
-            return Reply(notes)
+            summary = content.endswith("Write the summary only.")
+            return Reply(f"(the {'summary' if summary else 'lesson'} that the model wrote)")
         quoted = ", ".join(f'"{hint}"' for hint in self.hints)
         answer = {
             "hints": f"[{quoted}]",

@@ -12,17 +12,25 @@ from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.subjects import LLMSubject
-from tomeval.models.base import Prompt, Reply, Sampling, Scores
+from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import MAX_TOKENS, Asker, Asking
+from tomeval.strategies.asking import Asker, Asking
+
+STAND_INS = {
+    "summary": "(the summary that the model wrote before round {step})",
+    "lesson": "(the lesson that the model wrote after round {step})",
+    "plan": "Plans: (what the model planned in round {step})\n"
+    "Insights: (what the model had found out by round {step})",
+}
+"""What a preview shows where a model would have written something, by kind of call."""
 
 
 class Recorder(Asker):
     """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, sampling: Sampling) -> None:
-        super().__init__(ScriptedModel(()), Asking(sampling), "preview")
+    def __init__(self, how: Asking) -> None:
+        super().__init__(ScriptedModel(()), how, "preview")
         self.prompts: list[tuple[str, Prompt]] = []
 
     async def score(
@@ -39,16 +47,15 @@ class Recorder(Asker):
         prompt: Prompt,
         step: int,
         attempt: int,
+        most: int,
         choices: tuple[str, ...] = (),
         group: str = "",
     ) -> Reply:
-        """Keep the prompt; an answer is the first that can be given."""
-        most = self.how.sampling.max_tokens or MAX_TOKENS[kind]
+        """Keep the prompt; an answer is the first that can be given, below notes."""
         self.prompts.append((f"writes up to {most} tokens", prompt))
         self._calls.append({})
-        if not choices:
-            return Reply("Plans: (what the model plans)\nInsights: (what the model knows)")
-        return Reply(choices[0])
+        written = STAND_INS.get(kind, STAND_INS["plan"]).format(step=step)
+        return Reply("\n\n".join((written, *choices[:1])))
 
 
 def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
@@ -81,7 +88,7 @@ def prompts_of_round(setup: Setup, form: str, number: int) -> list[tuple[str, Pr
     options = {**setup.options, "conditional": form == "react"}
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(Sampling(max_tokens=options.get("max_tokens", 0)))
+    recorder = Recorder(subject.player.line.how)
     subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tomeval.domains.matrix.examples import worked_examples
 from tomeval.domains.matrix.observation import Joint
-from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.wording import Words
 from tomeval.models.base import Message
 from tomeval.strategies.compose import Strategy
@@ -17,13 +17,22 @@ from tomeval.strategies.templates import Prompts
 class MatrixScene:
     """Rules and history; the history grows by one line per round and is never rendered again.
 
-    `words` decides whether payoffs are shown, in the rules and in the history.
+    `words` decides whether payoffs and rewards are shown; `earlier` stands before every prompt;
+    `examples` is the kind of `worked_examples`.
     """
 
-    earlier: tuple[Message, ...] = ()
-
-    def __init__(self, prompts: Prompts, words: Words, strategy: Strategy) -> None:
+    def __init__(
+        self,
+        prompts: Prompts,
+        words: Words,
+        strategy: Strategy,
+        earlier: tuple[Message, ...] = (),
+        examples: str = "reciprocal",
+    ) -> None:
         self.prompts, self.words, self.strategy = prompts, words, strategy
+        self.earlier = earlier
+        self._examples_kind = examples
+        self._examples: list[dict[str, Any]] = []
         self.step = 1
         self._text = prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
 
@@ -39,9 +48,9 @@ class MatrixScene:
         """Return rules and history."""
         return self._text
 
-    def summary_request(self) -> str:
-        """Return the request to summarise rules and history."""
-        return self.note_request("context/s2a", self._text, "", self.step)
+    def summary_request(self, use: str) -> str:
+        """Return the request to summarise rules and history, to ``act`` or to ``predict``."""
+        return self.note_request(f"context/s2a_{use}", self._text, "", self.step)
 
     def summarised(self, summary: str) -> str:
         """Return the summary, which stands for the rules too."""
@@ -50,7 +59,8 @@ class MatrixScene:
 
     def note_request(self, template: str, context: str, memory: str, step: int) -> str:
         """Return a request whose template shows context and memory itself."""
-        return self.prompts.render(template, context=context, memory=memory, round=step)
+        values = {**self.words.common, "context": context, "memory": memory, "round": step}
+        return self.prompts.render(template, **values)
 
     def group(self, purpose: str) -> str:
         """Tell requests that show rules and history from questions that show a summary."""
@@ -68,37 +78,14 @@ class MatrixScene:
             if name == "predict":
                 name += "_agent_first" if "own_action" in values else "_partner_first"
             name = f"answer/lm_{name}"
+            asked = (self.prompts.render(name, **values),)
             prefill = self.prompts.prefill(name, **values)
-            return Phrased((self.prompts.render(name, **values),), prefill)
+            return Phrased(asked, prefill, self.prompts.instead(name, **values))
         values |= {"marker": MARKER, "extra": extra}
         text = self.prompts.render(f"answer/{style.kind}_{name}", **values)
         if not style.shots:
             return Phrased((text,))
         shown = "act" if question.form == "functional" else "predict"
-        values["examples"] = worked_examples(self.words)
+        self._examples = self._examples or worked_examples(self.words, self._examples_kind)
+        values["examples"] = self._examples
         return Phrased((self.prompts.render(f"answer/examples_{shown}", **values), text))
-
-
-def worked_examples(words: Words) -> list[dict[str, Any]]:
-    """Make three examples of ideal reasoning for the game at hand.
-
-    Two partners that repeat an action and one that alternates; labels, payoffs and best responses
-    are the game's own.
-    """
-    game, labels = words.game, words.labels
-    last = game.m - 1
-    result = []
-    for seen, following in (([0, 0, 0], 0), ([last, last, last], last), ([0, last, 0], last)):
-        worth = [
-            {"own": labels.own[a], "amount": words.amount(game.own[a, following])}
-            for a in words.order.own
-        ]
-        result.append(
-            {
-                "seen": [labels.partner[b] for b in seen],
-                "next": labels.partner[following],
-                "worth": worth,
-                "best": labels.own[int(best_responses(game)[:, following].argmax())],
-            }
-        )
-    return result

@@ -57,8 +57,10 @@ SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.g
        s.act_attempts, s.predict_attempts, s.told,
        json_extract(s.act_details, '$.method') AS act_method,
        json_extract(s.act_details, '$.mass') AS act_mass,
+       json_extract(s.act_details, '$.argmax_is_label') AS act_argmax_is_label,
        json_extract(s.predict_details, '$.method') AS predict_method,
        json_extract(s.predict_details, '$.mass') AS predict_mass,
+       json_extract(s.predict_details, '$.argmax_is_label') AS predict_argmax_is_label,
        json_extract(s.act_details, '$.own_order') AS own_order,
        json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell)
@@ -96,7 +98,11 @@ SCHEMA = Schema(
     steps=_STEP_COLUMNS,
     views=_VIEWS,
     upgrade=_UPGRADE,
-    shown={"partner": "TEXT", "act_mass": "REAL", "predict_mass": "REAL"},
+    shown={
+        "partner": "TEXT",
+        **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
+        **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
+    },
 )
 
 

@@ -11,6 +11,12 @@ from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint
 
 OPTION_ORDERS = ("fixed", "reversed", "shuffled")
+GOALS = ("none", "win", "maximise")
+_VERBS = {
+    "points": {"you": "win", "other": "wins", "past": "won"},
+    "score": {"you": "receive", "other": "receives", "past": "received"},
+}
+"""What one does with an amount, by the game's wording."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +41,29 @@ class Words:
     """The values that templates fill in, for one game, label set and order of options."""
 
     def __init__(
-        self, game: MatrixGame, labels: Labels, horizon: int, order: Order, show_payoffs: bool
+        self,
+        game: MatrixGame,
+        labels: Labels,
+        horizon: int,
+        order: Order,
+        *,
+        show_table: bool = True,
+        show_rewards: bool = True,
+        goal: str = "win",
     ) -> None:
         self.game, self.labels, self.order = game, labels, order
-        self.show_payoffs = show_payoffs
         own = [labels.own[i] for i in order.own]
         partner = [labels.partner[i] for i in order.partner]
         self.common: dict[str, Any] = {
             "horizon": horizon,
+            "own_labels": own,
+            "partner_labels": partner,
             "own_options": _either(own),
             "partner_options": _either(partner),
-            "show_payoffs": show_payoffs,
+            "show_table": show_table,
+            "show_rewards": show_rewards,
+            "goal": goal,
+            "verb": _VERBS[game.wording],
         }
 
     def amount(self, value: float) -> str:
@@ -73,12 +91,12 @@ class Words:
     def round_values(self, number: int, joint: Joint) -> dict[str, Any]:
         """Return the values of one past round."""
         return {
+            **self.common,
             "round": number,
             "own": self.labels.own[joint.own],
             "partner": self.labels.partner[joint.partner],
             "own_amount": self.amount(joint.own_reward),
             "partner_amount": self.amount(joint.partner_reward),
-            "show_payoffs": self.show_payoffs,
         }
 
 

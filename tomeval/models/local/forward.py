@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError
+from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
 from tomeval.models.local.sampling import choose
@@ -42,21 +41,24 @@ class PlainEngine:
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes.
 
-        Raises `TomevalError` for a prompt that is longer than the model's context, `BackendError`
-        when out of memory with a single prompt.
+        Raises `ContextExceeded`, before anything is run, if a prompt is longer than the model's
+        context, and `BackendError` when out of memory with a single prompt.
         """
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
         self.check([len(row.ids) for row in parts])
         logprobs = [[0.0] * len(query.sequences) for query in queries]
         processed, finished = [0] * len(queries), [0.0] * len(queries)
+        argmax = [0] * len(queries)
         for batch in self._batches(parts, lambda row: len(row.ids), lambda row: len(row.ids)):
             values = self._halving(batch, self._score_batch)
-            for row, numbers in zip(batch, values, strict=True):
+            for row, (numbers, likeliest) in zip(batch, values, strict=True):
+                argmax[row.query] = likeliest
                 processed[row.query] += len(row.ids)
                 finished[row.query] = time.perf_counter()
                 for label, value in zip(row.labels, numbers, strict=True):
                     logprobs[row.query][label] = value
-        return [Scored(*parts) for parts in zip(logprobs, processed, finished, strict=True)]
+        found = zip(logprobs, processed, finished, argmax, strict=True)
+        return [Scored(*parts) for parts in found]
 
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
         """Generate texts, finished ones leaving their batch; errors as for `score`."""
@@ -79,7 +81,7 @@ class PlainEngine:
         """Raise if a sequence is longer than the model's context."""
         longest = max(lengths, default=0)
         if self.context is not None and longest > self.context:
-            raise TomevalError(
+            raise ContextExceeded(
                 f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
             )
 
@@ -116,7 +118,8 @@ class PlainEngine:
         middle = len(items) // 2
         return self._halving(items[:middle], work) + self._halving(items[middle:], work)
 
-    def _score_batch(self, batch: list[Row]) -> list[list[float]]:
+    def _score_batch(self, batch: list[Row]) -> list[tuple[list[float], int]]:
+        """Return per row the log-probabilities of its labels and the likeliest next token."""
         torch = self._torch
         keep = max(row.keep for row in batch)
         with torch.inference_mode():
@@ -133,8 +136,12 @@ class PlainEngine:
             ]
             where = torch.tensor(wanted, device=logprobs.device)
             values = iter(logprobs[where[:, 0], where[:, 1], where[:, 2]].tolist())
+            rows = torch.arange(len(batch), device=logprobs.device)
+            after = torch.tensor([keep - row.keep for row in batch], device=logprobs.device)
+            likeliest = logprobs[rows, after].argmax(-1).tolist()
         return [
-            [sum(next(values) for _ in sequence) for sequence in row.sequences] for row in batch
+            ([sum(next(values) for _ in sequence) for sequence in row.sequences], best)
+            for row, best in zip(batch, likeliest, strict=True)
         ]
 
     def _decode_batch(self, tasks: list[Task]) -> list[Generated]:

@@ -156,6 +156,22 @@ def _dtype(torch: Any, name: str) -> Any:
 
 def _load_message(path_or_repo: str, revision: str | None, error: Exception) -> str:
     at = f"@{revision}" if revision else ""
+    return f"hf:{path_or_repo}{at}: cannot be loaded: {why_not_loaded(path_or_repo, error)}"
+
+
+def why_not_loaded(repo: str, error: Exception) -> str:
+    """Return why a model or a tokenizer does not load, in a sentence; of a gated one the remedy.
+
+    Examples
+    --------
+    >>> why_not_loaded("org/model", OSError("You are trying to access a gated repo."))[:64]
+    'it is gated: accept its licence at https://huggingface.co/org/mo'
+    """
+    text = " ".join(str(link) for link in (error, error.__cause__) if link is not None)
+    if re.search(r"gated repo|access to model .* is restricted", text, re.IGNORECASE):
+        return (
+            f"it is gated: accept its licence at https://huggingface.co/{repo}, then set the "
+            "environment variable HF_TOKEN to a token of that account (or run `hf auth login`)"
+        )
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = " ".join(lines[:2]) or type(error).__name__
-    return f"hf:{path_or_repo}{at}: cannot be loaded: {reason}"
+    return " ".join(lines[:2]) or type(error).__name__

@@ -90,12 +90,12 @@ class PrefixEngine:
             work.setdefault(name, Work(name)).labels.append(row)
         results: list[Any] = [None] * len(queries)
         for batch in self._batches(list(work.values())):
-            for query, logprobs, processed in self._halving(batch, self._score):
+            for query, logprobs, processed, argmax in self._halving(batch, self._score):
                 old = results[query]
                 if old is not None:  # rows of one query without a group ran apart
                     logprobs = [a + b for a, b in zip(old.logprobs, logprobs, strict=True)]
                     processed += old.processed
-                results[query] = Scored(logprobs, processed, time.perf_counter())
+                results[query] = Scored(logprobs, processed, time.perf_counter(), argmax)
         return results
 
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
@@ -173,8 +173,8 @@ class PrefixEngine:
             return slice(slots[0], slots[0] + len(slots))
         return self._torch.tensor(slots)
 
-    def _score(self, batch: list[Work]) -> list[tuple[int, list[float], int]]:
-        """Return (query, log-probabilities, tokens run) of a batch."""
+    def _score(self, batch: list[Work]) -> list[tuple[int, list[float], int, int]]:
+        """Return (query, log-probabilities, tokens run, likeliest next token) of a batch."""
         batch, _, logits = self._feed(batch)
         wanted = [
             (number, item.block.node(path, len(row.ids) - row.keep + step), token)
@@ -184,16 +184,24 @@ class PrefixEngine:
             for step, token in enumerate(sequence)
         ]
         values = iter(logits.logprobs(wanted))
+        after = [
+            (number, item.block.node(path, len(row.ids) - row.keep))
+            for number, item in enumerate(batch)
+            for path, row in enumerate(item.labels)
+        ]
+        likeliest = iter(logits.argmax(after))
         result = []
         for item in batch:
             by_query: dict[int, list[float]] = {}
+            best: dict[int, int] = {}
             for row in item.labels:
+                best[row.query] = next(likeliest)
                 found = by_query.setdefault(row.query, [0.0] * row.of)
                 for label, sequence in zip(row.labels, row.sequences, strict=True):
                     found[label] = sum(next(values) for _ in sequence)
             share = len(item.block.tokens)
             for query, logprobs in by_query.items():
-                result.append((query, logprobs, share))
+                result.append((query, logprobs, share, best[query]))
                 share = 0
             self._forget(item)
         return result

@@ -73,6 +73,7 @@ class PromptCodec:
         self._switch: dict[bool, bool | None] = {False: thinking, True: thinking}  # by "scoring"
         self._opens = {False: False, True: False}
         self._glue = ""
+        self.thinks = False  # whether prompts of generated replies make the model think
         self.turn_ends: frozenset[int] = frozenset()  # tokens that the template ends an answer with
         # Who writes the tokens that a sequence starts with: template, added or none.
         self.bos = "added" if self._prefix else "none"
@@ -219,6 +220,9 @@ class PromptCodec:
         start = self._prefix or [self.tokenizer.bos_token_id]
         if ids[: len(start)] == start:
             self.bos = "template"
+        # A template that reacts to the switch may think by default or not.
+        by_default = self._switch[True] is False and asked != self._apply([user], False)
+        self.thinks = self.thinking is not False and (self._opens[False] or by_default)
         try:
             answered = self._apply([user, Message("assistant", _PROBE)], switch, generation=False)
         except TomevalError:

@@ -19,6 +19,7 @@ class Scored:
     logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
     processed: int  # tokens that went through the model for it
     finished: float  # `time.perf_counter` when it was ready
+    argmax: int  # the most probable token after the prefix
 
 
 @dataclass(frozen=True)

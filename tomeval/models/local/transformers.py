@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from tomeval.core.errors import TomevalError
@@ -18,6 +19,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Usage,
+    thinking_room,
 )
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.labels import LabelQuery, exclusive, extensions
@@ -55,6 +57,9 @@ class TransformersModel(LocalModel):
     thinking : bool, optional
         The template's thinking switch for generated text; None leaves the template's default.
         Labels are always scored with thinking off, and not at all with ``thinking=True``.
+    thinking_budget : int, optional
+        Tokens for thinking, on top of those that a request allows for the answer. By default 8,192,
+        or half of a shorter context, if the chat template makes the model think, else 0.
     system : str
         What becomes of system messages: ``auto``, ``native``, ``merge`` or ``drop``.
     batch_tokens : int, optional
@@ -73,8 +78,6 @@ class TransformersModel(LocalModel):
         The Hub's commit, or a hash of the folder.
     engine : Engine
         Runs the model; replaceable.
-    context_length : int or None
-        Longest sequence in tokens.
     warnings : list of str
         What the template or the labels do not support as asked.
 
@@ -101,6 +104,7 @@ class TransformersModel(LocalModel):
         quantization: dict[str, Any] | None = None,
         chat: bool | Literal["auto"] = "auto",
         thinking: bool | None = None,
+        thinking_budget: int | None = None,
         system: str = "auto",
         batch_tokens: int | None = None,
         prefix_reuse: bool = True,
@@ -112,6 +116,7 @@ class TransformersModel(LocalModel):
         _check_switches(trust_remote_code=trust_remote_code)
         _check_switches((None, False, True), thinking=thinking)
         _check_switches(("auto", False, True), chat=chat)
+        _check_count("thinking_budget", thinking_budget, least=0)
         _check_count("batch_tokens", batch_tokens, least=1)
         _check_count("cache_memory", cache_memory, least=0)
         if quantization is not None and not isinstance(quantization, dict):
@@ -132,10 +137,13 @@ class TransformersModel(LocalModel):
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.codec = PromptCodec(self.tokenizer, chat=chat, thinking=thinking, system=system)
         self.warnings = self.codec.warnings
-        self.context_length = _context_length(self.model.config)
+        self._context = _context_length(self.model.config)
+        if thinking_budget is None and self.codec.thinks:
+            thinking_budget = thinking_room(self._context)
+        self.thinking_budget = thinking_budget or 0
         if batch_tokens is None:
             batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
-        self.engine: Engine = PlainEngine(self.model, batch_tokens, self.context_length)
+        self.engine: Engine = PlainEngine(self.model, batch_tokens, self._context)
         if prefix_reuse:
             self.engine = prefix_engine(self.engine, cache_memory)
         self._ends = self._end_tokens()
@@ -155,9 +163,10 @@ class TransformersModel(LocalModel):
             "attention": getattr(self.model.config, "_attn_implementation", None),
             "chat": self.codec.chat,
             "thinking": self.codec.thinking,
+            "thinking_budget": self.thinking_budget,
             "system": self.system_policy,
             "bos": self.codec.bos,
-            "context_length": self.context_length,
+            "context_length": self._context,
             "end_tokens": sorted(self._ends),
             "warnings": list(self.warnings),
         }
@@ -165,6 +174,10 @@ class TransformersModel(LocalModel):
     def count_tokens(self, prompt: Prompt) -> int:
         """Return the prompt's length in tokens, as for generation."""
         return len(self.codec.encode(prompt)[0])
+
+    def context_length(self) -> int | None:
+        """See `LocalModel.context_length`."""
+        return self._context
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""
@@ -179,8 +192,8 @@ class TransformersModel(LocalModel):
         gets the probability that the text does *not* go on to the other, so that labels are
         disjoint and `mass` never counts twice.
 
-        Raises `TomevalError` for labels that the tokenizer cannot tell apart, a prompt beyond the
-        context or thinking on; `BackendError` when out of memory.
+        Raises `TomevalError` for labels that the tokenizer cannot tell apart or thinking on,
+        `ContextExceeded` for a prompt beyond the context, `BackendError` when out of memory.
         """
         start = time.perf_counter()
         queries = [self.codec.label_query(request) for request in requests]
@@ -195,8 +208,8 @@ class TransformersModel(LocalModel):
         A thinking block that the prompt itself opens is put back before the text, so that the text
         shows it like one that the model opened.
 
-        Raises `TomevalError` for sampling values out of range or a prompt beyond the context;
-        `BackendError` when out of memory or if logits are not numbers.
+        Raises `TomevalError` for sampling values out of range, `ContextExceeded` for a prompt
+        beyond the context, `BackendError` when out of memory or if logits are not numbers.
         """
         start = time.perf_counter()
         tasks, opened = [], []
@@ -209,9 +222,10 @@ class TransformersModel(LocalModel):
         return [self._reply(*parts, start) for parts in zip(tasks, results, opened, strict=True)]
 
     def _task(self, request: GenerateRequest, ids: tuple[int, ...]) -> Task:
+        most = request.sampling.max_tokens + self.thinking_budget
         return Task(
             ids,
-            request.sampling,
+            replace(request.sampling, max_tokens=most),
             request.seed,
             self._ends,
             _stop_check(self.codec, ids, request.sampling.stop),
@@ -223,12 +237,15 @@ class TransformersModel(LocalModel):
         if result.ended == "stop":
             text = text[: _first_stop(text, task.sampling.stop)]
         cached = max(0, len(task.ids) - result.processed) if result.processed else 0
+        details: dict[str, Any] = {"route": "transformers", "ended": result.ended}
+        if self.thinking_budget:
+            details["thinking_budget"] = self.thinking_budget
         return Reply(
             text=opened + text,
             finish="stop" if result.ended in ("eos", "stop") else "length",
             usage=Usage(len(task.ids), result.sampled, cached),
             latency=result.finished - start,
-            details={"route": "transformers", "ended": result.ended},
+            details=details,
         )
 
     def _end_tokens(self) -> frozenset[int]:
@@ -268,8 +285,10 @@ def _check_count(name: str, value: Any, least: int) -> None:
 def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
     logprobs = tuple(exclusive(result.logprobs, query.sequences))
     details: dict[str, Any] = {"processed": result.processed}
-    if query.backoff:
+    if query.backoff:  # what comes next is the prompt's own end, said once more
         details["backoff"] = query.backoff
+    else:
+        details["argmax_is_label"] = result.argmax in {ids[0] for ids in query.sequences}
     if any(extensions(query.sequences)):
         details["exclusive"] = True
     return Scores(

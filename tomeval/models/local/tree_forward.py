@@ -52,6 +52,11 @@ class Logits:
         picked = self._torch.tensor(where, device=self.values.device)
         return self.values[picked[:, 0], picked[:, 1]]
 
+    def argmax(self, nodes: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the most probable tokens after (row, node) pairs."""
+        result: list[int] = self.at(nodes).argmax(-1).tolist()
+        return result
+
     def logprobs(self, wanted: Sequence[tuple[int, int, int]]) -> list[float]:
         """Return log-probabilities of (row, node, token) triples, in nats."""
         torch = self._torch

@@ -9,7 +9,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -19,32 +19,51 @@ import httpx2
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError
 from tomeval.models.served.http_limiter import AdaptiveLimiter
-from tomeval.models.served.http_mends import EXCERPT, Mends, Refused, message_of, retry_after
+from tomeval.models.served.http_mends import (
+    EXCERPT,
+    Mends,
+    Refused,
+    TooLong,
+    message_of,
+    page_title,
+    retry_after,
+)
 from tomeval.models.served.limits import Budget, read_usage
 
 logger = logging.getLogger(__name__)
 
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0  # seconds; a minute, because rate limits are per minute
 _OVERLOAD = (408, 429, 503, 529)
+_FIRST_CONTACT = 5.0  # seconds in which a server that is not there may come up
+_TEST_PATIENCE = 60.0  # seconds for a fault during the start-up test, unless it asks for waiting
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
 
 
 class _Trouble(Exception):
-    """A failure that may pass; `overload` asks for fewer requests at a time."""
+    """A failure that may pass; `overload` asks for fewer requests at a time.
+
+    `absent`: no server was there to answer.
+    """
 
     def __init__(
-        self, what: str, status: int = 0, wait: float | None = None, overload: bool = False
+        self,
+        what: str,
+        status: int = 0,
+        wait: float | None = None,
+        overload: bool = False,
+        absent: bool = False,
     ) -> None:
         super().__init__(what)
         self.status = status
         self.wait = wait
+        self.absent = absent
         self.overload = overload or status in _OVERLOAD
 
 
 class Answer(NamedTuple):
     """A JSON reply."""
 
-    data: dict[str, Any]  # the body
+    data: dict[str, Any]  # the body; a list of replies is under ``replies``
     sent: dict[str, Any]  # the request as the server took it, after mending
     # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
     mended: dict[str, Any]
@@ -68,7 +87,8 @@ class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
     Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
-    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps.
+    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps;
+    `omit` names fields that are never sent.
     """
 
     def __init__(
@@ -81,6 +101,7 @@ class HttpClient:
         retry_budget: float = 600.0,
         budget: Budget | None = None,
         timing: Timing | None = None,
+        omit: Collection[str] = (),
     ) -> None:
         self.base_url = check_url(base_url)
         self.root = self.base_url.removesuffix("/v1")
@@ -91,6 +112,7 @@ class HttpClient:
         self._budget = budget or Budget()
         self._timing = timing or Timing()
         self._limiter = AdaptiveLimiter(concurrency, self.base_url)
+        self._omit = omit
         self._mends: dict[str, Mends] = {}
         self._client: httpx2.AsyncClient | None = None
 
@@ -129,16 +151,19 @@ class HttpClient:
             The most tokens that the call can use; None for a call that runs no model, which the
             caps do not count.
         probing : bool
-            Whether a failure tells something: an internal error (500) is then tried twice only.
+            Whether a failure tells something: an internal error (500) is then tried twice only,
+            a server that is not there for a few seconds, and a web page is an error at once.
 
         Raises
         ------
-        Refused, BackendError
-            The server will not do it; no reply came within the retry budget.
+        Refused, TooLong, BackendError
+            The server will not do it; the prompt is too long; no reply came within the retry
+            budget.
         TomevalError, BudgetExceeded
-            The key is refused or the account is empty; the call would pass a cap and was not sent.
+            The key is refused or the account is empty, or this is no model server; the call would
+            pass a cap and was not sent.
         """
-        mends = self._mends.setdefault(path, Mends())
+        mends = self._mends.setdefault(path, Mends(self._omit))
         while True:
             sent, mended = mends.apply(body)
             try:
@@ -186,7 +211,7 @@ class HttpClient:
             sent_at = clock()
             started = sent_at if attempt == 1 else started
             try:
-                data = await self._attempt(method, path, body)
+                data = await self._attempt(method, path, body, probing)
                 self._limiter.succeeded()
                 return Answer(data, body or {}, {}, clock() - sent_at, attempt)
             except _Trouble as failure:
@@ -198,12 +223,15 @@ class HttpClient:
             if probing and trouble.status == 500 and attempt > 1:
                 raise Refused(self._url(path), 500, str(trouble))
             wait, spent = self._delay(trouble, attempt), clock() - started
+            if probing:
+                budget = min(budget, _patience(trouble))
             if spent + wait > budget:
                 raise BackendError(
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
                     f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
                 )
-            logger.info("%s: %s; again in %.1f s", self._url(path), trouble, wait)
+            level = logging.WARNING if probing and retry_budget is None else logging.INFO
+            logger.log(level, "%s: %s; again in %.1f s", self._url(path), trouble, wait)
             await self._timing.sleep(wait)
 
     def _delay(self, trouble: _Trouble, attempt: int) -> float:
@@ -212,7 +240,9 @@ class HttpClient:
         longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** (attempt - 1))
         return longest * (0.5 + 0.5 * self._timing.random())
 
-    async def _attempt(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    async def _attempt(
+        self, method: str, path: str, body: dict[str, Any] | None, probing: bool
+    ) -> dict[str, Any]:
         self._client = self._client or self._open()
         try:
             async with asyncio.timeout(self._timeout):
@@ -223,16 +253,26 @@ class HttpClient:
             # A server that closes an idle connection is not overloaded; one that opens none may be.
             full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             what = f"{type(error).__name__}: {self._clean(str(error))}"
-            raise _Trouble(what, overload=full) from None
+            raise _Trouble(what, overload=full, absent=full) from None
         text = self._clean(response.text)
+        title = page_title(text)
+        if title is not None and probing and response.is_success:
+            raise TomevalError(
+                f"{self._url(path)} is not an OpenAI-compatible server: it answered with a web "
+                f"page{title}; is the base URL right? It often ends in /v1"
+            )
         if not response.is_success:
             self._fail(path, response, text)
         try:
             data = json.loads(text)
         except json.JSONDecodeError:
             raise _Trouble(f"the reply is not whole JSON: {text[:80]!r}") from None
+        if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
+            return {"replies": data}
         if not isinstance(data, dict):
             raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
+        if "error" in data and TooLong.is_said_in(text):
+            raise TooLong(self._url(path), message_of(text))
         return data
 
     def _fail(self, path: str, response: httpx2.Response, text: str) -> None:
@@ -245,6 +285,8 @@ class HttpClient:
             )
         if status == 429 and "insufficient_quota" in text:
             raise TomevalError(f"{url}: the account has no quota left: {message[:EXCERPT]}")
+        if status in (400, 413, 422, 500) and TooLong.is_said_in(text):
+            raise TooLong(url, message)
         if status in _OVERLOAD or (status >= 500 and status != 501):
             wait = retry_after(response.headers.get("retry-after"), self._timing.now())
             raise _Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait)
@@ -258,6 +300,13 @@ class HttpClient:
         if self._key and len(self._key) >= _SECRET_LENGTH:
             return text.replace(self._key, "***")
         return text
+
+
+def _patience(trouble: _Trouble) -> float:
+    """Return the seconds after which the start-up test gives up on a failure."""
+    if trouble.absent:
+        return _FIRST_CONTACT
+    return math.inf if trouble.status == 429 or trouble.wait is not None else _TEST_PATIENCE
 
 
 def check_url(url: str) -> str:

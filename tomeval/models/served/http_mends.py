@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from tomeval.models.base import BackendError
+from tomeval.models.base import BackendError, ContextExceeded
 
 EXCERPT = 300
 """Characters of a server's message that an error repeats."""
@@ -23,21 +24,68 @@ class Refused(BackendError):
         self.status, self.message = status, message  # HTTP status; what the server said
 
 
-class Mends:
-    """What one path of a server does not take, learnt from its refusals."""
+class TooLong(ContextExceeded):
+    """The server says that the prompt, with room for the reply, is longer than the context."""
 
-    _OPTIONAL = frozenset(
-        ("temperature", "top_p", "top_k", "min_p", "seed", "stop", "chat_template_kwargs")
-    )
-    _UNWANTED = re.compile(
-        r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|available)"
-        r"|only the default|deprecated|invalid (parameter|argument|field)",
+    # As vLLM, SGLang, llama.cpp, OpenAI, Anthropic and others word it.
+    _SAID = re.compile(
+        r"context_length_exceeded|exceed_context_size|maximum context (length|size)"
+        r"|(model's|available) context (length|size)"
+        r"|context (size|window|length) (has been )?exceed"
+        r"|exceeds? (the )?(model's )?(maximum |available )?context|(prompt|input) is too long"
+        r"|context window of|longer than the maximum model length"
+        r"|exceeds the maximum allowed length",
         re.IGNORECASE,
     )
+
+    def __init__(self, url: str, message: str) -> None:
+        super().__init__(f"{url}: the prompt is too long for the model: {message[:EXCERPT]}")
+
+    @classmethod
+    def is_said_in(cls, text: str) -> bool:
+        """Tell whether an error message is about the length of the prompt.
+
+        Examples
+        --------
+        >>> TooLong.is_said_in("This model's maximum context length is 8192 tokens. However, ...")
+        True
+        >>> TooLong.is_said_in("max_tokens must be at least 1")
+        False
+        """
+        return cls._SAID.search(text) is not None
+
+
+class Mends:
+    """What one path of a server does not take, learnt from its refusals.
+
+    `omit` names fields to leave out from the start.
+    """
+
+    _OPTIONAL = frozenset(
+        (
+            *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "chat_template_kwargs"),
+            *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
+            *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
+            "reasoning_effort",
+        )
+    )
+    # Values that switch a field off, so that leaving it out is the smallest change.
+    _NEUTRAL: ClassVar[dict[str, Any]] = {
+        **{"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0},
+        **{"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+    }
+    _UNWANTED = re.compile(
+        r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|available)"
+        r"|only the default|deprecated|invalid (parameter|argument|field)"
+        r"|not configured|reasoning[-_ ](start|config|parser)|cannot both|both be (specified|set)",
+        re.IGNORECASE,
+    )
+    # An effort that was asked for by a wrong name is an error, not something to leave out.
+    _WRONG_VALUE = re.compile(r"value|should be|must be|one of", re.IGNORECASE)
     _NO_SYSTEM = re.compile(r"system (role|message|prompt)s?\b.*support", re.IGNORECASE)
 
-    def __init__(self) -> None:
-        self.dropped: set[str] = set()
+    def __init__(self, omit: Collection[str] = ()) -> None:
+        self.dropped = set(omit)
         self.renamed: dict[str, str] = {}
         self.merge_system = False
 
@@ -59,7 +107,7 @@ class Mends:
     def learn(self, sent: dict[str, Any], refusal: Refused) -> list[str]:
         """Return what can be changed in `sent` after this refusal, and remember it."""
         said = refusal.message
-        if refusal.status not in (400, 422):
+        if refusal.status not in (400, 422, 500):
             return []
         if "max_tokens" in sent and "max_completion_tokens" in said:
             self.renamed["max_tokens"] = "max_completion_tokens"
@@ -72,6 +120,10 @@ class Mends:
         named = [
             name for name in sent if name in self._OPTIONAL and re.search(rf"\b{name}\b", said)
         ]
+        if self._WRONG_VALUE.search(said):
+            named = [name for name in named if name != "reasoning_effort"]
+        off = [name for name in named if sent[name] == self._NEUTRAL.get(name)]
+        named = off or named
         self.dropped.update(named)
         return [f"{name} left out" for name in named]
 
@@ -116,8 +168,25 @@ def retry_after(value: str | None, now: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
+def page_title(text: str) -> str | None:
+    """Return the title of a web page, in quotes after a space, or None for other text.
+
+    Examples
+    --------
+    >>> page_title("<!DOCTYPE html><html><title>Sign in</title></html>"), page_title('{"id": 1}')
+    (" 'Sign in'", None)
+    """
+    if not re.match(r"\s*<(!doctype html|html)\b", text, re.IGNORECASE):
+        return None
+    title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    return f" {title[1].strip()!r}" if title else ""
+
+
 def message_of(text: str) -> str:
     """Return what an error reply says, with the name of the parameter that it blames."""
+    title = page_title(text)
+    if title is not None:
+        return f"a web page{title}"
     try:
         data: Any = json.loads(text)
     except json.JSONDecodeError:

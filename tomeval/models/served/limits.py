@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,12 @@ def _price(entry: Any, where: str) -> Price:
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
     """Return the tokens that a server's reply reports, or None if it reports none.
 
-    Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama.
+    Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama; of a
+    list of replies the sum.
     """
+    if isinstance(data.get("replies"), list):
+        parts = [part for reply in data["replies"] if (part := read_usage(reply)) is not None]
+        return total_usage(parts) if parts else None
     usage = data.get("usage")
     if isinstance(usage, dict):
         details = usage.get("prompt_tokens_details")
@@ -156,6 +160,22 @@ def read_usage(data: Mapping[str, Any]) -> Usage | None:
     if "prompt_eval_count" in data:
         return _usage(data["prompt_eval_count"], data.get("eval_count"))
     return None
+
+
+def total_usage(parts: Iterable[Usage]) -> Usage:
+    """Return the sum of what several requests used.
+
+    Examples
+    --------
+    >>> total_usage([Usage(3, 1), Usage(4, 1, 2)])
+    Usage(prompt=7, completion=2, cached=2)
+    """
+    parts = list(parts)
+    return Usage(
+        sum(part.prompt for part in parts),
+        sum(part.completion for part in parts),
+        sum(part.cached for part in parts),
+    )
 
 
 def _usage(prompt: Any, completion: Any, cached: Any = None) -> Usage:

@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 
 from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.served.http_mends import Refused
-from tomeval.models.served.logprob_routes import Route
+from tomeval.models.served.logprob_routes import (
+    Echo,
+    LlamaCpp,
+    Route,
+    SglangTokenIds,
+    VllmTokenIds,
+)
+from tomeval.models.served.logprob_top import TopK, TopKCompletions, TopKOllama
 from tomeval.models.served.logprob_wire import Query, Unusable, is_number
 
 logger = logging.getLogger(__name__)
@@ -22,7 +29,22 @@ TEST_REQUESTS = tuple(
 )
 """Two prompts on which no model gives equal numbers."""
 
+_HISTORY = "\n".join(f"Round {n}: {'ABC'[n * n % 3]} beats {'ABC'[n % 3]}." for n in range(1, 41))
+LONG_REQUESTS = tuple(
+    ScoreRequest(Prompt((Message("user", f"{_HISTORY}\n{text}"),)), ("A", "B", "C"))
+    for text in ("Answer A, B or C: what beats A?", "Answer A, B or C: what was last?")
+)
+"""Two prompts with a long beginning in common."""
+
 _ROUNDING = 0.01  # of a sum of probabilities; half-precision logits stay well within
+
+
+def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
+    """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
+    exact: list[Route] = [VllmTokenIds(), SglangTokenIds(), Echo(), LlamaCpp()]
+    counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
+    kinds: tuple[type[TopK], ...] = (TopK, TopKOllama) if chat else (TopKCompletions,)
+    return exact + [kind(count) for kind in kinds for count in counts]
 
 
 async def choose(
@@ -41,6 +63,7 @@ async def choose(
             continue
         fault = complaint(first, second)
         if fault is None:
+            await route.tune(query, LONG_REQUESTS)
             return route, seen
         seen[route.name] = fault
         logger.warning("log-probs by route %s are not used: %s", route.name, fault)

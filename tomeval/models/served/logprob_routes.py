@@ -1,4 +1,4 @@
-"""Ways to get the log-probability of labels from a server, the exact ones first.
+"""Ways to get the exact log-probability of labels from a server, in token ids.
 
 A number is either read from the reply or there is none: nothing is filled in for a label that the
 server left out.
@@ -6,37 +6,42 @@ server left out.
 
 from __future__ import annotations
 
+import logging
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
 
+from tomeval.models.base import ContextExceeded, ScoreRequest
 from tomeval.models.local.labels import LabelQuery, exclusive, split_labels
+from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.logprob_tokens import split
 from tomeval.models.served.logprob_wire import (
-    GREEDY,
-    LEGACY_TOP,
+    NO_THINKING,
     Query,
     Unusable,
     dig,
     is_number,
-    match,
-    read_entries,
     together,
     total,
 )
-from tomeval.models.served.openai_text import chat_fields, messages_of, plain_text
+from tomeval.models.served.openai_fields import greedy_fields
+from tomeval.models.served.openai_text import messages_of, plain_text
 
 Ids = list[int]
 
-NO_THINKING = {"enable_thinking": False}
-"""Template switch sent with every request that scores: a label is not the first thought."""
-
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
+_EQUAL = 1e-6  # nats: what a prompt cache may change
+
+logger = logging.getLogger(__name__)
 
 
 class Route(ABC):
     """One way to score labels."""
 
     name: ClassVar[str]  # what `Scores.method` says
+    # Whether the server's chat API renders the prompt, so that a prefill depends on it.
+    on_chat: ClassVar[bool] = False
 
     @abstractmethod
     async def score(self, query: Query) -> list[float]:
@@ -46,41 +51,71 @@ class Route(ABC):
         """Return log-probabilities that the self-test can judge, about different texts."""
         return await self.score(query)
 
+    async def tune(  # noqa: B027 (most routes have nothing to try out)
+        self, query: Callable[[ScoreRequest], Query], requests: Sequence[ScoreRequest]
+    ) -> None:
+        """Try out what makes the route faster; `requests` have a long beginning in common."""
+
+
+class Next(NamedTuple):
+    """The next token after one context."""
+
+    logprobs: dict[int, Any]  # by token id, as far as the server told them
+    argmax: Any = None  # the most probable id, where the server tells
+
 
 class _ByToken(Route):
     """Routes that read the next token's log-probabilities: longer labels are walked along."""
 
+    def __init__(self) -> None:
+        self.lists = True  # whether several contexts go in one request; until one is refused
+
     @abstractmethod
-    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
-        """Return the log-probability of each wanted id after the context."""
+    async def next_tokens(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        """Return what comes after each context, with the log-probabilities of the wanted ids."""
 
     async def split(self, query: Query) -> LabelQuery:
         """Return prompt and labels in ids."""
-        return query.split()
+        return await split(query)
 
     async def score(self, query: Query) -> list[float]:
-        split = await self.split(query)
+        labels = await self.split(query)
         nexts: dict[tuple[int, ...], set[int]] = {}
-        for ids in split.sequences:
+        for ids in labels.sequences:
             for position, token in enumerate(ids):
                 nexts.setdefault(ids[:position], set()).add(token)
-        tables = await together(
-            self._known(query, [*split.prefix, *begun], sorted(wanted))
-            for begun, wanted in nexts.items()
-        )
-        by_begun = dict(zip(nexts, tables, strict=True))
+        contexts = [[*labels.prefix, *begun] for begun in nexts]
+        found = await self._ask(query, contexts, [sorted(wanted) for wanted in nexts.values()])
+        for wanted, after in zip(nexts.values(), found, strict=True):
+            missing = [token for token in wanted if not is_number(after.logprobs.get(token))]
+            if missing:
+                raise Unusable(f"no log-probability for token ids {missing}")
+        if found[0].argmax is not None and not labels.backoff:
+            query.details["argmax_is_label"] = found[0].argmax in nexts[()]
+        by_begun = {begun: after.logprobs for begun, after in zip(nexts, found, strict=True)}
         sums = [
-            math.fsum(by_begun[ids[:position]][token] for position, token in enumerate(ids))
-            for ids in split.sequences
+            math.fsum(float(by_begun[ids[:place]][token]) for place, token in enumerate(ids))
+            for ids in labels.sequences
         ]
-        return exclusive(sums, split.sequences)
+        return exclusive(sums, labels.sequences)
 
-    async def _known(self, query: Query, context: Ids, wanted: Ids) -> dict[int, float]:
-        found = await self.next_token(query, context, wanted)
-        missing = [token for token in wanted if not is_number(found.get(token))]
-        if missing:
-            raise Unusable(f"no log-probability for token ids {missing}")
-        return {token: float(found[token]) for token in wanted}
+    async def _ask(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        """Ask for all contexts in one request, or in one each where the server takes no lists."""
+        if len(contexts) > 1 and self.lists:
+            try:
+                found = await self.next_tokens(query, contexts, wanted)
+                if len(found) == len(contexts):
+                    return found
+                reason = f"{len(found)} replies to {len(contexts)} prompts"
+            except (Refused, Unusable) as error:
+                reason = str(error)
+            self.lists = False
+            logger.info("route %s: one prompt a request from now on: %s", self.name, reason)
+        work = (
+            self.next_tokens(query, [context], [ids])
+            for context, ids in zip(contexts, wanted, strict=True)
+        )
+        return [after for found in await together(work) for after in found]
 
 
 class VllmTokenIds(_ByToken):
@@ -88,15 +123,25 @@ class VllmTokenIds(_ByToken):
 
     name = "token_ids"
 
-    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
-        """See `_ByToken.next_token`."""
+    async def next_tokens(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        """See `_ByToken.next_tokens`; the ids wanted after any context are asked for after all."""
         body = query.body(
-            prompt=context, logprobs=1, logprob_token_ids=wanted, return_tokens_as_token_ids=True
+            prompt=contexts if len(contexts) > 1 else contexts[0],
+            logprobs=1,
+            logprob_token_ids=sorted({token for ids in wanted for token in ids}),
+            return_tokens_as_token_ids=True,
         )
-        table = dig(await query.run("completions", body), *LEGACY_TOP)
-        if not isinstance(table, dict):
-            raise Unusable("no log-probs in the reply")
-        return {token: table.get(f"token_id:{token}") for token in wanted}
+        data = await query.run("completions", body, len(contexts))
+        found = []
+        for choice in _in_order(data.get("choices")):
+            table = dig(choice, "logprobs", "top_logprobs", 0)
+            if not isinstance(table, dict):
+                raise Unusable("no log-probs in the reply")
+            said = str(dig(choice, "logprobs", "tokens", 0)).removeprefix("token_id:")
+            told = {name.removeprefix("token_id:"): value for name, value in table.items()}
+            ids = {int(name): value for name, value in told.items() if name.isdecimal()}
+            found.append(Next(ids, int(said) if said.isdecimal() else None))
+        return found
 
 
 class SglangTokenIds(_ByToken):
@@ -104,26 +149,35 @@ class SglangTokenIds(_ByToken):
 
     name = "token_ids_sglang"
 
-    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
-        """See `_ByToken.next_token`."""
+    async def next_tokens(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        """See `_ByToken.next_tokens`."""
+        several = len(contexts) > 1
         body = {
-            "input_ids": context,
+            "input_ids": contexts if several else contexts[0],
             "return_logprob": True,
-            "token_ids_logprob": wanted,
+            "token_ids_logprob": wanted if several else wanted[0],
             "logprob_start_len": -1,
-            "sampling_params": {"max_new_tokens": 1, **GREEDY},
+            "sampling_params": {"max_new_tokens": 1, **greedy_fields(query.kind)},
         }
-        data = await query.run("/generate", body)
-        entries = dig(data, "meta_info", "output_token_ids_logprobs", 0)
-        if not isinstance(entries, list):
-            raise Unusable("no output_token_ids_logprobs in the reply")
-        return {entry[1]: entry[0] for entry in entries}
+        data = await query.run("/generate", body, len(contexts))
+        found = []
+        for reply in data.get("replies", [data]):
+            entries = dig(reply, "meta_info", "output_token_ids_logprobs", 0)
+            if not isinstance(entries, list):
+                raise Unusable("no output_token_ids_logprobs in the reply")
+            said = dig(reply, "meta_info", "output_token_logprobs", 0, 1)
+            found.append(Next({entry[1]: entry[0] for entry in entries}, said))
+        return found
 
 
 class LlamaCpp(_ByToken):
     """llama.cpp's own path; its server renders and tokenises, so no tokenizer is needed here."""
 
     name = "n_probs"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cached = False  # whether prompts may come from the server's cache, see `tune`
 
     async def split(self, query: Query) -> LabelQuery:
         """See `_ByToken.split`."""
@@ -147,38 +201,63 @@ class LlamaCpp(_ByToken):
             raise Unusable("/tokenize gave no tokens")
         return tokens
 
-    async def next_token(self, query: Query, context: Ids, wanted: Ids) -> dict[int, Any]:
-        """See `_ByToken.next_token`."""
-        found: dict[int, Any] = {}
+    async def next_tokens(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        """See `_ByToken.next_tokens`."""
+        found: list[Next] = []
         for count in (_FEW, _WHOLE_VOCABULARY):
-            body = {"prompt": context, "n_predict": 1, "n_probs": count, "cache_prompt": False}
-            data = await query.run("/completion", {**body, **GREEDY})
-            entries = dig(data, "completion_probabilities", 0, "top_logprobs")
-            if not isinstance(entries, list):
-                raise Unusable("no completion_probabilities in the reply")
-            found = {entry.get("id"): entry.get("logprob") for entry in entries}
-            if all(token in found for token in wanted):
+            body = {
+                "prompt": contexts if len(contexts) > 1 else contexts[0],
+                "n_predict": 1,
+                "n_probs": count,
+                "cache_prompt": self.cached,
+                **greedy_fields(query.kind),
+            }
+            data = await query.run("/completion", body, len(contexts))
+            found = [_likeliest(reply) for reply in _in_order(data.get("replies", [data]))]
+            if all(
+                token in after.logprobs
+                for after, ids in zip(found, wanted, strict=False)
+                for token in ids
+            ):
                 break
         return found
+
+    async def tune(
+        self, query: Callable[[ScoreRequest], Query], requests: Sequence[ScoreRequest]
+    ) -> None:
+        """Use the prompt cache if and only if numbers with it are equal to those without.
+
+        It is asked twice, so that the second time every prompt's beginning is in the cache.
+        """
+        worst = 0.0
+        try:
+            plain = [await self.score(query(request)) for request in requests]
+            self.cached = True
+            for request, values in [*zip(requests, plain, strict=True)] * 2:
+                again = await self.score(query(request))
+                worst = max(worst, *(abs(a - b) for a, b in zip(again, values, strict=True)))
+        except (Refused, Unusable, ContextExceeded):
+            worst = math.inf
+        self.cached = worst <= _EQUAL
+        if not self.cached:
+            logger.info("the prompt cache changes log-probs by %.2g: it is not used", worst)
 
 
 class Echo(Route):
     """Log-probabilities of the prompt itself, with the label at its end; one request a label.
 
-    With a tokenizer the boundary is known in ids; without one, on the completions API, it is where
-    the tokens at the end spell the label.
+    With a tokenizer, here or at the server, the boundary is known in ids; without one, on the
+    completions API, it is where the tokens at the end spell the label.
     """
 
     name = "echo"
 
     async def score(self, query: Query) -> list[float]:
         """See `Route.score`."""
-        if query.codec is not None:
-            split = query.split()
-            sums = await together(self._ids(query, split.prefix, ids) for ids in split.sequences)
-            return exclusive(sums, split.sequences)
-        if query.chat:
-            raise Unusable("needs a tokenizer (option tokenizer) or api='completions'")
+        if query.codec is not None or query.chat:
+            labels = await split(query)
+            sums = await together(self._ids(query, labels.prefix, ids) for ids in labels.sequences)
+            return exclusive(sums, labels.sequences)
         text = plain_text(query.request.prompt)
         return await together(self._text(query, text, label) for label in query.texts(text))
 
@@ -212,85 +291,18 @@ class Echo(Route):
         return values, tokens
 
 
-class TopK(Route):
-    """The `count` likeliest first tokens of a chat reply, matched with whole labels by bytes."""
-
-    name = "top_k"
-
-    def __init__(self, count: int = 20) -> None:
-        self.count = count
-
-    async def score(self, query: Query) -> list[float]:
-        """See `Route.score`."""
-        texts = self.texts(query)
-        entries = await self.entries(query)
-        query.details["top_k"] = len(entries)
-        return [
-            match(text, label, entries)
-            for text, label in zip(texts, query.request.labels, strict=True)
-        ]
-
-    async def sample(self, query: Query) -> list[float]:
-        """See `Route.sample`; a model that names no test label among its likeliest may still do."""
-        return [value for _, value in await self.entries(query)]
-
-    def texts(self, query: Query) -> list[str]:
-        """Return the labels' texts."""
-        return query.texts(None)
-
-    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens."""
-        fields = chat_fields(query.request.prompt)
-        fields.update(logprobs=True, top_logprobs=self.count, chat_template_kwargs=NO_THINKING)
-        data = await query.run("chat/completions", query.body(**fields))
-        message = dig(data, "choices", 0, "message") or {}
-        if message.get("reasoning_content") or message.get("reasoning"):
-            raise Unusable("the model thinks before it answers, and that cannot be switched off")
-        return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
+def _likeliest(reply: dict[str, Any]) -> Next:
+    """Return what llama.cpp says of the next token."""
+    entries = dig(reply, "completion_probabilities", 0, "top_logprobs")
+    if not isinstance(entries, list) or not entries:
+        raise Unusable("no completion_probabilities in the reply")
+    found = {entry.get("id"): entry.get("logprob") for entry in entries}
+    told = [token for token in found if is_number(found[token])]
+    return Next(found, max(told, key=found.__getitem__, default=None))
 
 
-class TopKCompletions(TopK):
-    """As `TopK`, on the completions API, in its own shape or that of the chat API."""
-
-    name = "top_k_completions"
-
-    def texts(self, query: Query) -> list[str]:
-        """Return the labels' texts."""
-        return query.texts(plain_text(query.request.prompt))
-
-    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens."""
-        body = query.body(prompt=plain_text(query.request.prompt), logprobs=self.count)
-        data = await query.run("completions", body)
-        table = dig(data, *LEGACY_TOP)
-        if isinstance(table, dict):
-            return [(token.encode(), value) for token, value in table.items()]
-        return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
-
-
-class TopKOllama(TopK):
-    """As `TopK`, on Ollama's own path."""
-
-    name = "top_k_ollama"
-
-    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens."""
-        body = {
-            "model": query.model,
-            "messages": chat_fields(query.request.prompt)["messages"],
-            "stream": False,
-            "think": False,
-            "logprobs": True,
-            "top_logprobs": self.count,
-            "options": {"num_predict": 1, **GREEDY},
-        }
-        data = await query.run("/api/chat", body)
-        return read_entries(dig(data, "logprobs", 0, "top_logprobs"))
-
-
-def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
-    """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
-    exact: list[Route] = [VllmTokenIds(), SglangTokenIds(), Echo(), LlamaCpp()]
-    counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
-    kinds: tuple[type[TopK], ...] = (TopK, TopKOllama) if chat else (TopKCompletions,)
-    return exact + [kind(count) for kind in kinds for count in counts]
+def _in_order(replies: Any) -> list[dict[str, Any]]:
+    """Return the replies to a list of prompts in the order of the prompts."""
+    if not isinstance(replies, list) or not all(isinstance(reply, dict) for reply in replies):
+        raise Unusable("no replies to the prompts")
+    return sorted(replies, key=lambda reply: reply.get("index", 0))

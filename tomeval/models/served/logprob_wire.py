@@ -8,18 +8,21 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tomeval.models.base import BackendError, ScoreRequest, Usage
+from tomeval.models.base import BackendError, ScoreRequest, Unlisted, Usage
 from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.limits import read_usage
+from tomeval.models.served.limits import read_usage, total_usage
+from tomeval.models.served.openai_fields import greedy_fields
 from tomeval.models.served.openai_text import label_texts
 
-GREEDY = {"temperature": 0, "top_p": 1.0, "top_k": -1, "min_p": 0.0}
-"""Sampling of requests that score: nothing of a server's defaults takes part."""
+NO_THINKING = {"enable_thinking": False}
+"""Template switch sent with every request that scores: a label is not the first thought."""
 
 LEGACY_TOP = ("choices", 0, "logprobs", "top_logprobs", 0)
 """Where the completions API puts the first token's likeliest alternatives."""
+
+_SHOWN = 5  # of the likeliest tokens, in messages
 
 _T = TypeVar("_T")
 
@@ -37,6 +40,7 @@ class Query:
     request: ScoreRequest
     chat: bool  # whether the prompt is a conversation for the server's chat template
     codec: PromptCodec | None = None  # the tokenizer, if there is one
+    kind: str = ""  # of server, see `openai_about`
     label_space: str = "auto"  # for routes without tokenizer: ``auto``, ``space`` or ``bare``
     # Sent with requests to the OpenAI-compatible paths.
     extra_body: dict[str, Any] = field(default_factory=dict)
@@ -47,15 +51,11 @@ class Query:
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
 
-    async def run(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request that runs the model for one token, and return the reply."""
-        answer = await self.client.post(path, body, tokens=self.tokens, probing=self.probing)
-        used = read_usage(answer.data) or Usage()
-        self.usage = Usage(
-            self.usage.prompt + used.prompt,
-            self.usage.completion + used.completion,
-            self.usage.cached + used.cached,
-        )
+    async def run(self, path: str, body: dict[str, Any], prompts: int = 1) -> dict[str, Any]:
+        """Send a request that runs the model for one token per prompt, and return the reply."""
+        tokens = self.tokens * prompts
+        answer = await self.client.post(path, body, tokens=tokens, probing=self.probing)
+        self.usage = total_usage([self.usage, read_usage(answer.data) or Usage()])
         self.latency += answer.latency
         self.details["requests"] = self.details.get("requests", 0) + 1
         self.details.update(answer.mended)
@@ -66,12 +66,6 @@ class Query:
     async def ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request that runs no model, and return the reply."""
         return (await self.client.post(path, body, probing=self.probing)).data
-
-    def split(self) -> LabelQuery:
-        """Return prompt and labels in ids of the tokenizer at hand."""
-        if self.codec is None:
-            raise Unusable("needs a tokenizer (option tokenizer)")
-        return self.noted(self.codec.label_query(self.request))
 
     def noted(self, split: LabelQuery) -> LabelQuery:
         """Keep how the labels were tokenised."""
@@ -89,7 +83,8 @@ class Query:
 
     def body(self, **fields: Any) -> dict[str, Any]:
         """Return a request for one greedy token on an OpenAI-compatible path."""
-        return {**self.extra_body, "model": self.model, "max_tokens": 1, **GREEDY, **fields}
+        greedy = greedy_fields(self.kind)
+        return {**self.extra_body, "model": self.model, "max_tokens": 1, **greedy, **fields}
 
 
 def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
@@ -105,10 +100,14 @@ def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
         for token, _ in entries
         if token.strip() and label.encode().startswith(token.strip())
     ]
-    hint = f"; near it are {near}" if near else ""
-    raise Unusable(
-        f"label {label!r} is not among the {len(entries)} likeliest tokens as {text!r}{hint}; "
-        "its log-probability is unknown (a label must be one token on this route)"
+    hint = f"; near it are {near} (a label must be one token on this route)" if near else ""
+    likeliest = sorted(entries, key=lambda entry: -entry[1])[:_SHOWN]
+    shown = ", ".join(
+        f"{said.decode(errors='replace')!r} {math.exp(v):.2g}" for said, v in likeliest
+    )
+    raise Unlisted(
+        f"label {label!r} is not among the {len(entries)} likeliest tokens as {text!r}{hint}, so "
+        f"its probability is not known; the likeliest: {shown}"
     )
 
 

@@ -15,35 +15,42 @@ from tomeval.models.base import (
     BackendError,
     Capabilities,
     GenerateRequest,
-    Message,
     Model,
     Opening,
     Prompt,
     Reply,
-    Sampling,
     ScoreRequest,
     Scores,
     Usage,
+    thinking_room,
 )
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient, Timing
 from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, load_prices
-from tomeval.models.served.logprob_check import choose, nonsense
-from tomeval.models.served.logprob_routes import Route, all_routes
+from tomeval.models.served.logprob_check import all_routes, choose, nonsense
+from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import Query
-from tomeval.models.served.openai_about import describe
+from tomeval.models.served.openai_about import OLLAMA, SGLANG, VLLM, describe
 from tomeval.models.served.openai_options import OpenAIOptions
-from tomeval.models.served.openai_reply import choice_fields, read_reply, sampling_fields
-from tomeval.models.served.openai_text import chat_fields, load_tokenizer, plain_text
+from tomeval.models.served.openai_reply import read_reply
+from tomeval.models.served.openai_requests import CHAT, COMPLETIONS, Requests, omission
+from tomeval.models.served.openai_start import (
+    PREFILL_TEST,
+    continues_prefill,
+    draw,
+    judge_draws,
+    thinks,
+)
+from tomeval.models.served.openai_text import load_tokenizer, plain_text
 
 logger = logging.getLogger(__name__)
 
 LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
+_CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
 _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
-_DRAW_TEST = Prompt((Message("user", "Write ten random words."),))
 
 
 class OpenAIModel(Model):
@@ -73,17 +80,15 @@ class OpenAIModel(Model):
         timing: Timing | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
-        # JSON-ready findings of `start`: api, seeded, sampled, route, refused (route to what was
-        # seen), served (what the server says of the model).
+        # JSON-ready findings of `start`: served (what the server says of the model), kind (of
+        # server), context_length, api, seeded, sampled, thinks, thinking_budget, route, refused
+        # (route to what was seen), prefill (``continue``, ``omit`` or ``unknown``).
         self.facts: dict[str, Any] = {}
         self.capabilities = Capabilities(score=False, seeded=False)
-        self._model = model
         self._budget = budget
-        self._chat = self.options.api != "completions"
         self._tokenizer = tokenizer
-        self._codec: PromptCodec | None = None
         self._route: Route | None = None
-        self._prefill_by_ids = False
+        self._context: int | None = None
         self._client = HttpClient(
             base_url,
             key_env=self.options.key_env,
@@ -92,8 +97,10 @@ class OpenAIModel(Model):
             retry_budget=self.options.retry_budget,
             budget=budget,
             timing=timing,
+            omit=self.options.omit,
         )
         self.name = f"openai:{model}@{self._client.base_url}"
+        self._requests = Requests(self.name, model, self.options)
         prices = load_prices(Path(self.options.prices)) if self.options.prices else {}
         self._price: Price | None = prices.get(model)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
@@ -121,20 +128,24 @@ class OpenAIModel(Model):
         return f"OpenAIModel({self.name!r})"
 
     async def start(self) -> None:
-        """Test the server: is it there, which API, are seeds honoured, how are labels scored.
+        """Test the server and the model behind it.
 
-        Raises `TomevalError` if the server cannot be reached, denies access, or cannot score
-        although `OpenAIOptions.scoring` is ``required``.
+        Is it there, which API does it have, are seeds honoured, does the model think, how are
+        labels scored, are begun answers continued? Raises `TomevalError` if the server cannot be
+        reached, denies access, or cannot score although `OpenAIOptions.scoring` is ``required``.
         """
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         try:
-            served = await describe(self._client, self._model)
-            self.revision = "; ".join(f"{key}={value}" for key, value in served.items())
-            self.facts = {"served": served}
+            about = await describe(self._client, self._requests.model)
+            self._requests.kind, self._context = about.kind, about.context
+            self.revision = "; ".join(f"{key}={value}" for key, value in about.said.items())
+            self.facts = {"served": about.said, "kind": about.kind}
+            self.facts["context_length"] = about.context
             await self._test_draws()
             self._make_codec()
             await self._test_scoring()
+            await self._test_prefill()
         except BackendError as error:
             raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
         self.capabilities = Capabilities(
@@ -151,25 +162,26 @@ class OpenAIModel(Model):
         """Generate one reply, see `Model.generate`.
 
         Raises `BackendError` if no readable reply came within the retry budget, `TomevalError` if
-        the server cannot do what was asked, such as go on from a prefill, and `BudgetExceeded`,
-        without a call, if that would pass a cap.
+        the server cannot do what was asked, such as go on from a prefill, `ContextExceeded` if the
+        prompt is too long, and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        by_ids = self._prefill_by_ids
+        by_ids = self._requests.prefill_by_ids
         try:
             return await self._generate(request)
         except Refused as refusal:
-            explained = self._explained(refusal, request.prompt)
-        if by_ids or self._codec is None or not isinstance(explained, TomevalError):
+            explained = self._requests.explained(refusal, request.prompt)
+        if by_ids or self._requests.codec is None or not isinstance(explained, TomevalError):
             raise explained
-        if not self._prefill_by_ids:
-            self._prefill_by_ids = True
+        if not self._requests.prefill_by_ids:
+            self._requests.prefill_by_ids = True
             logger.warning("%s: prefills go through the completions API from now on", self.name)
         return await self.generate(request)
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels by the route that `start` found, see `Model.score`.
 
-        Raises `BackendError` if there is no reply, or one without the log-probability of a label,
+        Raises `Unlisted` if the server tells the likeliest tokens only and a label is not among
+        them, `BackendError` if there is no reply, or one without the log-probability of a label,
         and `TomevalError` if the server failed the test of `start`.
         """
         if self._route is None:
@@ -178,56 +190,47 @@ class OpenAIModel(Model):
         try:
             logprobs = await self._route.score(query)
         except Refused as refusal:
-            raise self._explained(refusal, query.request.prompt) from None
+            raise self._requests.explained(refusal, query.request.prompt) from None
         if fault := nonsense(logprobs):
             raise BackendError(f"{self.name}: scores by route {self._route.name}: {fault}")
         mass = math.fsum(math.exp(value) for value in logprobs)
         if mass < LOW_MASS:
             query.details["low_mass"] = True
         query.details.update(self._cost(query.usage))
-        if query.request.prompt != request.prompt:
-            query.details["prefill"] = "omitted"
+        query.details.update(omission(request.prompt, query.request.prompt))
         numbers, route = tuple(logprobs), self._route.name
         return Scores(numbers, mass, route, query.usage, query.latency, query.details)
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
-        return len(self._codec.encode(prompt)[0]) if self._codec else None
+        codec = self._requests.codec
+        return None if codec is None else len(codec.encode(prompt)[0])
+
+    def context_length(self) -> int | None:
+        """Return the longest sequence in tokens, if the server tells; see `Model`."""
+        return self._context
 
     async def _generate(self, request: GenerateRequest, *, probing: bool = False) -> Reply:
-        prompt = self._shown(request.prompt)
-        path, fields = self._prompt_fields(prompt)
+        prompt = self._requests.shown(request.prompt)
+        # The self-test looks at beginnings only: it needs no room for thinking.
+        room = 0 if probing else self._requests.room
+        path, body = self._requests.generation(request, prompt, room)
+        most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
+        try:
+            answer = await self._client.post(path, body, tokens=most, probing=probing)
+        except Refused as refusal:
+            if not _CUT.search(refusal.message):
+                raise
+            # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
+            return Reply("", finish="length", details={"route": path, "finish": refusal.message})
         choices = request.choices if self.options.structured != "off" else ()
-        body = {
-            **self.options.extra_body,
-            "model": self._model,
-            **fields,
-            **sampling_fields(request.sampling, request.seed),
-            **choice_fields(self.options.structured, choices),
-        }
-        most = self._prompt_tokens(prompt) + request.sampling.max_tokens
-        answer = await self._client.post(path, body, tokens=most, probing=probing)
         reply = read_reply(answer, request.sampling.stop, choices)
         reply.details["route"] = path
-        if prompt != request.prompt:
-            reply.details["prefill"] = "omitted"
+        if room:
+            reply.details["thinking_budget"] = room
+        reply.details.update(omission(request.prompt, prompt))
         reply.details.update(self._cost(reply.usage))
         return reply
-
-    def _prompt_fields(self, prompt: Prompt) -> tuple[str, dict[str, Any]]:
-        """Return the path of the API to use and the fields that hold the prompt."""
-        if self._chat and not (prompt.prefill and self._prefill_by_ids):
-            fields = chat_fields(prompt)
-            if self.options.thinking is not None:
-                fields["chat_template_kwargs"] = {"enable_thinking": self.options.thinking}
-            return "chat/completions", fields
-        if self._chat and self._codec:  # ids, so that the server adds no second start token
-            return "completions", {"prompt": self._codec.encode(prompt)[0]}
-        return "completions", {"prompt": plain_text(prompt)}
-
-    def _shown(self, prompt: Prompt) -> Prompt:
-        omit = self.options.prefill == "omit" and self._chat
-        return replace(prompt, prefill="") if omit and prompt.prefill else prompt
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
         """Return the prompt's length for the token cap; 0 if there is no cap."""
@@ -240,73 +243,90 @@ class OpenAIModel(Model):
         return {"cost": self._price.cost(usage)} if self._price else {}
 
     def _query(self, request: ScoreRequest, *, probing: bool = False) -> Query:
-        prompt = self._shown(request.prompt)
+        prompt = self._requests.shown(request.prompt)
         return Query(
             self._client,
-            self._model,
+            self._requests.model,
             replace(request, prompt=prompt),
-            self._chat,
-            self._codec,
+            self._requests.chat,
+            self._requests.codec,
+            kind=self._requests.kind,
             label_space=self.options.label_space,
             extra_body=self.options.extra_body,
             tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
             probing=probing,
         )
 
-    def _explained(self, refusal: Refused, prompt: Prompt) -> Exception:
-        """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
-        by_chat = "continue_final_message" in refusal.message
-        by_ids = self._prefill_by_ids and refusal.status in (400, 404, 405, 422)
-        if not prompt.prefill or not self._chat or not (by_chat or by_ids):
-            return refusal
-        return TomevalError(
-            f"{self.name}: this server does not go on from a begun answer (prefill): {refusal}; "
-            "use api='completions', prefill='omit' or, where it takes token ids, a tokenizer"
-        )
-
     async def _test_draws(self) -> None:
         """Draw twice with one seed and once with another, on the API that answers."""
         try:
-            first = await self._draw(1)
+            first = await self._probe(draw(1))
         except Refused as refusal:
             missing = refusal.status in (404, 405, 501) or "template" in refusal.message
             if self.options.api != "auto" or not missing:
                 raise
-            self._chat = False
-            first = await self._draw(1)
-        again, other = await self._draw(1), await self._draw(2)
-        self.facts["api"] = "chat" if self._chat else "completions"
-        said = [(reply.text, reply.reasoning) for reply in (first, again, other)]
-        silent = not any(said[0])
-        dropped = "seed" in other.details.get("dropped", ())
-        self.facts["sampled"] = None if silent else len(set(said)) > 1
-        self.facts["seeded"] = None if silent else said[0] == said[1] and not dropped
+            self._requests.chat = False
+            first = await self._probe(draw(1))
+        again, other = await self._probe(draw(1)), await self._probe(draw(2))
+        self.facts["api"] = "chat" if self._requests.chat else "completions"
+        self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
             logger.warning("%s: equal draws at temperature 1: is it ignored?", self.name)
         if not self.facts["seeded"]:
             logger.warning("%s: equal seeds do not give equal replies", self.name)
+        if self._requests.kind == OLLAMA:
+            logger.warning("%s: top_k and min_p are its own: Ollama takes neither here", self.name)
+        drawn = [first, again, other]
+        self.facts["thinks"] = await thinks(self._probe, drawn, chat=self._requests.chat)
+        await self._make_room()
 
-    async def _draw(self, seed: int) -> Reply:
-        request = GenerateRequest(_DRAW_TEST, Sampling(max_tokens=16), seed)
+    async def _make_room(self) -> None:
+        """Settle the thinking budget; the server is asked once whether it takes it."""
+        ask = self._requests
+        if self.options.thinking_budget is None and self.facts["thinks"]:
+            ask.room = ask.cap = thinking_room(self._context)
+            if ask.thinking_fields(CHAT if ask.chat else COMPLETIONS):
+                await self._probe(draw(1))
+            logger.warning(
+                "%s: the model thinks before it answers: thinking_budget = %d", self.name, ask.room
+            )
+        self.facts["thinking_budget"] = ask.room
+
+    async def _probe(self, request: GenerateRequest) -> Reply:
         return await self._generate(request, probing=True)
 
     def _make_codec(self) -> None:
         if self._tokenizer is not None:
             # Scoring switches thinking off, which a codec with thinking on would refuse.
             thinking = None if self.options.thinking else self.options.thinking
-            self._codec = PromptCodec(self._tokenizer, chat=self._chat, thinking=thinking)
+            chat = self._requests.chat
+            self._requests.codec = PromptCodec(self._tokenizer, chat=chat, thinking=thinking)
 
     async def _test_scoring(self) -> None:
         self._route, seen = None, {"all": "scoring='off'"}
         if self.options.scoring != "off":
-            routes = all_routes(chat=self._chat, top_logprobs=self.options.top_logprobs)
+            routes = all_routes(chat=self._requests.chat, top_logprobs=self.options.top_logprobs)
             wanted = self.options.routes or [route.name for route in routes]
             self._route, seen = await choose(
                 [route for route in routes if route.name in wanted],
                 lambda request: self._query(request, probing=True),
             )
+        self._requests.renders = self._route is not None and not self._route.on_chat
         self.facts["route"] = self._route.name if self._route else None
         self.facts["refused"] = seen
+
+    async def _test_prefill(self) -> None:
+        """Find out whether begun answers are continued, where that depends on the server."""
+        ask = self._requests
+        known = ask.renders or not ask.chat or ask.kind in (VLLM, SGLANG)
+        by_ids = self._route is None and ask.codec is not None
+        continues: bool | None = True
+        if self.options.prefill == "auto" and not known and not by_ids:
+            query = self._query(ScoreRequest(PREFILL_TEST, ("a", "b")), probing=True)
+            continues = await continues_prefill(self._client, query)
+            ask.omits_prefill = continues is False
+        said = {True: "continue", False: "omit", None: "unknown"}[continues]
+        self.facts["prefill"] = "omit" if ask.omits_prefill else said
 
     def _refusal(self) -> str:
         if "refused" not in self.facts:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
+
+_Options = TypeVar("_Options", bound=BaseModel)
 
 
 class OpenAIOptions(BaseModel):
@@ -37,20 +39,40 @@ class OpenAIOptions(BaseModel):
     thinking: bool | None = None
     # How `GenerateRequest.choices` are enforced: ``off``, ``vllm`` or ``json_schema``.
     structured: Literal["off", "vllm", "json_schema"] = "off"
-    # ``continue``: the server goes on from it; ``omit``: it is left out, which replies record.
-    prefill: Literal["continue", "omit"] = "continue"
+    # Tokens for thinking, on top of those that a request allows for the answer; servers that can
+    # are told to end the thinking there. None: 8192 if the model is seen to think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    # How much to think, such as ``low``, where the server has such a setting.
+    reasoning_effort: str | None = Field(None, min_length=1)
+    # ``continue``: the server goes on from it; ``omit``: it is left out, and the last message ends
+    # in what the prompt has instead; ``auto``: `start` finds out. Replies record it if left out.
+    prefill: Literal["auto", "continue", "omit"] = "auto"
     prices: str | None = None  # path of a price file, see `load_prices`
     extra_body: dict[str, Any] = Field(default_factory=dict)  # fields to send with every request
+    omit: tuple[str, ...] = ()  # fields never to send, such as ``seed``; replies record it
+
+    @field_validator("omit")
+    @classmethod
+    def _dispensable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        needed = [name for name in names if name in ("model", "messages", "prompt")]
+        if needed:
+            raise ValueError(f"a request cannot do without {needed[0]}")
+        return names
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> OpenAIOptions:
-        """Check fields from an experiment; a wrong one is a `TomevalError` that names it."""
-        for field in fields:
-            if field not in cls.model_fields:
-                raise unknown("option", field, cls.model_fields, "openai model")
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise TomevalError(f"openai model: {where}: {first['msg']}") from None
+        """Check fields from an experiment, see `check_options`."""
+        return check_options(cls, fields, "openai model")
+
+
+def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:
+    """Check a model's options from an experiment; a wrong one is a `TomevalError` that names it."""
+    for field in fields:
+        if field not in kind.model_fields:
+            raise unknown("option", field, kind.model_fields, where)
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise TomevalError(f"{where}: {key}: {first['msg']}") from None

@@ -1,19 +1,19 @@
-"""Fields of a generation request, and the reply that comes back."""
+"""The reply to a generation request."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Literal
 
-from tomeval.core.errors import unknown
-from tomeval.models.base import BackendError, Reply, Sampling, Usage
+from tomeval.models.base import BackendError, Reply, Usage
 from tomeval.models.served.http_client import Answer
 from tomeval.models.served.limits import read_usage
 
-_SEED_BITS = 31  # llama.cpp keeps 32 bits, and all ones mean "random" there
-_SAMPLING = (
+_SENT = (
     *("temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens"),
-    *("seed", "stop", "chat_template_kwargs"),
+    *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
+    *("seed", "stop", "chat_template_kwargs", "reasoning_effort", "thinking_token_budget"),
+    *("thinking_budget_tokens", "custom_params"),
 )
 _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
     "length": "length",
@@ -22,46 +22,6 @@ _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
     "refusal": "refusal",
 }
 _BROKEN = ("error", "abort", "cancelled")
-
-
-def sampling_fields(sampling: Sampling, seed: int) -> dict[str, Any]:
-    """Return the fields that say how to draw; every value is sent, also those that switch off.
-
-    The seed is folded to 31 bits, which every server takes.
-
-    Examples
-    --------
-    >>> sampling_fields(Sampling(max_tokens=8), seed=2**40 + 5)["seed"]
-    517
-    """
-    folded = (seed ^ (seed >> _SEED_BITS) ^ (seed >> 2 * _SEED_BITS)) & ((1 << _SEED_BITS) - 1)
-    fields = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k or -1,  # -1 is "off" to every server, 0 to some
-        "min_p": sampling.min_p,
-        "max_tokens": sampling.max_tokens,
-        "seed": folded,
-    }
-    return {**fields, "stop": list(sampling.stop)} if sampling.stop else fields
-
-
-def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that restrict a reply to `choices`; none if there are no choices."""
-    if not choices or structured == "off":
-        return {}
-    if structured == "vllm":
-        return {"structured_outputs": {"choice": list(choices)}}
-    if structured == "json_schema":
-        schema = {
-            "type": "object",
-            "properties": {"answer": {"type": "string", "enum": list(choices)}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
-        wrapped = {"name": "answer", "strict": True, "schema": schema}
-        return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
-    raise unknown("structured output", structured, ("off", "vllm", "json_schema"))
 
 
 def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) -> Reply:
@@ -110,15 +70,24 @@ def _text(message: dict[str, Any]) -> tuple[str, str | None]:
 def _details(answer: Answer, finish: Any) -> dict[str, Any]:
     data = answer.data
     found = {
-        "sent": {name: answer.sent[name] for name in _SAMPLING if name in answer.sent},
+        "sent": {name: answer.sent[name] for name in _SENT if name in answer.sent},
         **answer.mended,
         "finish": finish,
         "attempts": answer.attempts if answer.attempts > 1 else None,
         "model": data.get("model"),
         "fingerprint": data.get("system_fingerprint"),
         "id": data.get("id"),
+        "reasoning_tokens": _reasoning_tokens(data),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _reasoning_tokens(data: dict[str, Any]) -> int | None:
+    """Return how many of the reply's tokens were thinking, where the server says so."""
+    usage = data.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    count = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return count if isinstance(count, int) and count > 0 else None
 
 
 def _unwrapped(text: str) -> str:

@@ -6,7 +6,8 @@ import importlib
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import Prompt
+from tomeval.models.base import Message, Prompt
+from tomeval.models.local.load import why_not_loaded
 
 
 def messages_of(prompt: Prompt) -> list[dict[str, str]]:
@@ -25,6 +26,23 @@ def chat_fields(prompt: Prompt) -> dict[str, Any]:
         return {"messages": messages}
     messages.append({"role": "assistant", "content": prompt.prefill})
     return {"messages": messages, "continue_final_message": True, "add_generation_prompt": False}
+
+
+def without_prefill(prompt: Prompt) -> Prompt:
+    r"""Return the prompt for a server that cannot go on from a prefill.
+
+    Examples
+    --------
+    >>> from tomeval.models.base import Message
+    >>> prompt = Prompt((Message("user", "Q?"),), prefill="I choose", instead="Answer J or F.")
+    >>> without_prefill(prompt).messages[-1].content
+    'Q?\n\nAnswer J or F.'
+    """
+    messages = prompt.messages
+    if prompt.prefill and prompt.instead:
+        *before, last = messages
+        messages = (*before, Message(last.role, f"{last.content}\n\n{prompt.instead}"))
+    return Prompt(messages)
 
 
 def plain_text(prompt: Prompt) -> str:
@@ -63,5 +81,5 @@ def load_tokenizer(name: str) -> Any:
     try:
         return transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = why_not_loaded(name, error)
         raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None

@@ -8,10 +8,11 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.domains.matrix.examples import EXAMPLES
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.scene import MatrixScene
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
-from tomeval.domains.matrix.wording import OPTION_ORDERS, Words
+from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.answers import DECIDES
 from tomeval.strategies.asking import Asker, Beside
@@ -38,6 +39,11 @@ class SubjectOptions(ModelOptions):
     # {"fixed", "reversed", "shuffled"}: in which order prompts list the options; ``shuffled`` draws
     # one order per episode.
     option_order: str = "fixed"
+    # {"none", "win", "maximise"}: what the rules say of the aim: nothing, to win what one can,
+    # or that this is the only aim.
+    goal: str = "win"
+    # {"reciprocal", "myopic"}: the worked examples of CoT + 3-Shot, see `worked_examples`.
+    examples: str = "reciprocal"
     # Ask in every round, for each own action, what the partner would do next.
     conditional: bool = False
     # Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
@@ -50,6 +56,8 @@ class SubjectOptions(ModelOptions):
             ("decide", DECIDES),
             ("literal_order", LITERAL_ORDERS),
             ("option_order", OPTION_ORDERS),
+            ("goal", GOALS),
+            ("examples", EXAMPLES),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -71,9 +79,19 @@ class LLMSubject(Subject, Foresight):
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
-        words = Words(game, seat.labels, seat.horizon, self.order, strategy.shows_payoffs)
+        words = Words(
+            game,
+            seat.labels,
+            seat.horizon,
+            self.order,
+            show_table=strategy.shows_table,
+            show_rewards=strategy.shows_rewards,
+            goal=self.settings.goal,
+        )
         prompts = self.settings.templates("matrix", seat.base)
-        self.scene = MatrixScene(prompts, words, strategy)
+        self.scene = MatrixScene(
+            prompts, words, strategy, self.settings.opening, self.settings.examples
+        )
         how = self.settings.asking(self.settings.constrain and not strategy.takes_notes)
         line = Asker(seat.model, how, seat.name)
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, self.settings.decide)
@@ -139,12 +157,12 @@ class LLMSubject(Subject, Foresight):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
         label = self.seat.labels.partner[self._expected.action]
-        return {"prediction": label, "round": self.scene.step}
+        return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
 
     async def truth(self) -> dict[str, Any]:
         """Return the partner's true action."""
         label = self.seat.labels.partner[self.seat.door.next_action()]
-        return {"truth": label, "round": self.scene.step}
+        return {**self.scene.words.common, "truth": label, "round": self.scene.step}
 
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""

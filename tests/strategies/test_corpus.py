@@ -1,0 +1,118 @@
+"""A corpus of replies in many voices, each with the verdict of a careful reader.
+
+The verdicts were written by reading the replies, not by running the readers. A file of
+``corpus/`` is a voice. Its lists are ``take`` (every careful reader takes the reply to say ``@A``),
+``none`` (everyone sees that it gives no answer) and ``doubt`` (one would doubt); the tables ask for
+labels, for letters as labels or for an object in JSON, and ``_cut`` says that the server stopped
+the reply at its limit. ``@A`` and ``@B`` stand for two answers, of which several are put in.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tomeval.strategies.readers import JsonShape, Labels, Reader
+
+CORPUS = Path(__file__).parent / "corpus"
+
+LABELS = [("J", "F"), ("Defect", "Cooperate"), ("Paper", "Scissors", "Rock")]
+LETTERS = [("J", "F"), ("B", "J", "F")]
+OBJECTS = {
+    "code": ([2, 4, 1], [1, 3, 2]),
+    "hints": (["harbour", "wick", "morning call"], ["bugle", "hive", "slow ice"]),
+}
+
+
+class Case(NamedTuple):
+    """A reply, who reads it, and what a careful reader takes it to say (None: nothing)."""
+
+    voice: str
+    verdict: str
+    wording: str
+    text: str
+    finish: str
+    reader: Reader[Any]
+    says: Any
+
+
+def shape(key: str) -> JsonShape[list[Any]]:
+    """Return a reader of codes, hints or keywords; codes are legal as in the game."""
+
+    def check(value: list[Any]) -> list[Any] | str:
+        legal = key != "code" or (len(set(value)) == 3 and set(value) <= {1, 2, 3, 4})
+        return value if legal else "no code"
+
+    return JsonShape(key, int if key == "code" else str, 4 if key == "keywords" else 3, check)
+
+
+def answers(table: str) -> list[tuple[Reader[Any], Any, str, str]]:
+    """Return readers with what ``@A`` says, and the texts of ``@A`` and ``@B``."""
+    if table == "json":
+        return [
+            (shape(key), one, json.dumps({key: one}), json.dumps({key: other}))
+            for key, (one, other) in OBJECTS.items()
+        ]
+    sets = LETTERS if table == "letters" else LABELS
+    return [(Labels(labels), 0, labels[0], labels[1]) for labels in sets]
+
+
+def read_corpus() -> list[Case]:
+    """Return every reply of the corpus, with the answers put in."""
+    cases = []
+    for path in sorted(CORPUS.glob("*.toml")):
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        for raw in data.pop("reply", []):
+            reader: Reader[Any]
+            if "key" in raw:
+                reader, says = shape(raw["key"]), raw["says"] or None
+            else:
+                labels = tuple(raw["labels"])
+                reader, says = Labels(labels), labels.index(raw["says"]) if raw["says"] else None
+            verdict, text = "doubt" if says is None else "take", raw["text"]
+            finish = raw.get("finish", "stop")
+            cases.append(Case(path.stem, verdict, text, text, finish, reader, says))
+        for table, lists in data.items():
+            kind, _, cut = table.partition("_")
+            for verdict, wordings in lists.items():
+                for wording in wordings:
+                    used = answers(kind) if "@" in wording else answers(kind)[:1]
+                    for reader, says, one, other in used:
+                        text = wording.replace("@A", one).replace("@B", other)
+                        taken = says if verdict == "take" else None
+                        finish = "length" if cut else "stop"
+                        cases.append(Case(path.stem, verdict, wording, text, finish, reader, taken))
+    return cases
+
+
+CASES = read_corpus()
+VOICES = sorted({case.voice for case in CASES})
+
+
+@pytest.mark.parametrize("voice", VOICES)
+def test_clear_replies_are_read_and_doubtful_ones_are_not(voice):
+    wrong = []
+    for case in CASES:
+        if case.voice == voice:
+            read = case.reader.read(case.text, case.finish)
+            if read.value != case.says:
+                wrong.append((case.verdict, case.text, case.says, read))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_corpus_is_large_and_varied():
+    assert {case.verdict for case in CASES} == {"take", "none", "doubt"}
+    assert len(VOICES) >= 14
+    assert len({(case.text, repr(case.reader)) for case in CASES}) >= 600
+    assert len({case.wording for case in CASES}) >= 250
+    per_voice = Counter(case.voice for case in CASES)
+    assert min(per_voice.values()) >= 30, per_voice
+    per_verdict = Counter(case.verdict for case in CASES)
+    assert min(per_verdict["take"], per_verdict["doubt"]) >= 200, per_verdict
+    shapes = Counter(type(case.reader) for case in CASES)
+    assert min(shapes.values()) >= 150, shapes

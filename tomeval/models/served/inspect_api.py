@@ -1,0 +1,365 @@
+"""Any provider of inspect_ai as a backend: Anthropic, Google, Bedrock and others."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import (
+    BackendError,
+    Capabilities,
+    ContextExceeded,
+    GenerateRequest,
+    Model,
+    Opening,
+    Prompt,
+    Reply,
+    Sampling,
+    ScoreRequest,
+    Scores,
+    Usage,
+    thinking_room,
+)
+from tomeval.models.served.http_mends import EXCERPT, TooLong
+from tomeval.models.served.limits import Budget, Price, estimate_tokens, load_prices
+from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
+from tomeval.models.served.logprob_wire import match, read_entries
+from tomeval.models.served.openai_fields import fold_seed
+from tomeval.models.served.openai_options import check_options
+from tomeval.models.served.openai_start import draw, judge_draws, thinks
+from tomeval.models.served.openai_text import label_texts, plain_text, without_prefill
+
+logger = logging.getLogger(__name__)
+
+_FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+}
+# Providers that fill in a model's own sampling settings for what inspect_ai does not send.
+_WITH_DEFAULTS = ("hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens")
+
+
+class InspectOptions(BaseModel):
+    """What can be set for a model of inspect_ai; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: int = Field(16, ge=1)  # most requests at a time
+    timeout: float = Field(300.0, gt=0)  # seconds for one attempt
+    # Seconds after which a request that keeps failing is given up.
+    retry_budget: float = Field(600.0, gt=0)
+    # Tokens for thinking, on top of those that a request allows for the answer; also given to the
+    # provider. None: 8192 if the model is seen to think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        None
+    )
+    # How many of the likeliest tokens to ask for where labels are scored.
+    top_logprobs: int = Field(20, ge=2)
+    prices: str | None = None  # path of a price file, see `load_prices`
+    base_url: str | None = None
+    model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
+    omit: tuple[Literal["temperature", "seed", "stop_seqs"], ...] = ()  # never sent
+
+
+class InspectModel(Model):
+    """A model of one of inspect_ai's providers.
+
+    Parameters
+    ----------
+    name : str
+        ``inspect:PROVIDER/MODEL``.
+    options : InspectOptions, optional
+    budget : Budget, optional
+        Caps, which may be shared with other models. A call that inspect_ai retries counts once.
+    scores : bool
+        Whether labels will be scored: `start` then refuses a model that gives no log-probabilities.
+
+    Notes
+    -----
+    inspect_ai's cache of replies is off, so every draw is one. A prefill is left out, because most
+    providers begin a new answer: the last message ends in what the prompt has instead.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: InspectOptions | None = None,
+        *,
+        budget: Budget | None = None,
+        scores: bool = False,
+    ) -> None:
+        self.name = name
+        self.options = options or InspectOptions()
+        self.capabilities = Capabilities(score=False, seeded=False)
+        # JSON-ready findings of `start`: api, sampled, seeded, thinks, thinking_budget, route,
+        # prefill.
+        self.facts: dict[str, Any] = {}
+        self._model_name = name.partition(":")[2]
+        self._budget = budget or Budget()
+        self._wanted = scores
+        self._room = self.options.thinking_budget or 0
+        prices = load_prices(Path(self.options.prices)) if self.options.prices else {}
+        self._price: Price | None = prices.get(self._model_name)
+        self._api = _require()
+        self._model = self._open()
+
+    async def start(self) -> None:
+        """Test the model: does it answer, are seeds honoured, does it think, are labels scored.
+
+        Raises `TomevalError` if it cannot be reached, or cannot score although that is needed.
+        """
+        provider = self._model_name.partition("/")[0]
+        if provider in _WITH_DEFAULTS:
+            logger.warning(
+                "%s: the provider %s may use the model's own top_p, top_k and penalties: openai: "
+                "and hf: models are sent every sampling value",
+                *(self.name, provider),
+            )
+        try:
+            drawn = [await self._ask(draw(seed), 0) for seed in (1, 1, 2)]
+            self.revision = f"model={drawn[0].details['model']}"
+            self.facts = {"api": "inspect", **judge_draws(*drawn), "prefill": "omit"}
+            self.facts["thinks"] = await thinks(lambda request: self._ask(request, 0), drawn)
+            if self.facts["thinks"] and self.options.thinking_budget is None:
+                self._room = thinking_room(None)
+            self.facts["thinking_budget"] = self._room
+            self.facts["route"] = await self._test_scoring() if self._wanted else None
+        except BackendError as error:
+            raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
+        scores = self.facts["route"] is not None
+        self.capabilities = Capabilities(score=scores, seeded=self.facts["seeded"] is True)
+
+    async def close(self) -> None:
+        """Close the provider's connections."""
+        await self._model.api.aclose()
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Generate one reply, see `Model.generate`.
+
+        Raises `BackendError` if there is none, `ContextExceeded` if the prompt is too long,
+        `TomevalError` for a missing package or key, and `BudgetExceeded`, without a call, if that
+        would pass a cap.
+        """
+        return await self._ask(request, self._room)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Score labels among the likeliest first tokens, see `Model.score`.
+
+        Raises `Unlisted` if a label is not among them; other errors as for `generate`.
+        """
+        if not self.capabilities.score:
+            raise TomevalError(f"{self.name}: labels cannot be scored: start() did not test it")
+        prompt = self._shown(request.prompt)
+        texts = label_texts(prompt, request.labels, None, "auto")
+        entries, reply = await self._likeliest(prompt)
+        logprobs = tuple(
+            match(text, label, entries) for text, label in zip(texts, request.labels, strict=True)
+        )
+        best = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+        details = {**reply.details, "top_k": len(entries), "argmax_is_label": best in texts}
+        mass = math.fsum(map(math.exp, logprobs))
+        return Scores(logprobs, mass, "top_k_inspect", reply.usage, reply.latency, details)
+
+    def _open(self) -> Any:
+        config = self._api.GenerateConfig(
+            max_connections=self.options.concurrency,
+            attempt_timeout=math.ceil(self.options.timeout),
+            timeout=math.ceil(self.options.retry_budget),
+            reasoning_effort=self.options.reasoning_effort,
+            cache=False,
+        )
+        try:
+            return self._api.get_model(
+                self._model_name,
+                config=config,
+                base_url=self.options.base_url,
+                memoize=False,
+                **self.options.model_args,
+            )
+        except Exception as error:  # noqa: BLE001 (every provider raises its own)
+            raise TomevalError(f"{self.name} cannot be opened: {_said(error)}") from None
+
+    async def _ask(self, request: GenerateRequest, room: int) -> Reply:
+        """Ask with `room` tokens for thinking."""
+        prompt = self._shown(request.prompt)
+        fields = _fields(self.name, request.sampling, request.seed, self.options.omit)
+        fields["max_tokens"] = request.sampling.max_tokens + room
+        if room or self.options.thinking_budget is not None:
+            fields["reasoning_tokens"] = room
+        output, latency = await self._call(prompt, fields)
+        reply = _read(output, request.sampling.stop, latency)
+        sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
+        reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
+        if room:
+            reply.details["thinking_budget"] = room
+        if request.prompt.prefill:
+            reply.details["prefill"] = "omitted"
+        if self._price:
+            reply.details["cost"] = self._price.cost(reply.usage)
+        return reply
+
+    async def _call(self, prompt: Prompt, fields: dict[str, Any]) -> tuple[Any, float]:
+        """Return inspect_ai's output and the seconds it took, within the caps."""
+        api, started = self._api, time.perf_counter()
+        roles = {
+            "system": api.ChatMessageSystem,
+            "user": api.ChatMessageUser,
+            "assistant": api.ChatMessageAssistant,
+        }
+        messages = [roles[role](content=content) for role, content in prompt.messages]
+        most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
+        self._budget.reserve(most)
+        output = None
+        try:
+            # In a task of its own, whose context the record that inspect_ai keeps goes with.
+            config = api.GenerateConfig(**fields)
+            work = self._model.generate(messages, config=config, cache=False)
+            output = await asyncio.get_running_loop().create_task(work)
+        except Exception as error:  # noqa: BLE001 (every provider raises its own)
+            raise self._explained(error) from None
+        finally:
+            if output is None:
+                self._budget.cancel(most)
+            else:
+                self._budget.settle(most, _usage(output) if output.usage else None)
+        if output.error or not output.choices:
+            raise self._explained(BackendError(str(output.error or "a reply without choices")))
+        if output.stop_reason == "model_length" and not (
+            output.usage and _usage(output).completion
+        ):
+            # Providers put the refusal of a prompt that is too long into the text.
+            raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
+        return output, time.perf_counter() - started
+
+    def _explained(self, error: Exception) -> Exception:
+        """Return the error to raise for one of a provider's."""
+        if isinstance(error, TomevalError):
+            return error
+        said = f"{self.name}: {_said(error)}"
+        if type(error).__name__ == "PrerequisiteError":  # a missing key or package
+            return TomevalError(said)
+        return ContextExceeded(said) if TooLong.is_said_in(said) else BackendError(said)
+
+    def _shown(self, prompt: Prompt) -> Prompt:
+        if prompt.prefill and not prompt.instead:
+            raise TomevalError(
+                f"{self.name}: the prompt ends in a begun answer (prefill), which providers of "
+                "inspect_ai do not go on from, and says nothing to send instead"
+            )
+        return without_prefill(prompt)
+
+    async def _likeliest(self, prompt: Prompt) -> tuple[list[tuple[bytes, float]], Reply]:
+        """Return the likeliest first tokens with their log-probabilities."""
+        fields = _fields(self.name, Sampling(temperature=0.0, max_tokens=1), 0, self.options.omit)
+        fields |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.options.top_logprobs}
+        output, latency = await self._call(prompt, fields)
+        reply = _read(output, (), latency)
+        if self._price:
+            reply.details["cost"] = self._price.cost(reply.usage)
+        found = output.choices[0].logprobs
+        first = found.content[0].top_logprobs if found and found.content else None
+        entries = read_entries([entry.model_dump() for entry in first or []])
+        return entries, reply
+
+    async def _test_scoring(self) -> str:
+        """Ask for two known prompts; a `TomevalError` if the numbers are missing or wrong."""
+        tables = [(await self._likeliest(request.prompt))[0] for request in TEST_REQUESTS]
+        first, second = ([value for _, value in entries] for entries in tables)
+        fault = complaint(first, second)
+        if fault is not None:
+            raise TomevalError(f"{self.name}: labels cannot be scored: {fault}")
+        return "top_k_inspect"
+
+
+def _require() -> Any:
+    """Import inspect_ai; a `TomevalError` with the remedy if it is not installed."""
+    try:
+        return importlib.import_module("inspect_ai.model")
+    except ModuleNotFoundError as error:
+        raise TomevalError(
+            f"inspect: models need {error.name}, which is not installed: "
+            "pip install 'tomeval[inspect]' and what the provider needs"
+        ) from None
+
+
+def _fields(name: str, sampling: Sampling, seed: int, omit: tuple[str, ...]) -> dict[str, Any]:
+    """Return what inspect_ai is told of sampling; values that switch something off are not sent."""
+    if sampling.min_p > 0:
+        raise TomevalError(f"{name}: inspect_ai has no min_p; leave it at 0")
+    fields: dict[str, Any] = {"temperature": sampling.temperature, "seed": fold_seed(seed)}
+    if sampling.top_p < 1:
+        fields["top_p"] = sampling.top_p
+    if sampling.top_k > 0:
+        fields["top_k"] = sampling.top_k
+    if sampling.stop:
+        fields["stop_seqs"] = list(sampling.stop)
+    return {key: value for key, value in fields.items() if key not in omit}
+
+
+def _read(output: Any, stop: tuple[str, ...], latency: float) -> Reply:
+    """Read inspect_ai's output; the text is cut at the first of `stop`, as not all take them."""
+    choice = output.choices[0]
+    content = choice.message.content
+    parts = [] if isinstance(content, str) else content
+    thoughts = [
+        part.reasoning or getattr(part, "summary", None) or ""
+        for part in parts
+        if part.type == "reasoning"
+    ]
+    text, finish = choice.message.text, _FINISHES.get(choice.stop_reason, "stop")
+    cut = min((text.find(mark) for mark in stop if mark in text), default=None)
+    if cut is not None:
+        text, finish = text[:cut], "stop"
+    details = {
+        "route": "inspect",
+        "finish": choice.stop_reason,
+        "model": output.model,
+        "id": getattr(output, "response_id", None),
+        "reasoning_tokens": output.usage.reasoning_tokens if output.usage else None,
+    }
+    details = {key: value for key, value in details.items() if value}
+    reasoning = "\n\n".join(filter(None, thoughts)) or ("" if thoughts else None)
+    return Reply(text, reasoning, finish, _usage(output), latency, details)
+
+
+def _usage(output: Any) -> Usage:
+    """Return the tokens that were used; inspect_ai counts cached ones apart."""
+    usage = output.usage
+    if usage is None:
+        return Usage()
+    read, written = usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
+    return Usage(usage.input_tokens + read + written, usage.output_tokens, read)
+
+
+def _said(error: Exception) -> str:
+    """Return what an error of a provider says, in a line.
+
+    inspect_ai's own begins with the whole request; what the provider said is its cause.
+    """
+    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    text = str(getattr(error, "message", "") or error).strip() or repr(error)
+    return f"{type(error).__name__}: {' '.join(text.split())[:EXCERPT]}"
+
+
+def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
+    """Open ``inspect:PROVIDER/MODEL``; a price file may be relative to the experiment."""
+    if "/" not in name.partition(":")[2]:
+        raise TomevalError(f"{name!r} is not inspect:PROVIDER/MODEL, such as inspect:openai/gpt-5")
+    options = dict(options)
+    path = (opening.base or Path()) / str(options.get("prices", ""))
+    if "prices" in options and path.exists():
+        options["prices"] = str(path)
+    checked = check_options(InspectOptions, options, "inspect model")
+    return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)

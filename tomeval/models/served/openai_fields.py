@@ -1,0 +1,120 @@
+"""Fields of a request: how to draw, how much to think, what a reply is restricted to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tomeval.core.errors import unknown
+from tomeval.models.base import Sampling
+from tomeval.models.served.openai_about import HOSTED, LLAMA_CPP, SGLANG, VLLM
+
+OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
+"""Values that switch truncation off; -1 is "off" to every server, 0 to some."""
+
+PENALTIES_OFF: Mapping[str, Mapping[str, float]] = {
+    VLLM: {"repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+    SGLANG: {"repetition_penalty": 1.0},
+    LLAMA_CPP: {"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+}
+"""Penalties that a server would else take from the model's ``generation_config.json`` or its own
+settings, so that equal options would draw differently on different servers."""
+
+_SEED_BITS = 31  # llama.cpp keeps 32 bits, and all ones mean "random" there
+
+
+def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, Any]:
+    """Return the fields that say how to draw, for a kind of server (see `openai_about`).
+
+    Values that switch something off are sent too, because servers fill in the model's own defaults
+    for what is missing; only hosted APIs are known to have no such defaults. The seed is folded to
+    31 bits, which every server takes.
+
+    Examples
+    --------
+    >>> sampling_fields(Sampling(max_tokens=8), seed=2**40 + 5, kind=HOSTED)
+    {'temperature': 1.0, 'max_tokens': 8, 'seed': 517}
+    """
+    truncation = {
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k or OFF["top_k"],
+        "min_p": sampling.min_p,
+    }
+    if kind == HOSTED:
+        truncation = {name: value for name, value in truncation.items() if value != OFF[name]}
+    fields = {
+        "temperature": sampling.temperature,
+        **truncation,
+        **PENALTIES_OFF.get(kind, {}),
+        "max_tokens": sampling.max_tokens,
+        "seed": fold_seed(seed),
+    }
+    return {**fields, "stop": list(sampling.stop)} if sampling.stop else fields
+
+
+def fold_seed(seed: int) -> int:
+    """Return a seed of 31 bits, which every server takes, for one of 63."""
+    return (seed ^ (seed >> _SEED_BITS) ^ (seed >> 2 * _SEED_BITS)) & ((1 << _SEED_BITS) - 1)
+
+
+def greedy_fields(kind: str = "") -> dict[str, Any]:
+    """Return the sampling of requests that score: nothing of a server's defaults takes part.
+
+    Examples
+    --------
+    >>> greedy_fields(HOSTED)
+    {'temperature': 0}
+    """
+    off = {} if kind == HOSTED else OFF
+    return {"temperature": 0, **off, **PENALTIES_OFF.get(kind, {})}
+
+
+def thinking_fields(
+    kind: str, *, chat: bool, switch: bool | None, budget: int | None, effort: str | None
+) -> dict[str, Any]:
+    """Return the fields that say how much to think, in the words of a kind of server.
+
+    Parameters
+    ----------
+    kind : str
+        See `openai_about`; servers of unknown kind get no field for the budget.
+    chat : bool
+        Whether the request goes to the chat API.
+    switch : bool or None
+        The template's thinking switch; None leaves the template's default.
+    budget : int or None
+        Tokens after which thinking is to end; None: no such limit.
+    effort : str or None
+        Such as ``low``.
+    """
+    fields: dict[str, Any] = {}
+    template: dict[str, Any] = {} if switch is None else {"enable_thinking": switch}
+    if effort is not None and chat:
+        fields["reasoning_effort"] = effort
+    if budget is not None:
+        if kind == VLLM:
+            fields["thinking_token_budget"] = budget
+        elif kind == LLAMA_CPP and chat:
+            fields["thinking_budget_tokens"] = budget
+        elif kind == SGLANG and chat:
+            fields["custom_params"] = {"thinking_budget": budget}
+            template["thinking_budget"] = budget
+    return {**fields, "chat_template_kwargs": template} if template and chat else fields
+
+
+def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields that restrict a reply to `choices`; none if there are no choices."""
+    if not choices or structured == "off":
+        return {}
+    if structured == "vllm":
+        return {"structured_outputs": {"choice": list(choices)}}
+    if structured == "json_schema":
+        schema = {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": list(choices)}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        }
+        wrapped = {"name": "answer", "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
+    raise unknown("structured output", structured, ("off", "vllm", "json_schema"))
