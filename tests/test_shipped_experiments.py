@@ -199,7 +199,7 @@ def answering(request):
     if hasattr(request, "labels"):
         return [-0.1] * len(request.labels)
     last = request.prompt.messages[-1].content
-    return "Final answer: " + re.findall(r"Which action .*?, (\w+)[, ]", last)[-1]
+    return "Final answer: " + re.findall(r"[Ww]hich action .*?, (\w+)[, ]", last)[-1]
 
 
 COST = {"IBS": (10, 7), "IPD": (2, 5)}

@@ -46,7 +46,11 @@ SHOWN: dict[str, tuple] = {
     "answer/examples_interceptor": ("interceptor", {"strategy": "CoT + 3-Shot"}, "turn 1 of"),
     "advice/plans_insights": ("interceptor", {"strategy": "Plans + Insights"}, "turn 3 of"),
     "advice/plans_insights_ask": ("decoder", {"strategy": "Plans + Insights"}, "turn 1 of"),
-    "advice/social": ("encoder", {"strategy": {"encoder": "Social QA"}}, "Given that you have thought"),
+    "advice/social": (
+        "encoder",
+        {"strategy": {"encoder": "Social QA"}},
+        "Given that you have thought",
+    ),
     "advice/oracle": ("encoder", {"strategy": {"encoder": "Oracle"}}, "You know for certain"),
     "advice/oracle_max": (
         "encoder",
