@@ -135,6 +135,14 @@ def test_nothing_is_asked_that_the_table_does_not_report(table) -> None:
     assert asked <= wanted
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_the_literal_question_is_asked_where_the_table_reports_it(table) -> None:
+    metrics = {row["metric"] for row in REPORTED if row["table"] == table}
+    cells = load_experiment(FOLDER / f"table_{table}.toml").cells
+    asked = {cell.setup.options.get("literal", True) for cell in cells if cell.setup.kind == "llm"}
+    assert asked == {"tom_percent" in metrics}
+
+
 def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
     value = {
         (row["table"], row["model"], row["prompting"], row["game"], row["metric"]): row["mean"]
@@ -199,7 +207,7 @@ def answering(request):
     if hasattr(request, "labels"):
         return [-0.1] * len(request.labels)
     last = request.prompt.messages[-1].content
-    return "Final answer: " + re.findall(r"Which action .*?, (\w+)[, ]", last)[-1]
+    return "Final answer: " + re.findall(r"[Ww]hich action .*?, (\w+)[, ]", last)[-1]
 
 
 COST = {"IBS": (10, 7), "IPD": (2, 5)}

@@ -110,9 +110,11 @@ def test_transcript(small, monkeypatch, capsys) -> None:
     _, out, _ = call(monkeypatch, capsys, *command, "--episode", "1", "--no-calls")
     assert "== step 2: code" in out
     assert "probe of Eve, keywords: one-two-three-four" in out
-    assert "You play a word game" not in out
+    assert "You are playing a word game" not in out
     _, out, _ = call(monkeypatch, capsys, *command)
-    assert out.count("> You play a word game") == 3 + 6  # each seat's first, and each probe's
+    assert (
+        out.count("> You are playing a word game") == 3 + 6
+    )  # each seat's first, and each probe's
     assert "-- encoder: encode" in out
     code, _, err = call(monkeypatch, capsys, "transcript", small, "--cell", "99")
     assert (code, "no cell 99" in err) == (2, True)

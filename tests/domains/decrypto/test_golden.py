@@ -49,7 +49,7 @@ SHOWN: dict[str, tuple] = {
     "advice/social": (
         "encoder",
         {"strategy": {"encoder": "Social QA"}},
-        "Given that",
+        "Given that you have thought",
     ),
     "advice/oracle": ("encoder", {"strategy": {"encoder": "Oracle"}}, "You know for certain"),
     "advice/oracle_max": (

@@ -455,7 +455,7 @@ def test_the_call_log_holds_every_prompt(tmp_path) -> None:
         assert form == call["purpose"]
         key = (role, call["purpose"])
         shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
-        assert shown[key].startswith("[user]\nYou play a word game")
+        assert shown[key].startswith("[user]\nYou are playing a word game")
         assert re.search(rf"[Tt]urn {turn}\b", shown[key])
         assert call["reply"]["text"]
 

@@ -47,6 +47,11 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         ]
     else:
         shown = overlays(run, by)
+    shown = [
+        overlay
+        for overlay in shown
+        if any(np.isfinite(cell.totals(metric).values).any() for cell in overlay.cells)
+    ]
     several = "a line per subject" if by is None else f"a line per value of {by}"
     which = "" if by is None else " (of the first one, where it was played for several)"
     caption = (
