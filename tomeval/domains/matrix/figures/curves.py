@@ -47,7 +47,7 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         ]
     else:
         shown = overlays(run, by)
-    shown = [
+    shown = [  # but those in which nobody was asked
         overlay
         for overlay in shown
         if any(np.isfinite(cell.totals(metric).values).any() for cell in overlay.cells)
@@ -70,7 +70,6 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
             _describe(cells, names, metric, what, options),
         )
         for title, words, cells, names in shown
-        if any(np.isfinite(cell.totals(metric).values).any() for cell in cells)  # else nobody asked
     ]
 
 
