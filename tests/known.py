@@ -21,11 +21,11 @@ from tomeval.strategies.asking import flatten
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 from tomeval.strategies.readers import MARKER
 
-# Strategies that hold every pair of parts: per advice and answer one context, going round.
+# Strategies that hold every pair of parts: per advice and context one answer, going round.
 PAIRS = [
-    Strategy(CONTEXTS[(i + j) % len(CONTEXTS)], advice, answer)
+    Strategy(context, advice, ANSWERS[(i + j) % len(ANSWERS)])
     for i, advice in enumerate(ADVICE)
-    for j, answer in enumerate(ANSWERS)
+    for j, context in enumerate(CONTEXTS)
 ]
 
 # How the shipped templates put each question: form, and where the round stands.

@@ -61,6 +61,7 @@ def experiment(*subjects, **keys):
         "partners": ["single_action"],
         "horizon": 5,
         "episodes": EPISODES,
+        "stop_after_voids": 0,
         "subjects": list(subjects),
     }
     return make_experiment(data | keys)

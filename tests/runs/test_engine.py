@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import re
 import signal
@@ -35,6 +36,7 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.needs import NOTE
 from tomeval.runs.plan import plan_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -127,7 +129,7 @@ class Local(LocalModel):
     def score_batch(self, requests):
         self.batches.append(len(requests))
         scores = [tuple(self.script(request)) for request in requests]
-        return [Scores(s, float(np.exp(s).sum()), "local") for s in scores]
+        return [Scores(s, sum(map(math.exp, s)), "local") for s in scores]
 
     def count_tokens(self, prompt):
         return None
@@ -242,7 +244,7 @@ def test_smoke_experiment_end_to_end(tmp_path, tiny):
     assert {row["strategy"] for row in rows} == set(NAMES)
     assert all(row["episodes"] == 1 for row in rows)
     assert all(0 <= row["tom_percent"] <= 100 for row in rows)
-    lm = [row for row in rows if row["strategy"] in ("LM", "Social LM")]
+    lm = [row for row in rows if row["strategy"] == "LM"]
     assert all(row["invalid_rate"] == 0 for row in lm)
 
 
@@ -388,17 +390,18 @@ def outcomes(steps):
 
 def test_a_lost_summary_does_not_bring_back_an_old_prediction():
     """S2A + Social: no summary, no prediction; that of the round before is not its stand-in."""
-    steps = one_episode("S2A + Social QA", fails("summarise", 2, "refusal"))
+    steps = one_episode("S2A + Social QA", fails("summarise for predict", 2, "refusal"))
     assert outcomes(steps)[1] == ("refusal", "refusal")
     assert outcomes(steps)[2] == ("valid", "valid")
-    # Asked once, though both act and predict needed it.
-    assert sum(purpose == "summarise" for *_, purpose, _ in steps.calls) == 4
+    # Each summary is asked for once.
+    asked = [purpose for *_, purpose, _ in steps.calls if purpose.startswith("summarise")]
+    assert sorted(asked) == ["summarise"] * 4 + ["summarise for predict"] * 4
 
 
 def test_thinking_that_never_ends_is_no_summary():
     def script(request):
         purpose, _, _ = question(request)
-        if purpose == "summarise":
+        if purpose.startswith("summarise"):
             return "<think>they always play F"
         return "Final answer: J"
 
@@ -560,7 +563,7 @@ def test_small_label_mass_is_warned_of(tmp_path, caplog):
         ({"option_order": "x"}, "unknown option_order"),
         ({"conditional": "false"}, 'conditional must be true or false, is "false"'),
         ({"constrain": 1}, "constrain must be true or false"),
-        ({"prompts": 3}, "prompts must be the name of a folder"),
+        ({"prompts": 3}, "prompts must be the name of a set or a folder"),
         ({"prompts": "nowhere"}, "no such folder of prompts"),
         ({"strategies": "QAA"}, "cannot be read"),
         ({"optoin_order": "fixed"}, "no option 'optoin_order' \\(did you mean 'option_order'"),
@@ -756,7 +759,7 @@ def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
 @pytest.mark.parametrize("conditional", [False, True])
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_plan_counts_what_is_asked(tmp_path, conditional, horizon):
-    known = Known(IPD, IPD.label_set("neutral"))
+    known = Known(IPD, IPD.label_set("neutral"), tag="x" * (4 * NOTE - 20))
     loaded = experiment(
         known,
         [strategy.name for strategy in PAIRS],
@@ -802,7 +805,7 @@ def test_transcript(tmp_path):
     run_experiment(loaded, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         text = "\n".join(transcript_lines(run, 0, 0))
-        assert text.count("You play a repeated game") == 2  # once per purpose, not per round
+        assert text.count("You are playing a repeated game") == 2  # once per purpose, not per round
         assert text.count("== step") == 4
         for step in range(1, 5):
             assert f"said-act-{step}" in text

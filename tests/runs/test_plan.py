@@ -54,8 +54,8 @@ def test_what_caches_save_is_what_episodes_share(tmp_path, strategy):
 
     def script(request):
         said = known(request)
-        step = known.log[-1][1]  # notes differ from their first word on
-        return said.replace(long, f"{step} {long}") if isinstance(said, str) else said
+        purpose, step, _ = known.log[-1]  # notes differ from their first word on
+        return said.replace(long, f"{purpose} {step} {long}") if isinstance(said, str) else said
 
     with scripts(rule=script):
         loaded = experiment(
@@ -81,10 +81,10 @@ def test_what_caches_save_is_what_episodes_share(tmp_path, strategy):
 
 
 def test_tokens_written_and_retries_by_hand():
-    """S2A writes a summary before every round, and answers two questions in it."""
+    """S2A writes two summaries before every round, and answers two questions in it."""
     subject = {"strategy": "S2A", "model": "scripted:decrypto", "max_attempts": 4}
     [row] = plan_rows(experiment({**subject, "max_tokens": 100}))
-    notes, answers = 5 * 2, 10 * 2  # two episodes
+    notes, answers = 10 * 2, 10 * 2  # two episodes
     assert row["calls"] == notes + answers
     assert row["completion_tokens"] == 100 * notes + TYPICAL["qa"] * answers  # no more than allowed
     assert row["calls_most"] == notes + 4 * answers

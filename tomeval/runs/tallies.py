@@ -24,6 +24,12 @@ def _readable(column: str) -> str:
 
 _RECORD = _readable("record")
 
+# What a record `r` says of a reply; own subjects may log calls of any other shape.
+_SAID = (
+    "CASE 'object' WHEN json_type(r, '$.reply') THEN json_extract(r, '$.reply') "
+    "WHEN json_type(r, '$.scores') THEN json_extract(r, '$.scores') END"
+)
+
 
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
@@ -100,9 +106,8 @@ def asked_again(store: Store) -> int:
 
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
-    said = "COALESCE(json_extract(r, '$.reply'), json_extract(r, '$.scores'))"
     return _usage(
-        store, f"SELECT cell, {said} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls)"
+        store, f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls)"
     )
 
 
@@ -112,10 +117,9 @@ def paid(store: Store) -> dict[int, dict[str, float]]:
     Keys are as for `usage`. The replies to a failed episode serve its next attempt: they count
     once, however often it was played.
     """
-    said = "COALESCE(json_extract(r, '$.reply'), json_extract(r, '$.scores'))"
     return _usage(
         store,
-        f"SELECT cell, {said} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
+        f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
         f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') "
         f"UNION ALL SELECT cell, {_readable('reply')} FROM answered",
     )

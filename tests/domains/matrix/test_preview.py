@@ -116,9 +116,11 @@ def test_command_line(capsys, monkeypatch):
         "answer": "scored labels",
     }
     rows = json.loads(tomeval("list", "prompts", "--format", "json"))
-    shipped = {
-        (folder.name, str(path.relative_to(folder).with_suffix("")))
-        for folder in (ROOT / "prompts").iterdir()
-        for path in folder.rglob("*.j2")
-    }
-    assert {(row["domain"], row["prompt"]) for row in rows} == shipped
+    folder = ROOT / "prompts"
+    shipped = set()
+    for path in folder.rglob("*.j2"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        name = "default" if parts[0] != "sets" else parts[1]
+        domain, *rest = parts[2 * (name != "default") :]
+        shipped.add((name, domain, "/".join(rest)))
+    assert {(row["set"], row["domain"], row["prompt"]) for row in rows} == shipped

@@ -92,9 +92,9 @@ def test_lookups_ask_for_the_reply_to_what_they_tell() -> None:
     for document in told:
         answers = set()
         for branch in document.branches:
-            partner = branch.question.split("the other player chooses ")[1].split(" ")[0]
+            partner = branch.question.split("the other player will choose ")[1].split(" ")[0]
             own = branch.answer.strip()
-            pays = rf"If you choose (\S+) and the other player chooses {partner}, you receive \D*?"
+            pays = rf"If you choose (\S+) and the other player chooses {partner}, you \w+ \D*?"
             lines = re.findall(pays + r"([-+]?\d+)", document.text)
             receive = {label: int(amount) for label, amount in lines}
             assert receive[own] == max(receive.values())
@@ -194,7 +194,7 @@ def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
 def test_every_stage_goes_on_from_one_that_is_trained_before() -> None:
     before: set[str | None] = {None}
     for name, stage in STAGES.items():
-        assert stage.start in before
+        assert stage.start in before or stage.start in {"shipped:main", "shipped:rational"}
         assert np.isclose(sum(share for *_, share in stage.rounds), 1)
         before.add(name)
 

@@ -59,7 +59,9 @@ class Recorder(Asker):
         attempts = self.how.max_attempts if again else 1
         self.prompts.append((Doing((), kind, most, attempts), prompt))
         self._calls.append({})
-        written = (self.note or STAND_INS.get(kind, STAND_INS["plan"])).format(step=step)
+        # A note of full length differs from others early, as real ones do.
+        note = self.note.format(step=f"{purpose} {step}") if self.note else ""
+        written = note or STAND_INS.get(kind, STAND_INS["plan"]).format(step=step)
         return Reply("\n\n".join((written, *choices[:1])))
 
 
