@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import re
 import signal
@@ -127,7 +128,7 @@ class Local(LocalModel):
     def score_batch(self, requests):
         self.batches.append(len(requests))
         scores = [tuple(self.script(request)) for request in requests]
-        return [Scores(s, float(np.exp(s).sum()), "local") for s in scores]
+        return [Scores(s, sum(map(math.exp, s)), "local") for s in scores]
 
     def count_tokens(self, prompt):
         return None
