@@ -64,7 +64,8 @@ def log(folder) -> list[dict]:
     return json.loads((folder / "startup.json").read_text())
 
 
-MANY = [{"strategy": ["QA", "CoT", "S2A", "Reflexion 1", "Social QA"], "max_attempts": 2}]
+STRATEGIES = ["QA", "CoT", "S2A", "Reflexion 1", "Social QA", "Plans + Insights"]
+MANY = [{"strategy": STRATEGIES, "max_attempts": 2}]
 
 
 @pytest.fixture
@@ -78,26 +79,27 @@ def test_one_question_of_each_kind(tmp_path, said) -> None:
     with Game(everything) as server:
         play(server, tmp_path / "run", subjects=MANY)
         found = log(tmp_path / "run")
-        kinds = [(entry["purpose"], entry["kind"]) for entry in found]
+        kinds = [(entry["purpose"], entry["kind"], entry["explained"]) for entry in found]
         assert sorted(kinds) == [
-            ("act", "cot"),
-            ("act", "qa"),
-            ("predict", "cot"),
-            ("predict", "qa"),
-            ("reflect", "lesson"),
-            ("summarise", "summary"),
+            ("act", "cot", True),
+            ("act", "qa", False),
+            ("act", "qa", True),  # with notes
+            ("predict", "cot", True),
+            ("predict", "qa", False),
+            ("reflect", "lesson", False),
+            ("summarise", "summary", False),
         ]
-        assert f"start-up questions to openai:toy@{server.url}: 6 of 6 readable (" in said()
+        assert f"start-up questions to openai:toy@{server.url}: 7 of 7 readable (" in said()
         assert said().count("(") == 1  # nothing is notable
         # Really sent, in full, before any other, with a past; and they never become rows.
-        first = server.asked()[:6]
+        first = server.asked()[:7]
         assert sorted(f"[user]\n{text}" for text in first) == sorted(
             entry["call"]["prompt_rest"] for entry in found
         )
         assert {entry["call"]["step"] for entry in found} == {2, 3}  # a reflection is on round 2
         asked = len(server.asked())
         play(server, tmp_path / "without", subjects=MANY, startup_test=False)
-        assert len(server.asked()) == 2 * asked - 6
+        assert len(server.asked()) == 2 * asked - 7
     for tables in (one := dump(tmp_path / "run"), dump(tmp_path / "without")):
         tables["calls"] = [_timeless(row) for row in tables["calls"]]
         assert tables == one

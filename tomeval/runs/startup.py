@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 STARTUP = "startup.json"
 
+Kind = tuple[str, str, bool]
+"""What a question is for, the kind of its calls, and whether the answer is to be explained."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -49,7 +52,9 @@ class Found:
     @property
     def name(self) -> str:
         """The question in a few words."""
-        return f"{self.question.purpose} ({self.question.kind})"
+        question = self.question
+        more = ", explained" if question.explained and question.kind != "cot" else ""
+        return f"{question.purpose} ({question.kind}{more})"
 
     def remarks(self) -> list[str]:
         """Return what is notable, in words; empty if nothing is."""
@@ -93,7 +98,8 @@ class StartUp:
     """Asks the start-up questions of a run, each once.
 
     A kind of question is what it is for (act, predict, summarise, ...) with the way in which it is
-    answered (the `kind` of its calls). It is asked in the words of the first cell that has it, and
+    answered (the kind of its calls, and whether the reply holds more than the answer). It is asked
+    in the words of the first cell that has it, and
     not again in a later session if model, revision, wording and settings are the same.
     """
 
@@ -110,14 +116,14 @@ class StartUp:
         }
         if not served:
             return
-        kinds: dict[tuple[str, str, str], Overheard] = {}
+        kinds: dict[tuple[str, Kind], Overheard] = {}
         for cell in cells:
             for seat, spec in cell.models.items():
                 if (key := spec_key(spec)) in served:
                     for question in self._questions(cell, seat):
-                        kinds.setdefault((key, question.purpose, question.kind), question)
+                        kinds.setdefault((key, _kind(question)), question)
         for key, model in served.items():
-            mine = [question for (owner, *_), question in kinds.items() if owner == key]
+            mine = [question for (owner, _), question in kinds.items() if owner == key]
             await self._ask_model(key, model, mine)
 
     def _questions(self, cell: Cell, seat: str) -> Iterator[Overheard]:
@@ -127,8 +133,8 @@ class StartUp:
                 continue
             with overhearing() as heard:
                 self._domain.preview(cell, seat, form, usual_step(steps))
-            last = {(_purpose(question), question.kind): question for question in heard}
-            for (purpose, _), question in last.items():
+            last = {_kind(question): question for question in heard}
+            for (purpose, *_), question in last.items():
                 yield replace(question, purpose=purpose)
 
     async def _ask_model(self, key: str, model: Model, questions: Sequence[Overheard]) -> None:
@@ -182,9 +188,9 @@ async def _ask(model: Model, question: Overheard) -> Found:
     return Found(question, VALID, "", call)
 
 
-def _purpose(question: Overheard) -> str:
-    """Return what a question is for, the same for every label that it supposes or seat it is on."""
-    return question.purpose.partition(" ")[0]
+def _kind(question: Overheard) -> Kind:
+    """Return what is asked once: the same for every label that is supposed."""
+    return question.purpose.partition(" ")[0], question.kind, question.explained
 
 
 def _mark(key: str, model: Model, question: Overheard) -> str:
@@ -201,6 +207,7 @@ def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:
         "revision": model.revision,
         "purpose": found.question.purpose,
         "kind": found.question.kind,
+        "explained": found.question.explained,
         "outcome": found.outcome,
         "remarks": found.remarks(),
         "call": found.call,
