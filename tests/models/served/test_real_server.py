@@ -74,7 +74,9 @@ def served(tmp_path_factory):
 
 def with_model(served, work, **options):
     async def run():
-        model = OpenAIModel(*served, OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options}))
+        # What a random model writes can look like thinking.
+        common = {"key_env": "NO_SUCH_KEY", "thinking_budget": 0}
+        model = OpenAIModel(*served, OpenAIOptions.of({**common, **options}))
         try:
             await model.start()
             return await work(model)
