@@ -74,6 +74,7 @@ STAGES = {
     # After a change of the prompts' wording: what was learnt is kept, how it is asked for is new.
     "main-reworded": Stage("shipped:main", 1200, "constant", LONG, 8, 900, peak_rate=1e-3),
     "main-settled": Stage("main-reworded", 1500, "constant", LONG, 8, 900, peak_rate=7e-4),
+    "main-kept": Stage("main-settled", 1200, "constant", LONG, 8, 900, peak_rate=1e-3),
     "rational-reworded": Stage(
         "shipped:rational", 700, "best", EARLY, 8, 900, 0.5, 6000, 1e-3, ("lm", "qa", "qa", "cot")
     ),

@@ -84,7 +84,7 @@ def groups(tmp_path_factory):
         partners="single_action",
         labels="neutral",
         horizon=30,
-        episodes=12,
+        episodes=24,
         seed=3,
         model=list(POCKET),
         subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
@@ -103,7 +103,7 @@ FUNCTIONAL, LITERAL = "delta_functional_per_step", "delta_tom_best_response_per_
 @pytest.mark.parametrize("model", POCKET)
 def test_they_predict_a_partner_that_never_changes(groups, model, game) -> None:
     row = groups[model, game]
-    assert row["episodes"] == 12
+    assert row["episodes"] == 24
     assert row["invalid_rate"] == 0
     # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
     assert row["tom_percent"] > 95
@@ -146,7 +146,7 @@ def test_little_memory_costs_few_tokens(tmp_path) -> None:
             horizon=8,
             episodes=8,
             seed=1,
-            subjects=[{"strategy": "LM", "model": model}],
+            subjects=[{"strategy": "LM", "model": model, "option_order": "shuffled"}],
         )
         folder = tmp_path / str(memory)
         run_experiment(experiment, folder, concurrency=8)

@@ -39,7 +39,12 @@ from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
 from tomeval.models.served.openai_options import check_options
 from tomeval.models.served.openai_start import draw, judge_draws, thinks
-from tomeval.models.served.openai_text import label_texts, plain_text, without_prefill
+from tomeval.models.served.openai_text import (
+    label_texts,
+    omission,
+    plain_text,
+    without_prefill,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +147,8 @@ class InspectModel(Model):
             match(text, label, entries) for text, label in zip(texts, request.labels, strict=True)
         )
         best = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
-        details = {**reply.details, "top_k": len(entries), "argmax_is_label": best in texts}
+        details = {**reply.details, **omission(request.prompt, prompt)}
+        details |= {"top_k": len(entries), "argmax_is_label": best in texts}
         mass = math.fsum(map(math.exp, logprobs))
         return Scores(logprobs, mass, "top_k_inspect", reply.usage, reply.latency, details)
 
@@ -178,8 +184,7 @@ class InspectModel(Model):
         reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
         if room:
             reply.details["thinking_budget"] = room
-        if request.prompt.prefill:
-            reply.details["prefill"] = "omitted"
+        reply.details.update(omission(request.prompt, prompt))
         if self._price:
             reply.details["cost"] = self._price.cost(reply.usage)
         return reply

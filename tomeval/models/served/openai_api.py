@@ -34,7 +34,7 @@ from tomeval.models.served.logprob_wire import Query
 from tomeval.models.served.openai_about import OLLAMA, SGLANG, VLLM, describe
 from tomeval.models.served.openai_options import OpenAIOptions
 from tomeval.models.served.openai_reply import read_reply
-from tomeval.models.served.openai_requests import CHAT, COMPLETIONS, Requests, omission
+from tomeval.models.served.openai_requests import CHAT, COMPLETIONS, Requests
 from tomeval.models.served.openai_start import (
     PREFILL_TEST,
     continues_prefill,
@@ -42,7 +42,7 @@ from tomeval.models.served.openai_start import (
     judge_draws,
     thinks,
 )
-from tomeval.models.served.openai_text import load_tokenizer, plain_text
+from tomeval.models.served.openai_text import load_tokenizer, omission, plain_text
 
 logger = logging.getLogger(__name__)
 

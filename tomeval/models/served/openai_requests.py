@@ -97,10 +97,3 @@ class Requests:
             f"{self.name}: this server does not go on from a begun answer (prefill): {why}; "
             "use api='completions', prefill='omit' or, where it takes token ids, a tokenizer"
         )
-
-
-def omission(asked: Prompt, sent: Prompt) -> dict[str, str]:
-    """Return what to record where a prompt was sent without its prefill."""
-    if asked.prefill == sent.prefill:
-        return {}
-    return {"prefill": "omitted", **({"instead": asked.instead} if asked.instead else {})}

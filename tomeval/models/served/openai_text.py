@@ -45,6 +45,13 @@ def without_prefill(prompt: Prompt) -> Prompt:
     return Prompt(messages)
 
 
+def omission(asked: Prompt, sent: Prompt) -> dict[str, str]:
+    """Return what to record where a prompt was sent without its prefill."""
+    if asked.prefill == sent.prefill:
+        return {}
+    return {"prefill": "omitted", **({"instead": asked.instead} if asked.instead else {})}
+
+
 def plain_text(prompt: Prompt) -> str:
     r"""Return the prompt without roles: the contents and the prefill, joined by blank lines.
 
