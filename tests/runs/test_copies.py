@@ -259,7 +259,7 @@ def test_more_episodes_reach_more_partners(model, tmp_path):
     assert run_experiment(experiment(subject, episodes=1), tmp_path / "run") == 1
     with Run(tmp_path / "run") as run:
         assert len(copies_notes(run)) == 2
-        assert "not every partner was drawn" in copies_notes(run)[1]
+        assert "not every partner has a complete episode" in copies_notes(run)[1]
     assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 2
     assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 0
     with Run(tmp_path / "run") as run:

@@ -89,6 +89,7 @@ def compare(
     from tomeval.cli.compare_tables import TABLES
     from tomeval.comparing.sides import check_by, opened
     from tomeval.report.tables import render
+    from tomeval.runs.copies import sampled_notes
 
     with opened(folders) as runs:
         rows, above, below = TABLES[what](
@@ -110,6 +111,7 @@ def compare(
             },
         )
         shown = render(rows, form, runs[0].measures)
+        below = [*below, *([] if what == "differences" else sampled_notes(runs))]
     if form == "text":
         shown = "\n".join([*above, shown, *(f"note: {line}" for line in below)])
     print(shown)
@@ -130,12 +132,15 @@ def power(
     from tomeval.comparing.power import episodes_needed
     from tomeval.comparing.sides import opened
     from tomeval.report.tables import render
+    from tomeval.runs.copies import sampled_notes
 
     with opened(folders) as runs:
         rows = episodes_needed(
             runs, metric, difference, by, baseline, power=chance, alpha=alpha, reference=reference
         )
         print(render(rows, form, runs[0].measures))
+        for note in sampled_notes(runs) if form == "text" else ():
+            print(f"note: {note}")
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from tomeval.interchange.common import Episode, Facts
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
+from tomeval.strategies.asking import replaced
 
 _SCHEMA = 2  # of inspect_ai's logs
 _SCORER = "tomeval"
@@ -242,6 +243,8 @@ def _call_messages(title: str, model: str, call: dict[str, Any]) -> list[dict[st
     same = call.get("prompt_same", 0)
     again = f"\n[... {same} characters as in the last prompt for this]" if same else ""
     asked = {"role": "user", "content": f"{title}{again}\n{call.get('prompt_rest', '')}"}
+    if note := replaced(call):
+        asked["content"] += f"\n[{note}]"
     parts: list[dict[str, Any]] = []
     reply, scores = call.get("reply"), call.get("scores")
     if reply is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.prefixes import common_prefix
 from tomeval.report.blocks import shortened
+from tomeval.strategies.asking import replaced
 
 Bases = dict[tuple[int, str], str]
 """Per (cell, purpose) the first prompt of the cell, which later episodes' prompts refer to."""
@@ -78,6 +79,9 @@ def _answer(record: dict[str, Any]) -> dict[str, Any]:
         logprobs = [shortened(value, 5) for value in scores["logprobs"]]
         found |= {"l": record["labels"], "q": logprobs, "k": shortened(scores["mass"], 5)}
         found["w"] = scores["method"]
+    if note := replaced(record):
+        place = "f" if reply is not None else "w"
+        found[place] = f"{found[place]}; {note}"
     said = reply or scores or {}
     usage = said.get("usage") or {}
     if any(usage.values()):

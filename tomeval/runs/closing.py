@@ -23,7 +23,7 @@ class Closing(NamedTuple):
     """The lines, and what they amount to.
 
     `measurable`: whether any episode is complete. `whole`: whether every cell has a complete
-    episode, no episode failed and no cell was stopped.
+    episode and an answer that could be read, no episode failed and no cell was stopped.
     """
 
     lines: list[str]
@@ -48,9 +48,23 @@ def closing(run: Run) -> Closing:
         lines += [f"warning: {some}:", *_named(run, empty, counts, stops)]
     if partly:
         lines += ["warning: stopped before the end:", *_named(run, partly, counts, stops)]
+    unread = [cell for cell in _unread(store) if cell not in empty]
+    if unread:
+        lines += [
+            "warning: no answer could be read; what was played is random:",
+            *_named(run, unread, counts, stops),
+        ]
     lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
     lines += _used(store)
-    return Closing(lines, bool(total[COMPLETE]), not (empty or partly or total[FAILED]))
+    return Closing(lines, bool(total[COMPLETE]), not (empty or partly or unread or total[FAILED]))
+
+
+def _unread(store: Store) -> list[int]:
+    """Return the cells with answers of which none could be read."""
+    counts = tallies.invalid_answers(store)
+    some = [cell for cell, count in counts.items() if any(count.values())]
+    answers = tallies.answers(store, some)
+    return [cell for cell, (bad, asked) in answers.items() if 0 < asked == bad]
 
 
 def _named(

@@ -7,7 +7,7 @@ drawn. If any original has such a tie, all episodes of its cell are played.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,10 +55,22 @@ def copies_notes(run: Run) -> list[str]:
     partly = [cell.name for cell in once if not cell.covers_draws]
     if partly:
         notes.append(
-            f"not every partner was drawn in {_names(partly)}: their means are over those that "
-            "were; more episodes reach the others"
+            f"not every partner has a complete episode in {_names(partly)}, because it was not "
+            "drawn or its episode is void: means are over the others alone; more episodes reach "
+            "those that were not drawn"
         )
     return notes
+
+
+def sampled_notes(runs: Sequence[Run]) -> list[str]:
+    """Say where statistics that treat episodes as a sample are given distinct ones."""
+    once = [cell.name for run in runs for cell in run.cells if cell.each_once]
+    if not once:
+        return []
+    return [
+        f"{_names(once)}: each distinct episode was played once, and there can be no more; "
+        "intervals and numbers of episodes here treat them as a sample"
+    ]
 
 
 def _names(found: Iterable[str]) -> str:

@@ -180,12 +180,15 @@ class Doing:
         Longest text, in tokens.
     attempts : int
         How often it is asked at most, until it can be read.
+    notes : bool
+        Whether the text holds a note besides its answer.
     """
 
     labels: tuple[str, ...] = ()
     kind: str = ""
     most: int = 0
     attempts: int = 1
+    notes: bool = False
 
     def __str__(self) -> str:
         if self.labels:

@@ -73,6 +73,7 @@ class _Call(NamedTuple):
     doing: Doing
     size: float
     shared: float
+    size_most: float  # if every note in it were as long as allowed
     longest: float
 
 
@@ -83,7 +84,7 @@ def needs(
 
     Prompts of the first steps, the middle one and the last of every question are rendered. In
     between they are taken to grow evenly, as they do: by one line a step. Summaries, lessons and
-    plans in them are `NOTE` tokens long.
+    plans in them are `NOTE` tokens long; for upper bounds, as long as they may be.
     """
     return _Seat(domain, cell, seat, ahead, count, count_at_most).needs()
 
@@ -97,6 +98,10 @@ class _Seat:
         self._forms = {form: steps for form, steps in domain.forms(cell, seat).items() if steps}
         self._ahead, self._count, self._at_most = ahead, count, at_most
         self._shown = cache(lambda form, step: list(domain.preview(cell, seat, form, step, _NOTE)))
+        self._longer = cache(
+            lambda form, step: list(domain.preview(cell, seat, form, step, self._note_most))
+        )
+        self._note_most = self._longest_note()
         self._sums: dict[str, float] = dict.fromkeys(
             ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
         )
@@ -123,47 +128,66 @@ class _Seat:
             round(self._longest),
         )
 
-    def _asked(self, step: int) -> list[tuple[str, Doing, Prompt]]:
-        """Return the calls of a step in order; a question that serves two forms is asked once."""
-        found: list[tuple[str, Doing, Prompt]] = []
+    def _longest_note(self) -> str:
+        """Return a note of all tokens that one may have; empty if none is written."""
+        last = [self._shown(form, steps[-1]) for form, steps in self._forms.items()]
+        calls = [doing for shown in last for doing, _ in shown if not doing.labels]
+        most = max((d.most for d in calls if d.notes or d.kind not in TYPICAL), default=0)
+        # A token at least each, by any count.
+        return "Plans: {step} " + "xyz " * most + "\nInsights: {step}" if most else ""
+
+    def _asked(self, step: int) -> list[tuple[str, Doing, Prompt, Prompt]]:
+        """Return the calls of a step in order, with prompts of usual and of longest notes.
+
+        A question that serves two forms is asked once.
+        """
+        found: list[tuple[str, Doing, Prompt, Prompt]] = []
         for form, steps in self._forms.items():
             if step in steps:
-                earlier = {prompt for _, _, prompt in found}
+                earlier = {prompt for _, _, prompt, _ in found}
                 shown = self._shown(form, step)
-                found += [(form, doing, p) for doing, p in shown if p not in earlier]
+                longer = self._longer(form, step) if self._note_most else shown
+                found += [
+                    (form, doing, prompt, most)
+                    for (doing, prompt), (_, most) in zip(shown, longer, strict=True)
+                    if prompt not in earlier
+                ]
         return found
 
     def _calls(self, form: str, step: int) -> list[_Call]:
         """Return the calls that a form makes in a step."""
-        before = [flatten(prompt) for _, _, prompt in self._asked(step - 1)]
+        before = [flatten(prompt) for _, _, prompt, _ in self._asked(step - 1)]
         calls = []
-        for of, doing, prompt in self._asked(step):
+        for of, doing, prompt, longer in self._asked(step):
             text = flatten(prompt)
             if of == form:
                 same = max((common_prefix(other, text) for other in before), default=0)
                 size = self._count(prompt)
                 room = 0 if doing.labels else doing.most + self._ahead.thinking
                 shared = size * same / len(text)
-                calls.append(_Call(doing, size, shared, self._at_most(prompt) + room))
+                longest = self._at_most(longer) + room
+                calls.append(_Call(doing, size, shared, self._count(longer), longest))
             before.append(text)
         return calls
 
     def _add(self, calls: Any, points: list[int], steps: range) -> None:
         """Add one call of every step, of which those at some points are known."""
         sizes = np.interp(steps, points, [call.size for call in calls])
+        sizes_most = np.interp(steps, points, [call.size_most for call in calls])
         shared = np.interp(steps, points, [call.shared for call in calls])
         if self._ahead.served:
             shared = np.where(shared >= SERVER_CACHE, shared, 0.0)
         doing: Doing = calls[-1].doing
         most = 0 if doing.labels else doing.most + self._ahead.thinking
-        typical = 0 if doing.labels else min(TYPICAL.get(doing.kind, NOTE), doing.most)
+        written = TYPICAL.get(doing.kind, NOTE) + NOTE * doing.notes
+        typical = 0 if doing.labels else min(written, doing.most)
         for name, each in (
             ("calls", 1.0),
             ("prompt", sizes),
             ("cached", shared),
             ("written", typical),
             ("calls_most", doing.attempts),
-            ("prompt_most", doing.attempts * sizes),
+            ("prompt_most", doing.attempts * sizes_most),
             ("most", doing.attempts * most),
         ):
             self._sums[name] += float(np.broadcast_to(each, (len(steps),)).sum())

@@ -56,7 +56,7 @@ def plan_rows(
     """
     domain = get_domain(experiment.domain)
     counts = (guessed, guessed_at_most) if count is None else (count, count)
-    known = _known(experiment)
+    known = known_models(experiment)
     priced = any(ahead.price for ahead in known.values())
     rows = []
     for cell in experiment.cells:
@@ -143,8 +143,11 @@ def too_long(rows: Sequence[Row]) -> list[int]:
     ]
 
 
-def _known(experiment: Experiment) -> dict[str, Ahead]:
-    """Return what is known of every model, by `spec_key`; refuse what a run would refuse."""
+def known_models(experiment: Experiment) -> dict[str, Ahead]:
+    """Return what is known of every model, by `spec_key`, without asking or loading any.
+
+    Raises `TomevalError` for what cannot be opened.
+    """
     specs = {spec_key(spec): spec for cell in experiment.cells for spec in cell.models.values()}
     scored = {spec_key(s) for cell in experiment.cells if cell.scores for s in cell.models.values()}
     return {key: look_ahead(s, experiment.base, key in scored) for key, s in specs.items()}

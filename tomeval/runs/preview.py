@@ -54,6 +54,8 @@ def preview(
     for index, (what, prompt) in enumerate(shown, 1):
         tokens = f", {count(prompt)} tokens" if count else ""
         text = flatten(prompt)
+        if prompt.instead:
+            text += f"\n[or, if it cannot begin so, the last message ends in]\n{prompt.instead}"
         head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
         parts.append(f"{head}\n{text}")
     return "\n\n".join(parts)

@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
+from tomeval.strategies.asking import replaced
 
 
 def cell_lines(run: Run) -> Iterator[str]:
@@ -72,6 +73,8 @@ def call_lines(call: dict[str, Any]) -> Iterator[str]:
             yield f"   > [... {same} characters as before]"
         for line in call["prompt_rest"].splitlines():
             yield f"   > {line}"
+    if note := replaced(call):
+        yield f"   > [{note}]"
     reply, scores = call.get("reply"), call.get("scores")
     if reply is not None:
         if reply.get("reasoning"):

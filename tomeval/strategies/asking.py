@@ -302,6 +302,14 @@ def flatten(prompt: Prompt) -> str:
     return "\n\n".join(parts)
 
 
+def replaced(record: dict[str, Any]) -> str:
+    """Say of a logged call what its last message ended in, if not in the begun answer."""
+    details = (record.get("reply") or record.get("scores") or {}).get("details") or {}
+    if details.get("prefill") != "omitted":
+        return ""
+    return f"sent without the begun answer, but with: {details.get('instead', '(nothing)')}"
+
+
 def request_seed(*parts: object) -> int:
     """Return a 63-bit seed that depends on its parts alone."""
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "little") >> 1

@@ -67,7 +67,11 @@ def test_head_and_tokens(tmp_path):
     make_tokenizer("chatml").save_pretrained(tmp_path)
     plain = show("LM")
     assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
-    assert plain.endswith("[assistant begins]\nI choose")
+    begun, _, instead = plain.rpartition(
+        "\n[or, if it cannot begin so, the last message ends in]\n"
+    )
+    assert begun.endswith("[assistant begins]\nI choose")
+    assert instead == "Reply with the name of one action only, J or F, and nothing else."
     counted = show("LM", tokenizer=str(tmp_path))
     tokens = int(counted.partition(" characters, ")[2].partition(" tokens")[0])
     assert 100 < tokens < len(plain)

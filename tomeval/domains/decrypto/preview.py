@@ -56,6 +56,7 @@ class Recorder(Model):
             kind=self.kind if asked else "note",
             most=request.sampling.max_tokens,
             attempts=self.max_attempts if again else 1,
+            notes=bool(asked) and self.with_answers and '"Plans:"' in content,
         )
         self.prompts.append((doing, request.prompt))
         notes = "Plans: (what the model planned)\nInsights: (what the model had found out)"

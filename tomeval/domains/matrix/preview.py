@@ -30,9 +30,10 @@ STAND_INS = {
 class Recorder(Asker):
     """Keeps every prompt and gives readable stand-ins for what a model would say."""
 
-    def __init__(self, how: Asking, note: str = "") -> None:
+    def __init__(self, how: Asking, note: str = "", keeps_notes: bool = False) -> None:
         super().__init__(ScriptedModel(()), how, "preview")
         self.note = note
+        self.keeps_notes = keeps_notes  # whether moves are written with notes
         self.prompts: list[tuple[Doing, Prompt]] = []
 
     async def score(
@@ -57,7 +58,8 @@ class Recorder(Asker):
         """Keep the prompt; an answer is the first that can be given, below notes."""
         again = bool(choices) and self.how.sampling.temperature > 0  # notes are taken as they are
         attempts = self.how.max_attempts if again else 1
-        self.prompts.append((Doing((), kind, most, attempts), prompt))
+        notes = self.keeps_notes and purpose == "act"
+        self.prompts.append((Doing((), kind, most, attempts, notes), prompt))
         self._calls.append({})
         # A note of full length differs from others early, as real ones do.
         note = self.note.format(step=f"{purpose} {step}") if self.note else ""
@@ -98,7 +100,7 @@ def prompts_of_round(
     options = {**setup.options, "conditional": form == "react"}
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(subject.player.line.how, note)
+    recorder = Recorder(subject.player.line.how, note, subject.strategy.takes_notes)
     subject.player.line = recorder
     past: list[Joint] = []
     state = partner.start

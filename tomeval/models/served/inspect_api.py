@@ -34,7 +34,7 @@ from tomeval.models.served.inspect_wire import (
     sampling_config,
     usage_of,
 )
-from tomeval.models.served.limits import Budget, Price, estimate_tokens, load_prices
+from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
 from tomeval.models.served.openai_options import check_options
@@ -89,8 +89,7 @@ class InspectModel(Model):
         self._budget = budget or Budget()
         self._wanted = scores
         self._room = self.options.thinking_budget or 0
-        prices = load_prices(Path(self.options.prices)) if self.options.prices else {}
-        self._price: Price | None = prices.get(self._model_name)
+        self._price: Price | None = price_of(self._model_name, self.options.prices)
         self._api = _require()
         self._model = self._open()
 

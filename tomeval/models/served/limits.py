@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
 from tomeval.models.base import Usage
+
+logger = logging.getLogger(__name__)
 
 _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3  # on the safe side of the four that English has
@@ -120,6 +123,16 @@ def load_prices(path: Path) -> dict[str, Price]:
     not a number of at least 0.
     """
     return {model: _price(entry, f"{path}: {model}") for model, entry in read_toml(path).items()}
+
+
+def price_of(model: str, path: str | None) -> Price | None:
+    """Return a model's price by a price file; a file that does not name it is told in the log."""
+    if not path:
+        return None
+    prices = load_prices(Path(path))
+    if model not in prices:
+        logger.warning("%s: no price for %r%s", path, model, did_you_mean(model, prices))
+    return prices.get(model)
 
 
 def _price(entry: Any, where: str) -> Price:

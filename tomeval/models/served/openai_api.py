@@ -27,7 +27,7 @@ from tomeval.models.base import (
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient, Timing
 from tomeval.models.served.http_mends import Refused
-from tomeval.models.served.limits import Budget, Price, estimate_tokens, load_prices
+from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.logprob_check import all_routes, choose, nonsense
 from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import Query
@@ -101,8 +101,7 @@ class OpenAIModel(Model):
         )
         self.name = f"openai:{model}@{self._client.base_url}"
         self._requests = Requests(self.name, model, self.options)
-        prices = load_prices(Path(self.options.prices)) if self.options.prices else {}
-        self._price: Price | None = prices.get(model)
+        self._price: Price | None = price_of(model, self.options.prices)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
         for route in self.options.routes:
             if route not in known:
@@ -218,7 +217,7 @@ class OpenAIModel(Model):
     async def _generate(self, request: GenerateRequest, *, probing: bool = False) -> Reply:
         prompt = self._requests.shown(request.prompt)
         # The self-test looks at beginnings only: it needs no room for thinking.
-        room = 0 if probing else self._requests.room
+        room = 0 if probing else self._room(prompt, request.sampling.max_tokens)
         path, body = self._requests.generation(request, prompt, room)
         most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         try:
@@ -237,12 +236,22 @@ class OpenAIModel(Model):
         reply.details.update(self._cost(reply.usage))
         return reply
 
-    def _prompt_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length for the token cap; 0 if there is no cap."""
-        if self._budget is None or self._budget.max_tokens is None:
-            return 0
+    def _room(self, prompt: Prompt, answer: int) -> int:
+        """Return the tokens for thinking: if nobody has set them, no more than the context has."""
+        room = self._requests.room
+        if self.options.thinking_budget is not None or self._context is None or not room:
+            return room
+        return max(0, min(room, self._context - self._length(prompt) - answer))
+
+    def _length(self, prompt: Prompt) -> int:
+        """Return the prompt's length, guessed on the safe side without a tokenizer."""
         counted = self.count_tokens(prompt)
         return estimate_tokens(plain_text(prompt)) if counted is None else counted
+
+    def _prompt_tokens(self, prompt: Prompt) -> int:
+        """Return the prompt's length for the token cap; 0 if there is no cap."""
+        capped = self._budget is not None and self._budget.max_tokens is not None
+        return self._length(prompt) if capped else 0
 
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self._price.cost(usage)} if self._price else {}

@@ -75,4 +75,5 @@ def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise TomevalError(f"{where}: {key}: {first['msg']}") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise TomevalError(f"{where}: {key}: {said}, is {first.get('input')!r}") from None
