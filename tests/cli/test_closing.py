@@ -297,3 +297,22 @@ def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None
     caplog.clear()
     assert play("toy", good("toy"))[0] == 0
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize("domain", EXPERIMENTS)
+def test_random_play_in_place_of_every_answer_is_code_one(play, domain) -> None:
+    code, _, errors = play(domain, lambda request: "I would rather not.", on_invalid="random")
+    assert code == 1
+    assert "warning: no answer could be read; what was played is random:" in errors
+
+
+def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> None:
+    path = tmp_path / "e.toml"
+    path.write_text('games = "RPS"\nsubjects = [{ strategy = "QA" }]\n')
+    text = path.read_text()
+    served = '{ name = "openai:m@http://127.0.0.1:9/v1", thinking_budget = %s }'
+    for wrong, what in (("-1", "is -1"), ('"x"', "is 'x'")):
+        path.write_text(f"model = {served % wrong}\n{text}")
+        code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
+        assert (code, "thinking_budget" in errors, what in errors) == (2, True, True)
+        assert not (tmp_path / "run").exists()

@@ -41,7 +41,7 @@ from tomeval.runs.plan import plan_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
-from tomeval.runs.transcripts import transcript_lines
+from tomeval.runs.transcripts import call_lines, transcript_lines
 from tomeval.strategies import NAMED, all_strategies
 
 pytestmark = pytest.mark.usefixtures("own_scripts")
@@ -997,3 +997,12 @@ def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):
 
     assert asyncio.run(cell()) == run_experiment(loaded, tmp_path / "outside")
     assert rows_of(tmp_path / "inside") == rows_of(tmp_path / "outside")
+
+
+def test_transcripts_say_what_stood_in_for_a_begun_answer():
+    details = {"prefill": "omitted", "instead": "One label only."}
+    call = {"purpose": "act", "prompt_same": 0, "prompt_rest": "Q?", "labels": ["J", "F"]}
+    scores = {"logprobs": [-0.1, -2.4], "mass": 1.0, "method": "top_k"}
+    told = list(call_lines(call | {"scores": scores | {"details": details}}))
+    assert told[2] == "   > [sent without the begun answer, but with: One label only.]"
+    assert not any("sent without" in line for line in call_lines(call | {"scores": scores}))

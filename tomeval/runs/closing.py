@@ -60,11 +60,16 @@ def closing(run: Run) -> Closing:
 
 
 def _unread(store: Store) -> list[int]:
-    """Return the cells with answers of which none could be read."""
-    counts = tallies.invalid_answers(store)
-    some = [cell for cell, count in counts.items() if any(count.values())]
-    answers = tallies.answers(store, some)
-    return [cell for cell, (bad, asked) in answers.items() if 0 < asked == bad]
+    """Return the cells with a seat none of whose answers could be read."""
+    found = []
+    for cell, count in tallies.invalid_answers(store).items():
+        seats = store.query("SELECT DISTINCT seat FROM asked WHERE cell = ?", (cell,))
+        each = [
+            tallies.answers(store, [cell], f"seat = '{seat}'")[cell]
+            for (seat,) in (seats if any(count.values()) else ())
+        ]
+        found += [cell] if any(0 < asked == bad for bad, asked in each) else []
+    return found
 
 
 def _named(

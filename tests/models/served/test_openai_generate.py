@@ -377,6 +377,24 @@ def test_the_room_for_thinking_is_at_most_half_of_the_context():
     assert model.context_length() == model.facts["context_length"] == 4096
 
 
+@pytest.mark.parametrize(("answer", "room"), [(9, 2048), (3000, None), (4200, 0)])
+def test_thinking_leaves_room_for_the_prompt_and_its_answer(answer, room):
+    """A prompt of a few tokens, and 4,096 in all; what is set by hand is sent as it is."""
+    with FakeServer() as server:
+        server.reply = {"content": "<think>"}
+        server.context_length = 4096
+        asked = request(max_tokens=answer)
+        _, reply = with_model(server, lambda model: _both(model, asked))
+        most = reply.details["sent"]["max_tokens"]
+        assert most == answer + reply.details.get("thinking_budget", 0)
+        if room is None:
+            assert answer < most < 4096
+        else:
+            assert most == answer + room
+        _, by_hand = with_model(server, lambda model: _both(model, asked), thinking_budget=2048)
+        assert by_hand.details["sent"]["max_tokens"] == answer + 2048
+
+
 BUDGETS = [
     ("vllm", {"thinking_token_budget": 500}),
     ("llama.cpp", {"thinking_budget_tokens": 500}),
