@@ -263,7 +263,8 @@ class _Filler:
                 "%s",
                 wrapped(
                     f"{self._name(number)} stops: a prompt is longer than the model's context "
-                    f"({error}); episode {episode} is broken off, {left} more are not played"
+                    f"({error}); episode {episode} is broken off, {left} more are not played; if "
+                    "the prompt alone would fit, lower max_tokens or thinking_budget"
                 ),
             )
 

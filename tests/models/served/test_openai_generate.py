@@ -355,6 +355,25 @@ def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut()
     assert (reply.text, reply.finish) == ("", "length")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens is too large: 2048. This model supports at most 1000 completion tokens.",
+        "Invalid 'max_completion_tokens': must be less than or equal to 1000",
+    ],
+)
+def test_a_reply_longer_than_an_api_allows_is_one_clear_error(said):
+    def ask(model):
+        # Twice: the limit's other name, which a refusal can ask for, is tried first.
+        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "12")
+        return model.generate(request(max_tokens=2048))
+
+    with FakeServer("plain") as server:
+        server.faults.clear()
+        with pytest.raises(TomevalError, match=r"replies of 2048 tokens .*: lower max_tok"):
+            with_model(server, ask)
+
+
 async def _pair(model, work):
     return model.facts, await work(model)
 

@@ -50,6 +50,11 @@ LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
 _CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
+# What APIs say of a limit above that of their replies.
+_ABOVE = re.compile(
+    r"max(_completion|_output|_new)?_tokens\b.{0,60}(too (large|high)|at most|less than or equal)",
+    re.IGNORECASE | re.DOTALL,
+)
 _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
 
 
@@ -223,6 +228,13 @@ class OpenAIModel(Model):
         try:
             answer = await self._client.post(path, body, tokens=most, probing=probing)
         except Refused as refusal:
+            if _ABOVE.search(refusal.message):
+                asked, most = request.sampling.max_tokens, request.sampling.max_tokens + room
+                raise TomevalError(
+                    f"{self.name}: replies of {most} tokens ({asked} for the answer, {room} for "
+                    f"thinking) are more than it allows: lower max_tokens or thinking_budget: "
+                    f"{refusal}"
+                ) from None
             if not _CUT.search(refusal.message):
                 raise
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
