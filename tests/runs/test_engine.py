@@ -137,6 +137,7 @@ class Local(LocalModel):
 
 def run_local(monkeypatch, model, loaded, folder, **options):
     monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *args, **kwargs: model)
+    monkeypatch.setattr("tomeval.runs.runner.known_models", lambda experiment: {})
     return run_experiment(loaded, folder, **options)
 
 
@@ -232,7 +233,10 @@ def test_smoke_experiment_end_to_end(tmp_path, tiny):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    # A random model writes nothing that can be read; random moves in its place are no success.
+    assert done.returncode == 1, done.stderr
+    assert "warning: no answer could be read; what was played is random:" in done.stderr
+    assert "Traceback" not in done.stderr
     table = subprocess.run(
         [*command, "table", str(tmp_path / "run"), "--format", "json"],
         capture_output=True,
