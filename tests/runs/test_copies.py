@@ -11,7 +11,7 @@ from tomeval.comparing import compare
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.models.base import LocalModel, Reply, Scores
 from tomeval.report import write_report
-from tomeval.runs.copies import copies_notes, tied
+from tomeval.runs.copies import copies_notes, sampled_notes, tied
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -260,6 +260,8 @@ def test_more_episodes_reach_more_partners(model, tmp_path):
     with Run(tmp_path / "run") as run:
         assert len(copies_notes(run)) == 2
         assert "not every partner has a complete episode" in copies_notes(run)[1]
+        [note] = sampled_notes([run])
+        assert "treat them as a sample" in note
     assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 2
     assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 0
     with Run(tmp_path / "run") as run:

@@ -122,7 +122,9 @@ def test_sets_have_names_and_word_the_same_strategies_differently(tmp_path):
     default, akata = Prompts("matrix"), load_prompts("matrix", "akata")
     assert default.names() == akata.names()
     assert all(default.get(n).sha256 != akata.get(n).sha256 for n in default.names())
-    with pytest.raises(TomevalError, match="no such folder of prompts; the shipped sets are def"):
+    with pytest.raises(
+        TomevalError, match=r"prompts \(did you mean 'akata'\?\); the shipped sets are def"
+    ):
         load_prompts("matrix", "akta", tmp_path)
     # What a question asks instead where its answer cannot be begun names every label once.
     values = {"own_options": "J or F", "partner_options": "X or Y", "own_action": "J", "round": 2}

@@ -56,9 +56,10 @@ class Prompts:
     def __init__(self, domain: str, folder: Path | None = None) -> None:
         folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
+            sets = prompt_sets(domain)
             raise TomevalError(
-                f"{folder}: no such folder of prompts; the shipped sets are "
-                f"{', '.join(prompt_sets(domain))}"
+                f"{folder}: no such folder of prompts{did_you_mean(folder.parent.name, sets)}; the "
+                f"shipped sets are {', '.join(sets)}"
             )
         self._shipped = shipped("prompts") / domain
         self._folders = [self._shipped, *([folder] if folder else [])][::-1]

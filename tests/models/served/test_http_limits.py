@@ -4,7 +4,7 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Usage
-from tomeval.models.served.limits import Price, load_prices, read_usage
+from tomeval.models.served.limits import Price, load_prices, price_of, read_usage
 
 FILE = """
 ["org/model"]
@@ -26,6 +26,16 @@ def test_a_price_file_gives_costs_per_model(tmp_path):
     assert prices["org/model"].cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
     assert prices["other"] == Price(1, 1)
     assert prices["other"].cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
+
+
+def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
+    file = tmp_path / "prices.toml"
+    file.write_text(FILE)
+    assert price_of("other", str(file)) == Price(1, 1)
+    assert price_of("other", None) is None
+    assert not caplog.messages
+    assert price_of("othr", str(file)) is None
+    assert caplog.messages == [f"{file}: no price for 'othr' (did you mean 'other'?)"]
 
 
 @pytest.mark.parametrize(

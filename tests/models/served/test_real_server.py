@@ -4,14 +4,10 @@ import asyncio
 import importlib.util
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
+from live_server import running
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
@@ -31,20 +27,6 @@ _SAMPLE = {"generation_config": json.dumps({"do_sample": True})}
 PROMPT = Prompt((Message("user", "Choose J or F."),))
 
 
-def _free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def _answers(url):
-    try:
-        with urllib.request.urlopen(url, timeout=5) as reply:
-            return reply.status == 200
-    except (urllib.error.URLError, ConnectionError, TimeoutError):
-        return False
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Start the server; yield the model's name there and the base URL."""
@@ -52,24 +34,11 @@ def served(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("served") / "toy"
     make_model(folder, "llama", "chatml")
-    port = _free_port()
     command = [sys.executable, "-c", _COMMAND, "serve", str(folder), "--device", "cpu"]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
-    log_path = folder.parent / "log.txt"
     (folder.parent / "hub").mkdir()  # without it the server's list of models is an error 500
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder.parent)}
-    with log_path.open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-        try:
-            limit = time.monotonic() + _LONGEST_START
-            while not _answers(f"http://127.0.0.1:{port}/health"):
-                if process.poll() is not None or time.monotonic() > limit:
-                    pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
-                time.sleep(0.2)
-            yield str(folder), f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.terminate()
-            process.wait(30)
+    with running(command, environment, folder.parent / "log.txt", _LONGEST_START) as url:
+        yield str(folder), url
 
 
 def with_model(served, work, **options):

@@ -5,14 +5,10 @@
 
 import asyncio
 import os
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
+from live_server import running
 
 import tomeval
 from tomeval.models.base import (
@@ -35,38 +31,17 @@ _CONTEXT = 512
 LABELS = [("J", "F"), ("zebra", "zoo", "zest"), ("Rock", "Paper", "Scissors")]
 
 
-def _answers(url):
-    try:
-        with urllib.request.urlopen(url, timeout=5) as reply:
-            return reply.status == 200
-    except (urllib.error.URLError, ConnectionError, TimeoutError):
-        return False
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Start the server; yield the model's folder and the base URL."""
     folder = Path(tomeval.__file__).parent / "models" / "pocket" / "main"
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
     command = [VLLM, "serve", str(folder), "--served-model-name", "toy", "--dtype", "float32"]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--max-model-len", str(_CONTEXT)]
+    command += ["--max-model-len", str(_CONTEXT)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
     log_path = tmp_path_factory.mktemp("vllm") / "log.txt"
-    with log_path.open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-        try:
-            limit = time.monotonic() + _LONGEST_START
-            while not _answers(f"http://127.0.0.1:{port}/health"):
-                if process.poll() is not None or time.monotonic() > limit:
-                    pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
-                time.sleep(0.5)
-            yield str(folder), f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.terminate()
-            process.wait(60)
+    with running(command, environment, log_path, _LONGEST_START) as url:
+        yield str(folder), url
 
 
 def with_model(served, work, **options):
