@@ -1,0 +1,1 @@
+"""Attacks on the instrument, one module each; `benchmarks/reliability.py` runs them."""
