@@ -225,13 +225,24 @@ def test_equal_values_within_strata_give_no_width_between_them():
     assert (found.mean[0], found.low[0], found.high[0]) == (6.5, 6.5, 6.5)
 
 
-@pytest.mark.parametrize("strata", [list("aaaab"), list("aaaaa")])
-def test_a_stratum_that_is_missing_or_alone_is_not_stratified(strata):
-    """A mean over partners that were never met cannot be made: the plain one is given."""
+def test_a_stratum_of_one_keeps_the_weights_and_has_no_interval():
+    """By hand: 0.5 x (1 + 2 + 3 + 4) / 4 + 0.5 x 10 = 6.25, and not the plain mean, 4."""
     values = [1.0, 2.0, 3.0, 4.0, 10.0]
-    shares = {"a": 0.5, "b": 0.5}
-    rng = np.random.default_rng
-    found = estimate(values, "bca", strata=strata, shares=shares, rng=rng(0))
-    plain = estimate(values, "bca", rng=rng(0))
-    assert np.array(found) == pytest.approx(np.array(plain))
-    assert found.mean[0] == 4.0
+    shares = {"a": 0.5, "b": 0.5, "never": 0.0}
+    rng = np.random.default_rng(0)
+    found = estimate(values, "bca", strata=list("aaaab"), shares=shares, rng=rng)
+    assert found.mean[0] == 6.25
+    assert np.isnan([found.half[0], found.low[0], found.high[0]]).all()
+
+
+def test_a_stratum_without_an_episode_leaves_the_weights_of_the_others_and_no_interval():
+    """By hand: shares 0.2 and 0.3 of those that were met: 0.4 x (1 + 2) / 2 + 0.6 x 9 = 6."""
+    shares = {"a": 0.2, "b": 0.3, "c": 0.5}
+    rng = np.random.default_rng(0)
+    found = estimate([1.0, 2.0, 8.0, 10.0], "bca", strata=list("aabb"), shares=shares, rng=rng)
+    assert found.mean[0] == pytest.approx(6.0)
+    assert np.isnan([found.half[0], found.low[0], found.high[0]]).all()
+    met = {"a": 0.4, "b": 0.6, "c": 0.0}
+    whole = estimate([1.0, 2.0, 8.0, 10.0], "bca", strata=list("aabb"), shares=met, rng=rng)
+    assert whole.mean[0] == pytest.approx(6.0)
+    assert whole.low[0] < 6 < whole.high[0]

@@ -73,6 +73,7 @@ def table(
     from tomeval.report.tables import render
     from tomeval.runs.best_of import best_of
     from tomeval.runs.copies import copies_notes
+    from tomeval.runs.draws import weight_notes
     from tomeval.runs.results import Run
 
     notes: list[str] = []
@@ -94,7 +95,8 @@ def table(
             rows = tables[what](opened, by or [])
             rows = rows if form in ("csv", "json") else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
-        notes += copies_notes(opened) if what == CELLS else []
+        if what == CELLS:
+            notes += [*copies_notes(opened), *weight_notes(opened, interval)]
         print(render(rows, form, opened.measures, task))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -172,6 +174,7 @@ def plot(
 ) -> None:
     """Draw all figures that a run's data supports, or those named."""
     from tomeval.plots import figures_by, figures_of, plot_run
+    from tomeval.runs.draws import weight_notes
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
@@ -185,6 +188,8 @@ def plot(
             by=by,
         ):
             print(path)
+        for note in weight_notes(opened, interval):
+            print(f"note: {note}", file=sys.stderr)
         left = [name for name in figures_of(opened) if name not in figures_by(opened)]
         if by is not None and not only and left:
             print(

@@ -10,6 +10,7 @@ from tomeval.report import facts
 from tomeval.report.episodes import Episodes
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
+from tomeval.runs.draws import weight_notes
 from tomeval.runs.results import Run
 
 SMALL = 30
@@ -32,6 +33,7 @@ def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
         *_invalid(run, counts, episodes.total),
         *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),
         *(Notice("note", _sentence(text)) for text in copies_notes(run)),
+        *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *_provenance(run),
         *_transcripts(episodes),

@@ -48,16 +48,17 @@ def copies_notes(run: Run) -> list[str]:
     if not once:
         return []
     notes = [
-        f"nothing but the partner is drawn in {_names(cell.name for cell in once)}: each distinct "
-        "episode was played once, as further ones would be copies of it. The number of episodes is "
-        "that of distinct ones, and their means have no interval, because there is no sampling"
+        f"nothing but the partner is drawn in {first_names(cell.name for cell in once)}: each "
+        "distinct episode was played once, as further ones would be copies of it. The number of "
+        "episodes is that of distinct ones, and their means have no interval, because there is no "
+        "sampling"
     ]
     partly = [cell.name for cell in once if not cell.covers_draws]
     if partly:
         notes.append(
-            f"not every partner has a complete episode in {_names(partly)}, because it was not "
-            "drawn or its episode is void: means are over the others alone; more episodes reach "
-            "those that were not drawn"
+            f"not every partner has a complete episode in {first_names(partly)}, because it was "
+            "not drawn or its episode is void: means are over the others alone; more episodes "
+            "reach those that were not drawn"
         )
     return notes
 
@@ -68,12 +69,12 @@ def sampled_notes(runs: Sequence[Run]) -> list[str]:
     if not once:
         return []
     return [
-        f"{_names(once)}: each distinct episode was played once, and there can be no more; "
+        f"{first_names(once)}: each distinct episode was played once, and there can be no more; "
         "intervals and numbers of episodes here treat them as a sample"
     ]
 
 
-def _names(found: Iterable[str]) -> str:
+def first_names(found: Iterable[str]) -> str:
     """Return the first names of a list, and how many more there are."""
     names = list(dict.fromkeys(found))
     more = len(names) - MOST_NAMES

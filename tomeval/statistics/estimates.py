@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,8 +50,11 @@ def estimate(
     shares : mapping, optional
         Share of each stratum in the mean, such as the partners' weights. The mean and its interval
         are then those of the strata's means, weighted by these shares: episodes draw their partner,
-        and without shares the interval would hold only for the partners as drawn. If a stratum has
-        fewer than two episodes, nothing is stratified.
+        and without shares the interval would hold only for the partners as drawn. A stratum of one
+        episode leaves the mean as it is and gives no interval, because nothing shows how its
+        episodes vary; with a share and without an episode, the mean is that of the other strata,
+        their shares scaled to 1, again without an interval. Without shares, nothing is stratified
+        if a stratum has one episode; the mean is the same.
     rng : numpy.random.Generator
         Needed for ``bca``.
     resamples : int
@@ -59,7 +62,8 @@ def estimate(
     Returns
     -------
     Estimate
-        Metrics that are NaN in any episode give NaN. Equal values give an interval of width 0.
+        Metrics that are NaN in any episode give NaN. Equal values give an interval of width 0; with
+        shares, only if every stratum has two episodes.
 
     Notes
     -----
@@ -79,13 +83,16 @@ def estimate(
     data = data[:, None] if data.ndim == 1 else data
     count, size = data.shape
     nothing = np.full(size, np.nan)
+    if method == "bca" and count:
+        if rng is None:
+            raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
+        found = _bca(data, _groups(strata, shares, count), rng, resamples)
+        if shares is not None and strata is not None and unmet(shares, np.asarray(strata).tolist()):
+            return Estimate(found.mean, nothing, nothing, nothing)
+        return found
     mean = data.mean(axis=0) if count else nothing
     if count < 2:
         return Estimate(mean, nothing, nothing, nothing)
-    if method == "bca":
-        if rng is None:
-            raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
-        return _bca(data, _groups(strata, shares, count), rng, resamples)
     quantile = 1.96
     if method == "t":
         from scipy.special import stdtrit
@@ -99,7 +106,7 @@ _Groups = list[tuple[IntArray, float]]  # rows of a stratum, and its share
 
 
 def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples: int) -> Estimate:
-    """Return the stratified BCa interval."""
+    """Return the stratified BCa interval; none if a stratum has one row."""
     mean = np.zeros(data.shape[1])
     cubes, squares = np.zeros(data.shape[1]), np.zeros(data.shape[1])
     influences = []
@@ -111,6 +118,9 @@ def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples:
         cubes += (deviations**3).sum(axis=0) / len(rows) ** 3
         squares += (deviations**2).sum(axis=0) / len(rows) ** 2
         influences.append(deviations / len(rows))
+    if min(len(rows) for rows, _ in groups) < 2:
+        nothing = np.full(data.shape[1], np.nan)
+        return Estimate(mean, nothing, nothing, nothing)
     first, *others = bootstrap_shifts(influences, resamples, rng)
     moved = sum(others, first)
     low, high = (mean + end for end in bca_ends(moved, cubes, squares))
@@ -118,15 +128,25 @@ def _bca(data: FloatArray, groups: _Groups, rng: np.random.Generator, resamples:
 
 
 def _groups(strata: ArrayLike | None, shares: Mapping[Any, float] | None, count: int) -> _Groups:
-    """Return the strata with their shares; all rows as one if a stratum is too small."""
+    """Return the strata that have rows, with their shares scaled to a sum of 1.
+
+    Without shares, all rows are one group if a stratum has one row.
+    """
     everything = [(np.arange(count), 1.0)]
     if strata is None:
         return everything
     labels, inverse = np.unique(np.asarray(strata), return_inverse=True)
     rows = [np.flatnonzero(inverse == k) for k in range(len(labels))]
-    missing = set(shares or ()) - set(labels.tolist())
-    if missing or min(map(len, rows)) < 2:
-        return everything
     if shares is None:
+        if min(map(len, rows)) < 2:
+            return everything
         return [(part, len(part) / count) for part in rows]
-    return [(part, shares[label]) for part, label in zip(rows, labels.tolist(), strict=True)]
+    mine = [shares[label] for label in labels.tolist()]
+    missing = unmet(shares, labels.tolist())
+    total = sum(mine) if missing else 1.0
+    return [(part, share / total) for part, share in zip(rows, mine, strict=True)]
+
+
+def unmet(shares: Mapping[Any, float], strata: Iterable[Any]) -> set[Any]:
+    """Return the strata that have a share and no episode."""
+    return {label for label, share in shares.items() if share > 0} - set(strata)
