@@ -38,11 +38,16 @@ def wilson(successes: float, count: float, z: float = 1.959963984540054) -> tupl
     >>> low, high = wilson(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
+    >>> wilson(0, 7)[0], wilson(7, 7)[1]
+    (0.0, 1.0)
     """
     p, square = successes / count, z * z / count
     centre = (p + square / 2) / (1 + square)
     half = z * math.sqrt(p * (1 - p) / count + square / (4 * count)) / (1 + square)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # Without hits the lower end is exactly 0, and the upper one exactly 1 without misses: the
+    # difference of two equal numbers would leave the error of their rounding.
+    low = max(0.0, centre - half) if p > 0 else 0.0
+    return low, min(1.0, centre + half) if p < 1 else 1.0
 
 
 def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
