@@ -18,9 +18,9 @@ import numpy as np
 from coverage import HORIZON, play
 from numpy.typing import NDArray
 from one_thread import use_one_thread
+from random_games import SUBJECTS, played_pool
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
-from tomeval.comparing.mixed import fit_levels, level_freedom
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.power import pairs_needed
 from tomeval.comparing.profiles import (
@@ -29,6 +29,7 @@ from tomeval.comparing.profiles import (
     interquartile_means,
     performance_profiles,
 )
+from tomeval.comparing.sweep import Row, difference_over
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.measures import MEASURES, METRICS
@@ -44,6 +45,7 @@ Rows = list[dict[str, Any]]
 CELLS = list(itertools.product(("RPS", "IBS", "IPD"), ("single_action", "tit_for_tat")))
 BASE, OTHER = (0.8, 0.5), (0.9, 0.5)
 RESAMPLES = 999
+POOL = 500  # random games
 
 
 def setup_of(game: str, partners: str, p: float, q: float, copy: int = 0) -> Setup:
@@ -92,7 +94,9 @@ def compared(
     words = tuple({"game": str(i)} for i in range(len(tasks)))
     measures = tuple(MEASURES[name] for name in METRICS)
     scopes = tuple(str(i) for i in range(len(tasks)))
-    pairing = Pairing("level", "base", names, measures, scopes, words, meetings, alone)
+    sizes = np.array([100.0 if name.endswith("_percent") else 10.0 for name in METRICS])
+    fixed = ("level", "base", names, measures, scopes, words, meetings, alone)
+    pairing = Pairing(*fixed, np.tile(sizes, (len(tasks), 1)))
     none = np.full(len(METRICS), np.nan)
     return compare_pairs(
         pairing, margin=none if margin is None else margin, resamples=RESAMPLES, seed=seed
@@ -261,31 +265,42 @@ def aggregates(repetitions: int) -> None:
 
 
 def mixed(repetitions: int) -> None:
-    """Coverage of the mixed model where subjects differ more with some partners than others."""
-    print("Mixed model, 4 subjects: drawn partners, seeds and subject-by-partner variation")
-    rows: Rows = []
+    """Coverage of intervals over games, in sweeps drawn from pools of played random games."""
+    print("Intervals over games: random games, random partners, five subjects beside a baseline")
+    names = ("tom_percent", "delta_functional_per_step", "foresight_gap_per_step")
     rng = np.random.default_rng(5)
-    for partners, seeds in ((3, 1), (3, 3), (6, 1), (6, 3), (12, 2)):
-        shape = (4, partners, seeds)
-        level, partner, seed = (x.ravel() for x in np.indices(shape))
-        fixed = np.stack([np.ones(level.size), *(level == i for i in (1, 2, 3))], axis=1) * 1.0
-        factors = {"partner": [str(x) for x in partner], "seed": [str(x) for x in seed]}
-        if seeds == 1:
-            del factors["seed"]
-        combined = list(zip(level.tolist(), partner.tolist(), strict=True))
-        freedom = level_freedom(fixed, factors, combined)
-        if seeds > 1:
-            factors["level x partner"] = [str(x) for x in combined]
-        inside = []
-        for _ in range(repetitions // 4):
-            values_ = rng.normal(size=partners)[partner] + 0.2 * rng.normal(size=seeds)[seed]
-            values_ = values_ + 0.5 * rng.normal(size=shape[:2])[level, partner] + 0.5 * level
-            values_ = values_ + 0.3 * rng.normal(size=level.size)
-            fit = fit_levels("x", "0", "y", ("1", "2", "3"), fixed, values_, factors, freedom, [])
-            known = 0.5 * np.arange(1, 4)
-            inside.append((fit.low <= known) & (known <= fit.high))
-        rows.append({"partners": partners, "seeds": seeds, "coverage %": percent(inside)})
+    rows: Rows = []
+    for payoffs in ("normal", "lognormal"):
+        pool = played_pool(payoffs, POOL, seed=11)
+        for unit in ("payoff", "range"):
+            data = pool.values[..., [METRICS.index(name) for name in names]].copy()
+            data[..., 1:] /= pool.ranges[:, None, None, None] if unit == "range" else 1.0
+            gains = data[:, :, 1:] - data[:, :, :1]
+            truth = gains.mean(axis=(0, 1))
+            for games in (3, 5, 10, 20, 40):
+                drawn = rng.integers(POOL, size=(repetitions, games))
+                held = np.array([_held(gains[chosen], truth) for chosen in drawn])
+                found = 100 * held.mean(axis=0)
+                row = {"payoffs": payoffs, "unit": unit, "games": games}
+                row |= {name: f"{found[:, m].mean():.1f}" for m, name in enumerate(names)}
+                row["equal subjects"] = f"{found[0].mean():.1f}"
+                row["lowest"] = f"{found.min():.1f}"
+                level, m = np.unravel_index(found.argmin(), found.shape)
+                rows.append({**row, "which": f"{[*SUBJECTS][level + 1]}, {names[m]}"})
     print(render(rows))
+
+
+def _held(gains: Floats, truth: Floats) -> NDArray[np.bool_]:
+    """Tell which intervals of one sweep hold the truth, shape (levels, metrics)."""
+    held = np.zeros(truth.shape, dtype=bool)
+    for level, m in np.ndindex(truth.shape):
+        sweep: list[Row] = [
+            ({"game": str(game), "partner": f"{game} {place}"}, float(gains[game, place, level, m]))
+            for game, place in np.ndindex(gains.shape[:2])
+        ]
+        found = difference_over(sweep, "game", ["game", "partner"])
+        held[level, m] = found.low <= truth[level, m] <= found.high
+    return held
 
 
 def power(repetitions: int) -> None:

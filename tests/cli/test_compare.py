@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import get_args
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -114,12 +115,61 @@ def test_table_against_published_results(folder) -> None:
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
         (["--what", "mixed"], "give --metric"),
+        (["--score", "tom"], "--score does nothing with --what differences; it is for: iqm, prof"),
+        (["--what", "shares", "--score", "tom"], "--score does nothing"),
+        (["--what", "iqm", "--scale", "range"], "it is for: differences, mixed"),
+        (["--what", "profiles", "--scale", "range"], "--scale does nothing"),
+        (["--what", "correlation", "--scale", "range"], "--scale does nothing"),
+        (["--what", "iqm", "--metric", "tom_percent"], "--metric does nothing with --what iqm"),
+        (["--what", "correlation", "--by", "subject"], "--by does nothing"),
+        (["--over", "game"], "--over does nothing with --what differences; it is for: mixed"),
     ],
 )
 def test_bad_options_are_one_message(folder, options, message) -> None:
     done = CliRunner().invoke(app, ["compare", str(folder), *options])
     assert isinstance(done.exception, TomevalError)
     assert message in str(done.exception)
+
+
+def test_every_option_is_read_by_some_table() -> None:
+    """So an option that a table does not list is refused, and none is refused everywhere."""
+    from tomeval.cli import compare_tables
+
+    assert set(compare_tables.OPTIONS) == set(get_args(Kind))
+    shown = call("compare", "--help")
+    for options in compare_tables.OPTIONS.values():
+        assert all(name in shown for name in options)
+
+
+def test_bca_with_a_partner_of_one_episode_says_so(tmp_path) -> None:
+    """Weights 0.9 and 0.1 in 14 episodes: the mean keeps the weights, computed here by hand."""
+    partners = {"name": "rare", "partners": ["always(0)", "always(1)"], "weights": [0.9, 0.1]}
+    seen = set()
+    for episodes in range(2, 60):
+        folder = tmp_path / str(episodes)
+        experiment = {"games": "IPD", "partners": partners, "subjects": "random", "horizon": 5}
+        with tomeval.run({**experiment, "episodes": episodes}, folder) as run:
+            cell = run.cells[0]
+            rare = int((cell.which == 1).sum())
+            seen.add(rare)
+            if rare > 1:
+                break
+            values = cell.metrics()["reward_per_step"]
+            [row] = run.rows("bca")
+            done = CliRunner().invoke(app, ["table", str(folder), "--interval", "bca"])
+            assert done.exit_code == 0
+            if rare == 1:
+                by_hand = (
+                    0.9 * values[cell.which == 0].mean() + 0.1 * values[cell.which == 1].mean()
+                )
+                assert row["reward_per_step"] == pytest.approx(by_hand)
+                assert "has one episode" in done.stderr
+            else:
+                assert row["reward_per_step"] == pytest.approx(values.mean())  # of the only one
+                assert "has no episode" in done.stderr
+            assert np.isnan(row["reward_per_step_ci95"])
+            assert "note:" not in CliRunner().invoke(app, ["table", str(folder)]).stderr
+    assert {0, 1} <= seen
 
 
 def test_importing_the_commands_is_light() -> None:

@@ -10,11 +10,14 @@ import sqlite3
 import numpy as np
 import pytest
 import scipy.stats
+from support import make_game
 
 import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.comparing.correlation import correlate
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.power import episodes_needed, pairs_needed
+from tomeval.comparing.profiles import collect_scores
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.models.scripted import SCRIPTS
@@ -434,7 +437,8 @@ def synthetic(*tasks):
     names = tuple(str(i) for i in range(len(tasks)))
     words = tuple({"game": name} for name in names)
     measures = tuple(MEASURES[name] for name in METRICS[:2])
-    return Pairing("subject", "base", ("one",), measures, names, words, meetings, none)
+    sizes = np.ones((len(tasks), 2))
+    return Pairing("subject", "base", ("one",), measures, names, words, meetings, none, sizes)
 
 
 def test_a_metric_without_a_value_in_some_episode() -> None:
@@ -493,3 +497,91 @@ def test_tasks_without_a_common_episode(tmp_path) -> None:
     edit(folder, "UPDATE episodes SET status = 'void' WHERE cell = 2")
     with pytest.raises(TomevalError, match="no episode was completed by both"):
         compare(folder, "subject", "low")
+
+
+def test_an_improvement_without_an_interval_has_a_note() -> None:
+    """One task is won in every episode, the other lost: 1/2, and nothing varies."""
+    x, y = np.random.default_rng(0).uniform(size=(2, 25, 2))
+    found = compare_pairs(
+        synthetic((x + 2, y), (x - 2, y)), margin=np.full(2, np.nan), resamples=99
+    )
+    assert found.improvement[0, 0].tolist() == [0.5, 0.5]
+    assert np.isnan(found.improvement_low[0]).all()
+    assert np.isfinite(found.t_low[0]).all()
+    assert any(
+        "no interval of the probability of improvement (one: tom_percent, one:" in note
+        for note in found.notes
+    )
+    other = compare_pairs(synthetic((x, y)), margin=np.full(2, np.nan), resamples=99)
+    assert not any("probability of improvement" in note for note in other.notes)
+
+
+def test_rounding_makes_no_winner(tmp_path) -> None:
+    """Payoffs of some 1e9 and best responses on both sides: every episode ties, by hand."""
+    game = make_game(np.array([[3.0, 0.0], [5.0, 1.0]]) / 3 + 1e9)
+    folder = small(
+        tmp_path / "run",
+        games=[game],
+        partners=["always(0)", "always(1)"],
+        subjects=[{"kind": "best_response", "name": n} for n in "ab"],
+    )
+    pairing = Pairing(
+        *("subject", "base", ("one",), (MEASURES["reward_per_step"],), ("0",), ({"game": "0"},)),
+        [Meeting([(0, i) for i in range(3)], [0], *noise(), np.ones((3, 1, 1), dtype=bool))],
+        np.zeros((1, 1), dtype=np.int64),
+        np.array([[1e9]]),
+    )
+    found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
+    assert found.improvement[0, 0, 0] == 0.5
+    assert found.identical[0, 0, 0]
+    real = compare(folder, "subject", metrics=["reward_per_step"], resamples=99)
+    assert (real.improvement == 0.5).all()
+
+
+def noise():
+    """Return the same three values of some 1e9 twice, as two orders of summing round them."""
+    values = np.array([1e9 + 1 / 3, 1e9 + 2 / 3, 1e9 + 1.0])
+    moved = np.nextafter(values, [0, 2e9, 0])
+    assert (values != moved).all()
+    return values[:, None, None, None], moved[:, None, None, None]
+
+
+def test_small_payoffs_are_no_ties(tmp_path) -> None:
+    """The same games in another unit: who wins must not depend on it."""
+    found = []
+    for unit in (1.0, 1e-12):
+        game = make_game(unit * np.array([[1.0, 0.0], [0.0, 1.0]]))
+        folder = small(tmp_path / f"{unit}", games=[game], partners="tit_for_tat")
+        found.append(compare(folder, "subject", metrics=["reward_per_step"], resamples=99))
+    assert found[0].improvement == pytest.approx(found[1].improvement)
+    assert not (found[1].improvement == 0.5).all()
+
+
+def test_horizons_share_the_draws_of_their_partners(tmp_path) -> None:
+    """The same partner in every episode, so two horizons are one sample of partners."""
+    folder = small(
+        tmp_path / "run", partners="single_action", horizon=[5, 9], episodes=8, games="RPS"
+    )
+    with tomeval.Run(folder) as run:
+        first, second = (
+            next(c.which for c in run.cells if c.columns["horizon"] == T) for T in (5, 9)
+        )
+        assert first.tolist() == second.tolist()
+        scores = collect_scores(run)
+        cells = correlate(run)
+    found = compare(folder, "subject", resamples=99)
+    assert found.pairs[0].tolist() == [8, 8]
+    assert any("tasks that differ in horizon share draws" in n for n in found.notes)
+    for notes in (scores.notes, cells.notes):
+        assert any("differ in horizon share draws" in note for note in notes)
+        assert any("too narrow" in note for note in notes)
+    one = small(tmp_path / "one", partners="single_action", games="RPS")
+    assert not any("draws" in note for note in compare(one, "subject", resamples=99).notes)
+
+
+def test_a_scale_that_changes_nothing_is_told(tmp_path) -> None:
+    folder = small(tmp_path / "run")
+    shown = compare(folder, "subject", metrics=["tom_percent"], scale="range", resamples=99)
+    assert any('scale "range" changes nothing here' in note for note in shown.notes)
+    shown = compare(folder, "subject", metrics=["reward_per_step"], scale="range", resamples=99)
+    assert not any("changes nothing" in note for note in shown.notes)

@@ -94,6 +94,31 @@ def test_interceptors_are_better_if_they_intercept(tmp_path) -> None:
     assert np.isnan(found.at("wordnet", names[2])["improvement"])
 
 
+def test_crossed_columns_without_a_variance_are_no_obstacle(tmp_path) -> None:
+    """Decoders are the units and interceptors are fixed: scipy's interval of two means."""
+    players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
+    seats = dict.fromkeys(("encoder", "decoder", "interceptor"), "all")
+    data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 60}
+    with tomeval.run(data, tmp_path / "run") as run:
+        names = ["miscommunication_percent", "interception_percent", "survived_percent"]
+        fits = [mixed_model(run, name) for name in names]
+        means = {
+            tuple(cell.columns[seat] for seat in seats): [
+                cell.totals(name).values.mean() for name in names
+            ]
+            for cell in run.cells
+        }
+    for place, fit in enumerate(fits):
+        gains = [
+            np.mean([means["wordnet", d, i][place] - means["minilm", d, i][place] for i in players])
+            for d in players
+        ]
+        low, high = scipy.stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+        assert fit.over == "decoder"
+        assert (fit.low[0], fit.high[0]) == pytest.approx((low, high))
+        assert "2 levels of interceptor: the differences hold for these" in fit.notes
+
+
 def test_a_column_of_the_task_can_be_compared(folder) -> None:
     found = compare(folder, "size", metrics=["loss_per_step"], resamples=99)
     assert (found.baseline, found.levels) == ("3", ("4", "5"))
@@ -110,7 +135,6 @@ def test_copies_of_a_run_are_paired_player_by_player(folder, tmp_path) -> None:
 
 
 def test_the_mixed_model_takes_the_tasks_as_a_sample(folder) -> None:
-    pytest.importorskip("statsmodels", reason="needs statsmodels")
     fit = mixed_model(folder, "loss_per_step")
     assert {factor.name: factor.count for factor in fit.random} == {
         "size": 3,

@@ -87,6 +87,14 @@ def test_a_score_at_a_threshold_is_not_above_it() -> None:
     assert found.share[0, 89:91] == pytest.approx([1, 1 / 6])
 
 
+def test_a_tie_does_not_depend_on_where_decimals_are_cut() -> None:
+    """Neighbouring numbers on both sides of the twelfth decimal's half; and one truly above."""
+    edge = 0.1234567890125
+    at = [np.nextafter(edge, end) for end in (0, 1)] + [edge]
+    found = performance_profiles(scores(one=[[*at, edge + 1e-6]]), [edge], resamples=99)
+    assert found.share[0].tolist() == [0.25]
+
+
 def test_thresholds_must_rise() -> None:
     with pytest.raises(TomevalError, match="rise"):
         performance_profiles(scores(one=[A]), [0.5, 0.5])

@@ -203,6 +203,15 @@ def test_improvement_is_mann_whitneys_u() -> None:
     assert standard_error([influences]).error ** 2 == pytest.approx(variance)
 
 
+def test_rounding_errors_tie_and_differences_do_not() -> None:
+    """By hand: 3 x 3 combinations; 0.1 + 0.2 and 0.3 tie, 0.25 and 0.2500001 do not."""
+    x, y = np.array([[0.1 + 0.2], [0.2500001], [9.0]]), np.array([[0.3], [0.25], [1.0]])
+    value, _ = improvement(x, y, tie=1e-12)
+    assert value[0] == pytest.approx((1.5 + 1 + 3) / 9)
+    scaled, _ = improvement(1e9 * x, 1e9 * y, tie=1e-3)
+    assert scaled[0] == pytest.approx(value[0])
+
+
 def test_improvement_interval_at_the_ends() -> None:
     standard = Standard(np.array([0.0, 0.0, 0.0, 0.1]), np.full(4, 9.0))
     low, high = improvement_interval(np.array([1.0, 0.0, 0.5, 0.5]), standard, 10)

@@ -63,6 +63,14 @@ Score = Annotated[
         "reward, or tom, ToM %. Default: the first that the runs' domain has.",
     ),
 ]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        help="For mixed: what is a sample of more, such as game, partner, model or seed. Default: "
+        "the first of these with several values.",
+    ),
+]
 Resamples = Annotated[
     int | None, typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles.")
 ]
@@ -80,17 +88,31 @@ def compare(
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
     score: Score = None,
+    over: Over = None,
     resamples: Resamples = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the resamples.")] = 0,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
-    from tomeval.cli.compare_tables import TABLES
+    from tomeval.cli.compare_tables import TABLES, check_options
     from tomeval.comparing.sides import check_by, opened
     from tomeval.report.tables import render
     from tomeval.runs.copies import sampled_notes
 
+    given: dict[str, bool] = {
+        "--by": by is not None,
+        "--baseline": baseline is not None,
+        "--metric": bool(metrics),
+        "--by-task": by_task,
+        "--interval": interval != "t",
+        "--margin": bool(margin),
+        "--scale": scale != "payoff",
+        "--family": family != "metric",
+        "--score": score is not None,
+        "--over": over is not None,
+    }
+    check_options(what, [name for name, set_ in given.items() if set_])
     with opened(folders) as runs:
         rows, above, below = TABLES[what](
             runs,
@@ -104,6 +126,7 @@ def compare(
                 "scale": scale,
                 "family": family,
                 "score": score,
+                "over": over,
                 "resamples": resamples,
                 "seed": seed,
                 "reference": reference,

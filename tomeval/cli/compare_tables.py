@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tomeval.comparing import profiles
@@ -42,25 +42,31 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     if not options["metrics"]:
         raise TomevalError("a mixed model is of one metric: give --metric")
     rows: list[dict[str, Any]] = []
-    above, notes = [], []
+    above: list[str] = []
+    told: dict[str, list[str]] = {}
     for metric in options["metrics"]:
-        names = ("by", "baseline", "reference", "scale")
+        names = ("by", "baseline", "reference", "scale", "over")
         fit = mixed_model(runs, metric, **{name: options[name] for name in names})
         spread = ", ".join(f"{f.name} {f.sd:.3g} ({f.count} levels)" for f in fit.random)
         above.append(
-            f"{metric}: {fit.by} against {fit.baseline!r}; {fit.observations} means; standard "
-            f"deviations: {spread}, residual {fit.residual_sd:.3g}; "
-            f"{fit.freedom} degrees of freedom"
+            f"{metric}: {fit.by} against {fit.baseline!r}; 95 % interval: Student t over levels of "
+            f"{fit.over}; {fit.observations} means"
         )
-        notes += [f"{metric}: {note}" for note in fit.notes]
+        above.append(
+            f"{metric}: standard deviations (REML, all levels together): {spread}, residual "
+            f"{fit.residual_sd:.3g}"
+        )
+        for note in fit.notes:
+            told.setdefault(note, []).append(metric)
         for row in fit.rows():
             if options["form"] in READ:
                 ends = (row["difference"], row["difference_low"], row["difference_high"])
                 shown = {key: row[key] for key in ("metric", fit.by)}
                 difference = interval(*ends, 3, symmetric=True)
-                row = {**shown, "difference": difference, "p": p_text(row["p"])}
+                size = {f"levels of {fit.over}": row["units"]}
+                row = {**shown, **size, "difference": difference, "p": p_text(row["p"])}
             rows.append(row)
-    return rows, above, notes
+    return rows, above, [f"{', '.join(names)}: {note}" for note, names in told.items()]
 
 
 def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[profiles.Scores, str]:
@@ -75,7 +81,8 @@ def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         scores, resamples=options["resamples"] or profiles.RESAMPLES, seed=options["seed"]
     )
     above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
-    return comparisons.aggregate_rows(found, options["by"], options["form"]), above, []
+    rows = comparisons.aggregate_rows(found, options["by"], options["form"])
+    return rows, above, list(scores.notes)
 
 
 def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
@@ -93,7 +100,7 @@ def _profiles(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return (
         comparisons.profile_rows(found, options["by"], options["form"]),
         above,
-        notes * (least < profiles.MANY),
+        [*scores.notes, *notes * (least < profiles.MANY)],
     )
 
 
@@ -111,7 +118,8 @@ def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         raise TomevalError("a correlation is of one metric with the functional one: give --metric")
     found = [correlate(runs, name, reference=options["reference"]) for name in literal]
     above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return comparisons.correlation_rows(found, options["form"], runs[0].measures), above, []
+    rows = comparisons.correlation_rows(found, options["form"], runs[0].measures)
+    return rows, above, list(dict.fromkeys(note for one in found for note in one.notes))
 
 
 TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
@@ -123,3 +131,27 @@ TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
     "correlation": _correlation,
 }
 """The function that makes each table, by the name that `--what` takes."""
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "differences": (
+        *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin", "--scale"),
+        "--family",
+    ),
+    "mixed": ("--by", "--baseline", "--metric", "--scale", "--over"),
+    "iqm": ("--by", "--score"),
+    "profiles": ("--by", "--score"),
+    "shares": ("--by", "--by-task"),
+    "correlation": ("--metric",),
+}
+"""The options that each table reads.
+
+All take `--reference`, `--format`, `--resamples` and `--seed`, whether or not they resample.
+"""
+
+
+def check_options(what: str, given: Collection[str]) -> None:
+    """Raise if an option was given that the table does not read."""
+    for name in given:
+        if name not in OPTIONS[what]:
+            readers = ", ".join(other for other, options in OPTIONS.items() if name in options)
+            raise TomevalError(f"{name} does nothing with --what {what}; it is for: {readers}")

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import comparison_notes, once_notes, share_notes
+from tomeval.comparing.notes import comparison_notes, once_notes, share_notes, unit_notes
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import bootstrap_interval, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
+from tomeval.runs.domain import Domain
 from tomeval.statistics import RESAMPLES
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
@@ -95,12 +96,15 @@ def compare(
         margin = _margins(margins or {}, names)
         if metrics is None and not (kept := _valued(sides)).all():
             names, margin = tuple(np.array(names)[kept].tolist()), margin[kept]
-            sides = [replace(side, values=side.values[:, kept]) for side in sides]
+            sides = [
+                replace(side, values=side.values[:, kept], sizes=side.sizes[kept]) for side in sides
+            ]
         if scale == "range":
             sides = [in_ranges(side, names) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
+        more += [*scale_notes(listed[0].domain, names, scale), *unit_notes(sides)]
     found = compare_pairs(
         pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
     )
@@ -123,7 +127,14 @@ def in_ranges(side: Side, names: Sequence[str]) -> Side:
     if not cell.payoff_range:
         raise TomevalError(f"{cell.name}: its payoffs have no range to divide by")
     divisor = np.array([cell.payoff_range if m.in_payoffs else 1.0 for m in measured])
-    return replace(side, values=side.values / divisor)
+    return replace(side, values=side.values / divisor, sizes=side.sizes / divisor)
+
+
+def scale_notes(domain: Domain, names: Sequence[str], scale: str) -> list[str]:
+    """Tell that a scale by range changes no number of metrics without payoff units."""
+    if scale != "range" or any(domain.measures[name].in_payoffs for name in names):
+        return []
+    return [f'scale "range" changes nothing here: no payoff units in {", ".join(names)}']
 
 
 def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:

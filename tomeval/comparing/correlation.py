@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tomeval.comparing.notes import draw_notes
 from tomeval.comparing.sides import Runs, cell_names, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
 from tomeval.statistics.correlation import correlation
@@ -26,6 +27,7 @@ class Correlation:
         Coefficients and 95 % intervals over cells: Fisher's z, for ranks with the variance of
         Bonett and Wright 2000. NaN if `reason` says why.
     reason : str
+    notes : tuple of str
     """
 
     literal: str
@@ -40,6 +42,7 @@ class Correlation:
     spearman_low: float
     spearman_high: float
     reason: str
+    notes: tuple[str, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -76,4 +79,5 @@ def correlate(
     )
     kept = np.isfinite(means).all(axis=1)
     x, y = means[kept].T
-    return Correlation(literal, functional, tuple(names[kept].tolist()), x, y, *correlation(x, y))
+    numbers = (tuple(names[kept].tolist()), x, y, *correlation(x, y))
+    return Correlation(literal, functional, *numbers, tuple(draw_notes(sides)))

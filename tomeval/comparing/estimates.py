@@ -18,6 +18,7 @@ from tomeval.statistics.paired import (
     t_test,
 )
 
+_TIE = 1e-13  # of a value's size: what the rounding of sums over some thousand steps can add up to
 _MEANS = ("level_mean", "baseline_mean", "difference")
 _TESTS = (*_MEANS, "t_low", "t_high", "p_t", "p_equivalence")
 _NAMES = (*_TESTS, "effect_size", "improvement", "improvement_low", "improvement_high")
@@ -66,11 +67,12 @@ def _task(
     mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact if all are equal
     influences = layout.moves[number][rows, task, level]
     _fill(found, at, (x.mean(axis=0), y.mean(axis=0), mean), [influences], margin)
-    found.identical[at] = (np.abs(x - y) <= 1e-12).all(axis=0) if count > 1 else False
+    tie = _TIE * layout.pairing.sizes[layout.order[index]]
+    found.identical[at] = (np.abs(x - y) <= tie).all(axis=0) if count > 1 else False
     deviation = np.sqrt((influences**2).sum(axis=0) * count**2 / max(count - 1, 1))
     found.numbers["effect_size"][at] = hedges(mean, deviation, count - 1)
     better = np.array([measure.better for measure in layout.pairing.measures])
-    chance, moved = improvement(np.round(x * better, 10), np.round(y * better, 10))
+    chance, moved = improvement(x * better, y * better, tie)
     chance = np.where((better == 0) | np.isnan(mean), np.nan, chance)
     _fill_improvement(found, at, chance, [moved], count)
     whole = np.zeros((len(rows), len(better)))

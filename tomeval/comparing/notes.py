@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,8 +54,22 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
         notes.append(
             f"a single pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
         )
-    notes += _unit_notes(found, ranges)
+    notes += [*_improvement_notes(found), *_unit_notes(found, ranges)]
     return notes
+
+
+def _improvement_notes(found: Comparison) -> list[str]:
+    """Say why probabilities of improvement lack an interval that the differences have."""
+    without = np.isnan(found.improvement_low) & np.isfinite(found.improvement)
+    lost = (without & np.isfinite(found.t_low)).any(axis=0)
+    if not lost.any():
+        return []
+    places = [f"{found.levels[k]}: {found.metrics[m]}" for k, m in np.argwhere(lost)]
+    shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" * (len(places) > 3))
+    return [
+        f"no interval of the probability of improvement ({shown}): all episodes tie, or some tasks "
+        "are won in every episode and the others lost or tied in every one, so that nothing varies"
+    ]
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
@@ -81,6 +95,40 @@ def once_notes(sides: Sequence[Side]) -> list[str]:
         "the same partner; between two of these the difference is exact for the partners that were "
         "drawn, and interval and test only say how it varies among them"
     ]
+
+
+def unit_notes(sides: Sequence[Side]) -> list[str]:
+    """Tell which tasks of a paired comparison share their draws, and so are one sampling unit."""
+    return [
+        f"tasks that differ in {words} share draws, such as the partner: with one seed and number "
+        "their episodes are one sampling unit over all tasks, and no independent repetitions"
+        for words in shared_draws(sides)
+    ]
+
+
+def draw_notes(sides: Sequence[Side]) -> list[str]:
+    """Tell which tasks share their draws where statistics take them as independent."""
+    return [
+        f"tasks that differ in {words} share draws, such as the partner: with one seed and number "
+        "their episodes are no independent repetitions, but are taken as such here, so intervals "
+        "over them are too narrow"
+        for words in shared_draws(sides)
+    ]
+
+
+def shared_draws(sides: Sequence[Side]) -> list[str]:
+    """Return in words what differs between tasks with the same draws of a seed, such as horizon."""
+    tasks: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for side in sides:
+        tasks.setdefault((*side.draws, side.seed), []).append(side.task)
+    found: dict[str, None] = {}
+    for several in tasks.values():
+        for name in several[0]:
+            if len({str(task[name]) for task in several}) > 1:
+                found[name] = None
+    own = sides[0].cell.domain.shares_draws
+    words = [name for name in found if name not in own]
+    return [" or ".join(words)] if words else []
 
 
 def _uneven(cell: RunCell, name: str) -> bool:

@@ -61,6 +61,8 @@ class Pairing:
         Their columns, with what else was held fixed, such as ``model``, if known.
     alone : ndarray of int, shape (T, L)
         Complete episodes of either side without a partner episode.
+    sizes : ndarray, shape (T, M)
+        How large the numbers are that each measure is computed from, which rounding is relative to.
     empty : tuple of str
         Tasks that were played on both sides, but no episode was completed by both.
     """
@@ -73,6 +75,7 @@ class Pairing:
     tasks: tuple[dict[str, Any], ...]
     meetings: list[Meeting]
     alone: IntArray
+    sizes: FloatArray
     empty: tuple[str, ...] = ()
 
 
@@ -154,7 +157,11 @@ class _Table:
                 alone[number, column] += self._without_partner(key, level)
         names, unmet = (task_names(self.domain, t) for t in (tasks, self._tasks(empty)))
         fixed = (self.by, self.baseline, self.levels, measures)
-        return Pairing(*fixed, names, tasks, laid, alone, unmet)
+        sizes = [
+            np.max([side.sizes for pair in self.pairs[key] for side in pair], axis=0)
+            for key in keys
+        ]
+        return Pairing(*fixed, names, tasks, laid, alone, np.stack(sizes), unmet)
 
     def _tasks(self, keys: Sequence[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
         """Return tasks as columns."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tomeval.comparing.notes import draw_notes
 from tomeval.comparing.sides import Runs, check_by, level_names, opened, read_sides, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
@@ -21,6 +22,7 @@ from tomeval.statistics.paired import FloatArray, IntArray
 
 RESAMPLES = 2_000
 MANY = 100
+_TIE = 1e-9  # scores lie between 0 and 1, and one step of 100,000 moves them by more
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Scores:
         L levels and K tasks, in the runs' order.
     values : tuple of tuple of ndarray
         ``values[l][k]`` are the scores of level l in task k, shape (n,); empty if not played.
+    notes : tuple of str
+        What a reader must know besides the numbers.
     """
 
     by: str
@@ -40,6 +44,7 @@ class Scores:
     levels: tuple[str, ...]
     tasks: tuple[str, ...]
     values: tuple[tuple[FloatArray, ...], ...]
+    notes: tuple[str, ...] = ()
 
     def played(self, level: str) -> list[FloatArray]:
         """Return the scores of a level in the tasks it has episodes of."""
@@ -116,7 +121,7 @@ def collect_scores(
     laid = tuple(
         tuple(np.concatenate(parts.get((level, key), empty)) for key in keys) for level in levels
     )
-    return Scores(by, score, levels, names, laid)
+    return Scores(by, score, levels, names, laid, tuple(draw_notes(sides)))
 
 
 def interquartile_mean(values: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -213,7 +218,7 @@ def performance_profiles(
         if not parts:
             continue
         # A score that equals a threshold is not above it, however both were rounded; shapes (n, K).
-        above = [np.round(part, 12)[:, None] > np.round(edges, 12) for part in parts]
+        above = [part[:, None] > edges + _TIE * np.maximum(1.0, np.abs(edges)) for part in parts]
         share[0, row] = np.mean([shares.sum(axis=0) / len(shares) for shares in above], axis=0)
         if min(map(len, parts)) >= 2:
             rng = np.random.default_rng(Stream.of(seed, "profile", level).key)

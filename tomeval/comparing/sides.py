@@ -36,6 +36,8 @@ class Side:
         Episode numbers and what each episode drew, such as its partner.
     values : ndarray, shape (E, M)
         Measures.
+    sizes : ndarray, shape (M,)
+        How large the numbers are that each is computed from, which its rounding is relative to.
     run : str
         The run folder.
     """
@@ -47,6 +49,7 @@ class Side:
     episodes: IntArray
     which: IntArray
     values: FloatArray
+    sizes: FloatArray
     cell: RunCell
     run: str
 
@@ -173,7 +176,16 @@ def _side(
     values = [cell.totals(metric, reference).values for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
-    return Side(level, held, task, cell.seed, cell.episodes, which, table, cell, run)
+    sizes = np.array([_size(cell, metric) for metric in metrics])
+    return Side(level, held, task, cell.seed, cell.episodes, which, table, sizes, cell, run)
+
+
+def _size(cell: RunCell, metric: str) -> float:
+    """Return how large the numbers are that a measure of a cell is computed from."""
+    measure = cell.domain.measures[metric]
+    if measure.in_payoffs and cell.payoff_size:
+        return cell.payoff_size
+    return 100.0 if measure.unit == "%" else 1.0
 
 
 def _check_same_content(sides: Sequence[Side]) -> None:

@@ -92,6 +92,11 @@ class RunCell(ABC):
         return None
 
     @property
+    def payoff_size(self) -> float | None:
+        """The payoff farthest from 0, which rounding is relative to; None without payoffs."""
+        return None
+
+    @property
     def models(self) -> dict[str, str]:
         """Names of the playing language models by seat; default: that in the column `model`."""
         name = str(self.columns.get("model", ""))

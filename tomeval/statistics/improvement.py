@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tomeval.statistics.paired import FloatArray, Standard
+from tomeval.statistics.paired import FloatArray, IntArray, Standard
 
 
-def improvement(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def improvement(
+    x: FloatArray, y: FloatArray, tie: ArrayLike = 0.0
+) -> tuple[FloatArray, FloatArray]:
     """Return P(X > Y) + P(X = Y) / 2 per metric, and the influences of the paired units.
 
     Parameters
     ----------
     x, y : ndarray, shape (n, M)
         Paired values; all n² combinations are compared, as in Agarwal et al. 2021, section 4.3.
+    tie : array_like, shape () or (M,)
+        Values that lie no further apart count as equal, and so do chains of them: what rounding
+        can move a value by.
 
     Returns
     -------
@@ -27,15 +33,30 @@ def improvement(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> value, _ = improvement(np.array([[1.0], [2.0]]), np.array([[0.0], [2.0]]))
     >>> value.tolist()
     [0.625]
+    >>> improvement(np.array([[0.1 + 0.2]]), np.array([[0.3]]), tie=1e-12)[0].tolist()
+    [0.5]
     """
     from scipy.stats import rankdata
 
     count = len(x)
-    both = rankdata(np.concatenate([x, y]), axis=0)
-    above = (both[:count] - rankdata(x, axis=0)) / count  # share of y below each x
-    below = 1 - (both[count:] - rankdata(y, axis=0)) / count  # share of x above each y
+    whole = _merged(np.concatenate([x, y]), tie)
+    both = rankdata(whole, axis=0)
+    above = (both[:count] - rankdata(whole[:count], axis=0)) / count  # share of y below each x
+    below = 1 - (both[count:] - rankdata(whole[count:], axis=0)) / count  # share of x above each y
     value: FloatArray = above.mean(axis=0)
     return value, (above - value + below - value) / count
+
+
+def _merged(values: FloatArray, tie: ArrayLike) -> IntArray:
+    """Return the rank of each value among its column's distinct ones; tied values share it."""
+    order = np.argsort(values, axis=0, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=0)
+    steps = np.diff(ordered, axis=0) > np.asarray(tie)
+    numbers = np.zeros(values.shape, dtype=np.int64)
+    numbers[1:] = np.cumsum(steps, axis=0)
+    result = np.empty_like(numbers)
+    np.put_along_axis(result, order, numbers, axis=0)
+    return result
 
 
 def improvement_interval(

@@ -112,9 +112,18 @@ class MatrixRunCell(RunCell):
         """Range of the game's own payoffs."""
         return float(np.ptp(self.game.own))
 
+    @property
+    def payoff_size(self) -> float:
+        """The game's own payoff farthest from 0."""
+        return float(np.abs(self.game.own).max())
+
     def groups(self, drawn: int) -> dict[str, str]:
-        """Return the game, and the partner within its game, whatever set it is drawn from."""
-        return {"game": self.game.name, "partner": f"{self.game.name}: {self.partners[drawn].name}"}
+        """Return the game, and the partner within its game, whatever set it is drawn from.
+
+        A partner is its table: two that play alike are one, whatever they are called.
+        """
+        name, table = self.game.name, self.partners[drawn].fingerprint()
+        return {"game": name, "partner": f"{name}: {table}"}
 
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
