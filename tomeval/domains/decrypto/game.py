@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,13 +64,31 @@ class Rules:
             )
 
 
+@dataclass(frozen=True)
+class NoCode:
+    """A guess of a recorded game that is no code, and so is wrong.
+
+    `said` is what stands in its place, empty if nothing does. Printed digit by digit, as codes are,
+    it is "no code".
+    """
+
+    said: str = ""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield what stands for the digits."""
+        yield "no code"
+
+
+Guess = Code | NoCode
+
+
 class Turn(NamedTuple):
     """One finished turn, seen by all: hints in the order of the code, and the guesses."""
 
     code: Code
     hints: Hints
-    bob: Code
-    eve: Code
+    bob: Guess
+    eve: Guess
 
     @property
     def miscommunicated(self) -> bool:
@@ -167,7 +185,7 @@ class Game:
         """Return what Eve may see once hints are given."""
         return InterceptorView(self.turns, hints, self.rules)
 
-    def after(self, hints: Hints, bob: Code, eve: Code) -> Game:
+    def after(self, hints: Hints, bob: Guess, eve: Guess) -> Game:
         """Return the game after a turn."""
         if self.outcome is not None:
             raise ValueError(f"the game is over: {self.outcome}")
