@@ -40,7 +40,6 @@ from tomeval.domains.decrypto.game import (
     deal,
     deal_stream,
     hint_history,
-
 )
 from tomeval.domains.decrypto.lexicon import shipped_lists
 from tomeval.domains.decrypto.seats import Chair, seat_stream

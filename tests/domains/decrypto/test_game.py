@@ -220,8 +220,22 @@ def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
 
 @pytest.mark.parametrize(
     "hint",
-    ["river.", "r.i.v.e.r", "ri' ver", "old rivers’", "RIVERS'", "rivers's", "𝐑𝐈𝐕𝐄𝐑𝐒", "ｒｉｖｅｒ’s"]
-    + ["rıver", "rîver’", "non-river", "riv-ers", "-river-", "Ri-ver’s"],
+    [
+        "river.",
+        "r.i.v.e.r",
+        "ri' ver",
+        "old rivers’",
+        "RIVERS'",
+        "rivers's",
+        "𝐑𝐈𝐕𝐄𝐑𝐒",
+        "ｒｉｖｅｒ’s",
+        "rıver",
+        "rîver’",
+        "non-river",
+        "riv-ers",
+        "-river-",
+        "Ri-ver’s",
+    ],
 )
 def test_signs_accents_and_kinds_of_letters_hide_no_keyword(hint) -> None:
     assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS, RIGHT) or "")

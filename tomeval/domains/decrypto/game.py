@@ -30,6 +30,9 @@ CODES: tuple[Code, ...] = tuple(itertools.permutations(DIGITS, 3))
 OUTCOMES = ("miscommunication", "interception", "both", "survived")
 """How a finished game ended; the first three are Eve's wins."""
 
+UNDECIDED = "undecided"
+"""What tables say of a recorded game that was broken off, or whose replay would have gone on."""
+
 MAX_HINT_LENGTH = 60
 _WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
 

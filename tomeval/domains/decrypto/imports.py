@@ -27,7 +27,7 @@ from tomeval.domains.decrypto.fields import (
     show,
     text_of,
 )
-from tomeval.domains.decrypto.game import OUTCOMES, NoCode, Rules, Turn, outcome_of
+from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED, NoCode, Rules, Turn, outcome_of
 from tomeval.domains.decrypto.replays import RecordedGame
 
 COLUMNS = (
@@ -37,8 +37,6 @@ COLUMNS = (
 """Columns of a plain list of turns; those of JSON are `KEYS`."""
 
 KEYS = ("game", "keywords", "code", "hints", "bob", "eve")
-UNDECIDED = "undecided"
-"""How a game ended that was broken off."""
 
 
 class Imported(NamedTuple):

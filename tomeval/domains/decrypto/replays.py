@@ -105,12 +105,12 @@ def read_games(path: Path) -> list[RecordedGame]:
     check_keys(data, ("format", "version", "games"), f"{path}")
     if not isinstance(data.get("games"), list) or not data["games"]:
         raise TomevalError(f"{path}: 'games' must be a list of at least one game")
-    games = [_game(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
+    games = [game_of(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
     return _named(games, path)
 
 
-def _game(entry: Any, where: str) -> RecordedGame:
-    """Check one game of a file."""
+def game_of(entry: Any, where: str) -> RecordedGame:
+    """Return one game of a file, checked."""
     if not isinstance(entry, dict):
         raise TomevalError(f"{where}: must be an object, is {show(entry)}")
     check_keys(entry, _GAME_KEYS, where)

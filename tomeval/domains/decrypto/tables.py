@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED, VOID
-from tomeval.domains.decrypto.game import OUTCOMES
+from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.domains.decrypto.measures import (
+    AGREEMENT,
     BELIEF_MEASURES,
     CHANCE,
     MEASURES,
-    REPLAY_MEASURES,
+    NO_CODE,
     turn_share,
     turns_a_wrong,
 )
 from tomeval.domains.decrypto.played import Played, pool
-from tomeval.domains.decrypto.results import Pairing, pairings
+from tomeval.domains.decrypto.results import Pairing, as_recorded, pairings
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -101,9 +102,19 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("response_per_turn", "knowingly_bad_percent"),
     ),
     "turns": (),
-    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in REPLAY_MEASURES)),
+    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in AGREEMENT)),
 }
 """The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
+
+_ENDINGS = (*OUTCOMES, UNDECIDED)
+_REPLAYED = (
+    *("games", *_ENDINGS, VOID, FAILED, "invalid_rate"),
+    *(f"{name}_percent" for name in (*_ENDINGS, *NO_CODE)),
+    *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
+)
+"""The outcomes of replays: also how many games ended in each way, and the record's guesses."""
+
+AS_RECORDED = "as recorded"
 
 
 def _turn_rows(played: Played) -> list[Row]:
@@ -133,17 +144,20 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays.
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
+
+    The outcomes of a replay begin with those of the recorded games themselves.
     """
     for role in by:
         if role not in ROLES:
             raise unknown("role", role, ROLES)
     roles = by or ROLES
+    record = as_recorded(run) if what == "outcomes" else None
     groups: dict[tuple[str, ...], list[Pairing]] = {}
     for pairing in pairings(run):
         groups.setdefault(tuple(pairing.names[role] for role in roles), []).append(pairing)
-    result = []
+    result = [_recorded_row(*record, roles)] if record else []
     for names, members in groups.items():
-        head = dict(zip(roles, names, strict=True))
+        head: Row = dict(zip(roles, names, strict=True))
         played = pool([pairing.played for pairing in members])
         cells = [cell.number for pairing in members for cell in pairing.cells]
         if what == "turns":
@@ -151,8 +165,23 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         elif what == "replay" and not played.replayed:
             raise TomevalError("this run replays no record: there is nothing to compare with")
         else:
-            result.append(head | _columns(played, _counts(run, cells, played, what), TABLES[what]))
+            columns = _REPLAYED if what == "outcomes" and played.replayed else TABLES[what]
+            result.append(head | _columns(played, _counts(run, cells, played, what), columns))
     return result
+
+
+def _recorded_row(played: Played, players: Mapping[str, str], roles: Sequence[str]) -> Row:
+    """Return the outcomes of the recorded games, in the columns of their replays."""
+    seats = {role: players[role] and f"{players[role]}, {AS_RECORDED}" for role in roles}
+    head = {role: seats[role] or AS_RECORDED for role in roles}
+    counts: Row = {"games": played.games, VOID: 0, FAILED: 0, "invalid_rate": float("nan")}
+    return head | _columns(played, counts | _ended(played), _REPLAYED)
+
+
+def _ended(played: Played) -> dict[str, int]:
+    """Return how many games ended in each way."""
+    return {name: [found or UNDECIDED for found in played.outcomes].count(name)
+            for name in _ENDINGS}  # fmt: skip
 
 
 def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
@@ -163,6 +192,7 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     found = tallies.episodes(run.store)
     row: Row = {"games": played.games, "turns": len(played.turn)}
     row["turns_a_wrong"] = turns_a_wrong(played)
+    row |= _ended(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
     row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
