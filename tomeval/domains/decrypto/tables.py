@@ -35,20 +35,27 @@ _SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
 _PREDICTED = ("tom", "predicted", "actual")
 
 
-def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
+def pooled(
+    totals: Totals,
+    clusters: np.ndarray[Any, Any],
+    interval: str = "normal",
+    rng: np.random.Generator | None = None,
+) -> Estimate:
     """Estimate a measure, given by game (G,), over games of which some belong together.
 
     Parameters
     ----------
     clusters : ndarray, shape (G,)
         The sampling unit: games of several pairings that share keywords and codes have one label.
+    interval, rng
+        Of means over games, see `tomeval.statistics.estimate`.
 
     Returns
     -------
     Estimate
-        Shares have Wilson's interval, clustered. Means over games have the normal one, linearised
-        as of a ratio of sums if clusters differ in size. NaN without a game; the interval is NaN
-        with fewer than two clusters.
+        Shares have Wilson's interval, clustered. Means over games have the one that is asked for,
+        linearised as of a ratio of sums if clusters differ in size. NaN without a game; the
+        interval is NaN with fewer than two clusters.
     """
     labels, inverse = np.unique(clusters, return_inverse=True)
     if totals.share and totals.bottom is not None:
@@ -58,13 +65,14 @@ def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
     has = np.isfinite(values)
     values, labels = values[has], np.unique(clusters[has])
     if len(labels) == len(values):
-        return estimate(values)
+        return estimate(values, interval, rng=rng)
     mean = values.mean()
     _, inverse = np.unique(clusters[has], return_inverse=True)
     count = np.bincount(inverse)
     # A ratio of sums over clusters, linearised: each cluster's deviation, per average cluster.
-    half = estimate(np.bincount(inverse, weights=values - mean) / count.mean()).half
-    return Estimate(np.array([mean]), half, mean - half, mean + half)
+    apart = np.bincount(inverse, weights=values - mean) / count.mean()
+    found = estimate(apart, interval, rng=rng)
+    return Estimate(np.array([mean]), found.half, mean + found.low, mean + found.high)
 
 
 def _percent(share: Share) -> Estimate:
