@@ -15,7 +15,7 @@ from decrypto_support import call
 
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.decrypto.tables import TABLES
+from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.interchange.exporting import export_run
 from tomeval.runs.results import Run
 
@@ -86,6 +86,36 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
         assert len(rows) == len(named) == 2 ** (len(by) or 3)
     assert "–" not in out
     assert call(monkeypatch, capsys, *args, "--format", "text")[0] == 0
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_the_terminal(small, monkeypatch, capsys, columns) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for what in (*TABLES, "cells"):
+        if what == "replay":
+            continue
+        piped = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        shown = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+        assert max(map(len, shown)) <= columns
+        numbers = [sum(line.count("[") for line in lines) for lines in (piped, shown)]
+        assert numbers[0] == numbers[1] > 0
+
+
+def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
+    with Run(small) as run:
+        rows = table_rows("functional", run)
+        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
+        asked += "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
+        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
+        for row in rows:
+            names = tuple(row[role] for role in ROLES)
+            assert row["predicted_turns"] == run.store.query(asked, names)[0][0]
+            assert row["own_turns"] == row["turns"]
+    assert [row["predicted_turns"] > 0 for row in rows] == [
+        row["encoder"] == "script" and row["games"] > 0 for row in rows
+    ]
 
 
 def test_a_table_for_replays_alone(small, monkeypatch, capsys) -> None:

@@ -16,6 +16,7 @@ from tomeval.domains.decrypto.measures import (
     CHANCE,
     MEASURES,
     NO_CODE,
+    expects_bad,
     turn_share,
     turns_a_wrong,
 )
@@ -106,8 +107,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(f"{name}_percent" for name in BELIEF_MEASURES),
     ),
     "functional": (
-        *("games", "turns", "value_per_turn", "delta_functional_per_turn", "delta_tom_per_turn"),
-        *("response_per_turn", "knowingly_bad_percent"),
+        *("games", "turns", "own_turns", "value_per_turn", "delta_functional_per_turn"),
+        *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
     ),
     "turns": (),
     "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in AGREEMENT)),
@@ -195,10 +196,15 @@ def _ended(played: Played) -> dict[str, int]:
 def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     """Return the numbers of games and turns, and the shares of invalid moves and probes.
 
+    Of the turns, values are of those with hints of Alice's own, and ΔToM of those of them on which
+    every asked prediction could be read.
+
     Probes are those of the seat that a table is of: Eve's beliefs or Alice's predictions.
     """
     found = tallies.episodes(run.store)
     row: Row = {"games": played.games, "turns": len(played.turn)}
+    row["own_turns"] = int(played.own.sum())
+    row["predicted_turns"] = int(expects_bad(played)[1].sum())
     row["turns_a_wrong"] = turns_a_wrong(played)
     row |= _ended(played)
     for status in (VOID, FAILED):
