@@ -8,6 +8,7 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+from tomeval.domains.matrix.responses import ROUNDING, gains, payoff_rounding
 
 CONDITIONAL_METRICS = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
 """Further metrics of runs with the conditional probe; they follow the others."""
@@ -78,33 +79,43 @@ def planned_regret(
         Mean over own actions of the probability of the stated next action.
     """
     horizon = len(states)
-    optimum = known_best_response(game, partner, horizon).values
-    plans: dict[tuple[int, ...], FloatArray] = {}
+    payoffs = gains(game)
+    optimum = known_best_response(game, partner, horizon).relative
+    plans: dict[tuple[int, ...], tuple[FloatArray, FloatArray]] = {}
     regret = np.zeros(horizon)
     accuracy = np.zeros(horizon - 1)
     for t in range(horizon):
-        worth: FloatArray = game.own.copy()  # [own, partner's action], under the stated reactions
+        worth: FloatArray = payoffs.copy()  # [own, partner's action], under the stated reactions
+        rounding = payoff_rounding(game)
         if t < horizon - 1:
             key = tuple(reactions[t].tolist())
             if key not in plans:
                 plans[key] = _worth_ahead(game, reactions[t], horizon)
-            worth += plans[key][horizon - 1 - t][reactions[t]][:, None]
+            ahead, error = plans[key]
+            worth += ahead[horizon - 1 - t][reactions[t]][:, None]
+            rounding += error[horizon - 1 - t]
             following = partner.next_state[states[t], :, actions[t]]
             accuracy[t] = partner.emissions[following, reactions[t]].mean()
         stated = worth[:, predicted[t]]
-        best = stated >= stated.max() - 1e-9 * float(np.abs(stated).max())
+        best = stated >= stated.max() - rounding
         following = partner.next_state[states[t], :, actions[t]]
-        true = game.own[:, actions[t]] + optimum[t + 1][following]
+        true = payoffs[:, actions[t]] + optimum[t + 1][following]
         regret[t] = true.max() - true[best].mean()
     return regret, accuracy
 
 
-def _worth_ahead(game: MatrixGame, reactions: IntArray, horizon: int) -> FloatArray:
-    """Return what k more steps are worth under stated reactions, shape (T, m).
+def _worth_ahead(
+    game: MatrixGame, reactions: IntArray, horizon: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return what k more steps are worth under stated reactions, shape (T, m), and its rounding.
 
-    ``[k, b]``: when the partner plays b in the first of them.
+    ``[k, b]``: when the partner plays b in the first of them, less the same of the best b. The
+    rounding has shape (T,).
     """
-    worth = np.zeros((horizon, game.m))
+    payoffs = gains(game)
+    worth, rounding = np.zeros((horizon, game.m)), np.zeros(horizon)
     for k in range(1, horizon):
-        worth[k] = (game.own + worth[k - 1][reactions][:, None]).max(axis=0)
-    return worth
+        q = payoffs + worth[k - 1][reactions][:, None]
+        worth[k] = q.max(axis=0) - q.max()
+        rounding[k] = rounding[k - 1] + ROUNDING * float(np.ptp(q))
+    return worth, rounding

@@ -9,6 +9,24 @@ from tomeval.core.errors import unknown
 from tomeval.domains.matrix.games import MatrixGame
 
 RULES = ("best_response", "misprediction")
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""What one sum of few terms may be off by, relative to the largest of them, with a margin."""
+
+
+def gains(game: MatrixGame) -> NDArray[np.float64]:
+    """Return the subject's payoffs less the smallest one, shape (n, m).
+
+    They ask for the same decisions as the payoffs, whatever is added to those, but sums of them are
+    no larger than what is at stake: comparisons then see differences, not the rounding of a
+    constant that all actions share.
+    """
+    above: NDArray[np.float64] = game.own - game.own.min()
+    return above
+
+
+def payoff_rounding(game: MatrixGame) -> float:
+    """Return how far a payoff may be from the number that was meant, in payoff units."""
+    return ROUNDING * float(np.abs(game.own).max())
 
 
 def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
