@@ -28,10 +28,18 @@ def bounds(
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
+    from tomeval.domains.matrix.ceilings import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
     from tomeval.report.tables import render
 
     rows, relevance = bounds_rows(game, partner_set, horizon, reference)
+    if form == "text":
+        trivial = [
+            name
+            for name, sign in CEILINGS.items()
+            if all(row[name] == (100.0 if sign > 0 else 0.0) for row in rows)
+        ]
+        rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
     print(render(rows, form))
     if form == "text":
         what = "relevance (regret per step of the best response to the wrong partner)"

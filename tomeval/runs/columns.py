@@ -15,7 +15,11 @@ RATES = ("invalid_rate", "probe_invalid_rate")
 """Columns of shares from 0 to 1, which tables print in percent."""
 
 HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
-HEADINGS |= {"cached_percent": "cached %"}
+HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
+HEADINGS |= {
+    f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
+    for rule in ("best_response", "misprediction")
+}
 HEADINGS |= {"invalid_rate": "invalid %", "probe_invalid_rate": "probe invalid %"}
 """Headings of columns that are not measures."""
 

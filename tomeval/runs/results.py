@@ -109,12 +109,14 @@ class Run:
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
             share of all answers that were invalid, those of voided episodes included) and the
             measures, each followed by the half-width of its 95 % interval. NaN: no data; one
-            episode has no interval. ``reference`` (if there are several), ``seed`` and
-            ``on_invalid`` come last.
+            episode has no interval. Then, if chance limits what can be attained in any cell,
+            `RunCell.attainable`. ``reference`` (if there are several), ``seed`` and ``on_invalid``
+            come last.
         """
         self.check_reference(reference)
         invalid = tallies.invalid_rates(self.store)
         names = self.metric_names
+        limits = dict.fromkeys(name for cell in self.cells for name in cell.attainable)
         result = []
         for cell in self.cells:
             row: dict[str, Any] = dict(cell.columns)
@@ -123,6 +125,7 @@ class Run:
             shares = [name for name in names if cell.totals(name, reference).share]
             found = cell.estimate(names, interval, reference, resamples)
             row |= flat(names, found, names if interval == "bca" else shares)
+            row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
             if len(self.domain.references) > 1:
                 row["reference"] = reference or cell.reference
             row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}

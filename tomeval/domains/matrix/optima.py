@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.ceilings import most_attainable
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.responses import ROUNDING, gains, misjudgement_cost, payoff_rounding
@@ -179,6 +180,11 @@ class Bounds:
     # partner can play.
     misprediction_min: float
     misprediction_max: float
+    # The most ToM % and the least ΔToM/T, under both rules, that a subject can expect who knows the
+    # partner's table and state but not its draws: 100, 0 and 0 for a deterministic partner.
+    tom_percent_attainable: float
+    delta_tom_best_response_attainable: float
+    delta_tom_misprediction_attainable: float
 
 
 def bounds(
@@ -220,6 +226,7 @@ def bounds(
                 regret_max=start - worst,
                 misprediction_min=float(costs.min()),
                 misprediction_max=float(costs.max()),
+                **most_attainable(game, partner, horizon),
             )
         )
     return rows
