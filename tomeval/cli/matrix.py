@@ -80,6 +80,7 @@ def audit(
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.domains.matrix.auditing import audit as audit_file
+    from tomeval.domains.matrix.auditing import rules_that_fit
     from tomeval.report.tables import render
 
     rows = audit_file(results, horizon)
@@ -88,6 +89,10 @@ def audit(
             place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
             print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
         print(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+        fits = rules_that_fit(results)
+        if fits:
+            print("\nΔToM/T that each rule can produce from the row's ToM %:")
+            print(render(fits))
     else:
         print(render(rows, form))
     if rows:
