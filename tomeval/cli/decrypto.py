@@ -121,17 +121,35 @@ def import_(
         bool, typer.Option("--no-repeat-hints", help="It was played by this rule.")
     ] = False,
     most_turns: Annotated[int, typer.Option("--turns", help="Turns that win the game.")] = 8,
+    miscommunications: Annotated[
+        int, typer.Option("--miscommunications", help="Wrong guesses of Bob that end the game.")
+    ] = 2,
+    interceptions: Annotated[
+        int, typer.Option("--interceptions", help="Right guesses of Eve that end the game.")
+    ] = 2,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out games that cannot be read, and go on.")
+    ] = False,
 ) -> None:
-    """Make a file of recorded games from keywords, codes, hints and both guesses."""
+    """Make a file of recorded games from keywords, codes, hints and both guesses.
+
+    A guess that is no code is kept and counts as a wrong one; what was played on after the end of a
+    game is cut. Each such place is noted.
+    """
     from tomeval.domains.decrypto.game import Rules
-    from tomeval.domains.decrypto.replays import import_turns, write_games
+    from tomeval.domains.decrypto.imports import import_turns
+    from tomeval.domains.decrypto.replays import write_games
 
     if out.exists():
         raise TomevalError(f"{out}: exists already; choose another file with --out")
-    games = import_turns(turns, Rules(turns=most_turns, no_repeat_hints=no_repeat_hints))
-    write_games(out, games)
-    count = sum(len(game.turns) for game in games)
-    print(f"{out}: {len(games)} games, {count} turns", file=sys.stderr)
+    rules = Rules(most_turns, miscommunications, interceptions, no_repeat_hints)
+    found = import_turns(turns, rules, lenient=lenient)
+    write_games(out, found.games)
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
+    for reason in found.left_out:
+        print(f"left out: {reason}", file=sys.stderr)
+    print(f"{out}: {found.summary}", file=sys.stderr)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -95,7 +96,9 @@ def table(
             rows = rows if form in ("csv", "json") else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
         notes += copies_notes(opened) if what == CELLS else []
-        print(render(rows, form, opened.measures, task))
+        # Whole rows where a program may read them.
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(render(rows, form, opened.measures, task, width))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
 

@@ -26,6 +26,7 @@ def render(
     form: str = "text",
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
+    width: int | None = None,
 ) -> str:
     """Render rows of equal keys as a table.
 
@@ -43,6 +44,9 @@ def render(
         Columns that say which rows are of one task: Markdown and LaTeX print the best mean of each
         measure within a task in bold, ties included, whatever the intervals. Default: nothing is
         bold.
+    width : int, optional
+        Text only: a table that is wider goes on below itself, each part with the columns that tell
+        its rows apart. Default: as wide as it is.
 
     Examples
     --------
@@ -62,7 +66,7 @@ def render(
     body = [[_cell(row, column, measures) for column in columns] for row in rows]
     heads = [heading(column, measures) for column in columns]
     if form == "text":
-        return _text(shared, heads, body)
+        return _text(shared, heads, body, width, _lead(rows, columns))
     best = _best(rows, columns, measures or {}, task) if task is not None else set()
     if best:
         shared = [*shared, BEST]
@@ -156,14 +160,41 @@ def _cell(row: Mapping[str, Any], column: str, measures: Mapping[str, Measure] |
     return "" if value is None else str(value)
 
 
-def _text(shared: list[str], heads: list[str], body: list[list[str]]) -> str:
-    """Return aligned columns."""
+def _lead(rows: Rows, columns: Sequence[str]) -> int:
+    """Return how many leading columns tell the rows apart: those with words, and more if needed."""
+    kinds = [{type(row[name]) for row in rows} for name in columns]
+    words = next((i for i, kind in enumerate(kinds) if str not in kind), len(columns))
+    for count in range(words, len(columns)):
+        if len({tuple(row[name] for name in columns[:count]) for row in rows}) == len(rows):
+            return count
+        if float in kinds[count]:
+            break
+    return words
+
+
+def _text(
+    shared: list[str], heads: list[str], body: list[list[str]], width: int | None, lead: int
+) -> str:
+    """Return aligned columns, in parts of at most `width` if that is possible."""
     widths = [max(len(row[i]) for row in [heads, *body]) for i in range(len(heads))]
-    lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in [heads, *body]
+    parts = [list(range(len(heads)))]
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        first = list(range(lead))
+        begin = sum(widths[:lead]) + 2 * lead
+        parts, left = [], 0
+        for place in range(lead, len(heads)):
+            if not parts or widths[place] + 2 > left:
+                parts.append([*first])
+                left = max(width, 2 * begin) - begin + 2  # long names leave as much again
+            parts[-1].append(place)
+            left -= widths[place] + 2
+    blocks = [
+        "\n".join(
+            "  ".join(row[i].ljust(widths[i]) for i in part).rstrip() for row in [heads, *body]
+        )
+        for part in parts
     ]
-    return "\n".join([*(["; ".join(shared)] if shared else []), *lines])
+    return "\n".join([*(["; ".join(shared)] if shared else []), "\n\n".join(blocks)])
 
 
 def _markdown(

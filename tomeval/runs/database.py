@@ -95,6 +95,12 @@ class Database:
             raise
         self._db.execute("COMMIT")
 
+    def renew_views(self, views: str) -> None:
+        """Have views as this version words them, whatever the file says; it is not changed."""
+        with self.reporting():
+            for statement in views.strip().split(";\n"):
+                self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
+
     def copy_from(self, old: Path, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():

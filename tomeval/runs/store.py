@@ -100,6 +100,7 @@ class Store:
                 f"{folder}: holds a run of the domain {held!r}, the experiment is of "
                 f"{self.domain.name!r}; nothing was changed. Choose another folder with --out"
             )
+        self._db.renew_views(self.domain.schema.views)
 
     def _own_domain(self) -> Domain:
         name = self.meta().get("domain")

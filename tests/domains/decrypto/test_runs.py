@@ -373,7 +373,7 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     run_experiment(made, tmp_path / "a")
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
-        (outcomes,) = table_rows("outcomes", run)
+        recorded, outcomes = table_rows("outcomes", run)
         played = pairings(run)[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
     assert played.code.tolist() == [123, 124, 132, 123, 124]
@@ -383,7 +383,10 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     assert row["bob_agrees_percent"] == 100.0
     assert row["decoded_percent"] == pytest.approx(80)
     assert played.outcomes == [None, None]  # the records end before either limit
-    assert outcomes["survived_percent"] != outcomes["survived_percent"]  # not a number
+    for row in (recorded, outcomes):
+        assert (row["games"], row["undecided"], row["survived"]) == (2, 2, 0)
+        assert (row["undecided_percent"], row["survived_percent"]) == (100.0, 0.0)
+        assert row["turns_per_game"] != row["turns_per_game"]  # not a number: none ended
     assert not played.own.any()
     # The past is the record's: Eve's own guesses of then.
     text = "".join(r[-1] for r in rows(tmp_path / "a")["calls"])

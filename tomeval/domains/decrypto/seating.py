@@ -106,7 +106,10 @@ def _from_batch(
     rows = [
         PlayedTurn(
             number,
-            *turn,
+            turn.code,
+            turn.hints,
+            turn.bob,
+            turn.eve,
             outcomes=dict.fromkeys(ROLES, VALID),
             attempts=dict.fromkeys(ROLES, 1),
             best=best(EncoderView(deal.keywords, turn.code, turns[: number - 1], rules))

@@ -11,6 +11,7 @@ from tomeval.domains.decrypto.game import (
     Code,
     DecoderView,
     EncoderView,
+    Guess,
     Hints,
     InterceptorView,
     Rules,
@@ -110,8 +111,8 @@ def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -
     return "\n".join(lines)
 
 
-def shown(code: Code) -> str:
-    """Return a code as people write it.
+def shown(code: Guess) -> str:
+    """Return a code as people write it, or that it is none.
 
     Examples
     --------
