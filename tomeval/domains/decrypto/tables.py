@@ -85,7 +85,8 @@ def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
 
 TABLES: dict[str, tuple[str, ...]] = {
     "outcomes": (
-        *("games", VOID, FAILED, "invalid_rate", *(f"{name}_percent" for name in OUTCOMES)),
+        *("games", VOID, FAILED, "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in OUTCOMES),
         *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
     ),
     "perspective": (
@@ -101,7 +102,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("response_per_turn", "knowingly_bad_percent"),
     ),
     "turns": (),
-    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in REPLAY_MEASURES)),
+    "replay": (
+        *("games", "turns", "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in REPLAY_MEASURES),
+    ),
 }
 """The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
 
@@ -165,7 +169,7 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     row["turns_a_wrong"] = turns_a_wrong(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
-    row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
+    row |= tallies.pooled(run.store, cells, _SEATS)
     seat = "interceptor" if what == "beliefs" else "encoder"
     probes = f"seat = '{seat}' AND NOT {_SEATS}"
     row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)
