@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.runs.columns import is_interval
+from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
@@ -137,7 +138,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
 _SHARED = {
     **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
     "seed": "INTEGER",
-    "invalid_rate": "REAL",
+    **dict.fromkeys(RATES, "REAL"),
 }
 
 

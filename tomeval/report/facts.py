@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import usage
 
@@ -67,16 +68,11 @@ _POLICIES = {
 }
 
 
-_INVALID = (
-    "Share of all answers, void episodes included, that could not be used: unreadable, illegal, "
-    "cut off or refused."
-)
-
-
-def meanings(measures: Iterable[Measure]) -> list[tuple[str, str]]:
-    """Return (heading, meaning) of the invalid rate and of measures."""
+def meanings(run: Run, measures: Iterable[Measure]) -> list[tuple[str, str]]:
+    """Return (heading, meaning) of a run's rates and of measures."""
+    rates = [RATES[name] for name in ("invalid_rate", "reask_rate", *run.domain.rates(run))]
     said = [(measure.heading, measure.meaning) for measure in measures]
-    return [(heading("invalid_rate"), _INVALID), *said]
+    return [(rate.heading, rate.meaning) for rate in rates] + said
 
 
 def sessions(run: Run) -> list[dict[str, str]]:

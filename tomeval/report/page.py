@@ -115,6 +115,7 @@ def _context(
         blocks = list(blocks)  # packed while the figures are drawn
     table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
+    shown = [run.measures[key] for key in keys if key in run.measures]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -138,7 +139,7 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run.measures[key] for key in keys if key in run.measures),
+        "meanings": facts.meanings(run, shown),
         "listed": [run.measures[name] for name in run.headline],
         "drawn": episodes.drawn,
     }

@@ -12,8 +12,9 @@ from typing import Any
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING, fixed, interval, plus_minus
 from tomeval.report.latex import latex_table
-from tomeval.runs.columns import HEADINGS, RATES, has_interval, heading, interval_of, is_interval
+from tomeval.runs.columns import HEADINGS, has_interval, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.rates import RATES
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 BEST = "bold: best mean of its task"

@@ -126,7 +126,7 @@ def test_a_planner_that_trusts_wrong_reactions_loses_as_much_after_a_shift(shift
     moves = np.zeros(horizon, dtype=int)
     states = np.array([0, *[1] * (horizon - 1)])
     believed = np.zeros((horizon, 2), dtype=int)
-    regret, _ = planned_regret(game, partner, states, moves, moves, believed)
+    regret = planned_regret(game, partner, states, moves, moves, believed)
     assert regret.tolist() == [6.0] * (horizon - 2) + [3.0, 0.0]
 
 

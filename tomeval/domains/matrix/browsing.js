@@ -104,6 +104,9 @@ transcript.view = {
       cellOf.append(" ", dom.make("span", { class: right ? "right" : "wrong", text: right ? "✓" : "✗", "aria-hidden": "true" }));
       cellOf.append(dom.make("span", { class: "unseen", text: right ? " (right)" : " (wrong)" }));
     }
+    if (action !== null && (episode[`${form}_unasked`] ?? []).includes(i)) {
+      cellOf.append(" ", dom.make("span", { class: "invalid", text: "drawn at random, not asked" }));
+    }
     if (outcome !== undefined) {
       cellOf.append(" ", dom.make("span", { class: "invalid", text: action === null ? outcome : `drawn at random, the answer was ${outcome}` }));
     }
@@ -112,7 +115,9 @@ transcript.view = {
     if (tries > 1) notes.push(`asked ${tries} times`);
     if (code !== null) notes.push(labels.map((label, a) => `${label} ${dom.number(episode.book[code][a], 3)}`).join(", "));
     const reactions = form === "predict" ? (episode.react ?? {})[i] : undefined;
-    if (reactions !== undefined) notes.push(`next, by own action: ${reactions.map((b) => (b < 0 ? "invalid" : labels[b])).join(", ")}`);
+    const unread = (episode.react_invalid ?? {})[i] ?? {};
+    const reaction = (b, own) => (b < 0 ? "nothing" : labels[b]) + (own in unread ? ` (${b < 0 ? "" : "drawn at random, the answer was "}${unread[own]})` : "");
+    if (reactions !== undefined) notes.push(`next, by own action: ${reactions.map(reaction).join(", ")}`);
     if (notes.length) cellOf.append(dom.make("small", { text: notes.join("; ") }));
     return cellOf;
   },

@@ -17,12 +17,14 @@ from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.domains.matrix.steps import REACT
 from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Browser, Doing, Domain, Facts, Line, Parts, Score
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import REACTION_INVALID
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -122,6 +124,12 @@ class Matrix(Domain):
         if has_reactions(run.store):
             return self.measures
         return {name: self.measures[name] for name in METRICS}
+
+    def rates(self, run: Run) -> Mapping[str, str]:
+        """Return the rate of the conditional probe, if it was asked."""
+        if has_reactions(run.store):
+            return {REACTION_INVALID.name: f"question LIKE '{REACT} %'"}
+        return {}
 
     def facts(self, run: Run) -> list[Facts]:
         """Return subjects, games and partners."""
