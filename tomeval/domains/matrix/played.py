@@ -16,6 +16,14 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Mixture:
+    """Against whom recorded episodes were played, where a single partner does not say it."""
+
+    partners: Sequence[Partner]  # K of them, each beginning in the state that some episode began in
+    weights: FloatArray  # shape (E, K): probability of each; rows sum to 1
+
+
+@dataclass(frozen=True, eq=False)
 class Played:
     """Complete episodes of one cell, step after step, episode after episode."""
 
@@ -27,13 +35,16 @@ class Played:
     # Shape (N,): actions; N is the sum of `lengths`.
     own: IntArray
     partner: IntArray
-    # Shape (N,): predicted partner actions, or None if none were asked for.
+    # Shape (N,): predicted partner actions, or None if none were asked for. In recorded games some
+    # can be -1: not asked or not readable.
     predicted: IntArray | None
     own_reward: FloatArray  # shape (N,): the subject's recorded rewards
     # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
     # was not asked (always in the last step) or gave no valid answer. None if no step was asked.
     reactions: IntArray | None = None
     partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
+    # Recorded games only: takes the place of `which` in what regret is measured from.
+    mixture: Mixture | None = None
 
     @property
     def episodes(self) -> int:
