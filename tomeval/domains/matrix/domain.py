@@ -214,7 +214,7 @@ class Matrix(Domain):
 
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""
-        return "subject" if by in ("model", "labels", "run") else "model"
+        return "subject" if by in ("model", "labels", "condition", "run") else "model"
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return payoffs and partner tables by name."""

@@ -101,9 +101,13 @@ def _subjects(cells: list[MatrixRunCell]) -> Rows:
 
 def _partners(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per partner, with its title, source and fingerprint."""
-    rows = []
+    rows: Rows = []
     for cell in cells:
         data = cell.definition["partners"]
+        if not data["tables"]:
+            columns = ("set", "game", "partner", "share", "title", "source", "fingerprint")
+            said = (data["name"], cell.game.name, data["name"], "", "no table is known", "", "")
+            rows.append(dict(zip(columns, said, strict=True)))
         for table, weight in zip(data["tables"], data["weights"], strict=True):
             rows.append(
                 {

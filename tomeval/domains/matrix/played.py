@@ -50,3 +50,9 @@ class Played:
     def episodes(self) -> int:
         """Number of episodes."""
         return len(self.lengths)
+
+    def opponents(self) -> tuple[Sequence[Partner], FloatArray]:
+        """Return the partners, K of them, and the probability of each in every episode, (E, K)."""
+        if self.mixture is not None:
+            return self.mixture.partners, self.mixture.weights
+        return self.partners, np.eye(len(self.partners))[self.which]

@@ -60,7 +60,7 @@ def _bytes(path: Path) -> bytes:
 def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
     """Return what a cell is, complete enough to be measured again."""
     key = cell.key
-    unknown_partner = {"name": UNKNOWN, "weights": [1.0], "tables": []}
+    unknown_partner = {"name": UNKNOWN, "weights": [], "tables": []}
     definition: dict[str, Any] = {
         "subject": key.subject,
         "kind": RECORDED,

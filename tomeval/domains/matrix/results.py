@@ -123,8 +123,10 @@ class MatrixRunCell(RunCell):
         )
 
     @property
-    def weights(self) -> Mapping[int, float]:
-        """The partners' weights in their set."""
+    def weights(self) -> Mapping[int, float] | None:
+        """The partners' weights in their set; None if the partner is unknown."""
+        if not self.partners:
+            return None
         return dict(enumerate(self.definition["partners"]["weights"]))
 
     @property
@@ -158,6 +160,25 @@ class MatrixRunCell(RunCell):
             "predicted": said(self.labels.partner, 2),
             "reward": [step[3] for step in steps],
         }
+
+    @property
+    def as_planned(self) -> bool:
+        """Whether every episode is of the cell's horizon, against a partner that began anew.
+
+        What is attainable in the cell, and its measures by step, then hold for all episodes. Games
+        recorded elsewhere need not be so.
+        """
+        if not self.recorded:
+            return True
+        even = bool((self.played.lengths == self.definition["horizon"]).all())
+        return even and bool(self.partners) and self.played.mixture is None
+
+    def has_curve(self, name: str) -> bool:
+        """Tell whether a measure can be shown by step; in recorded games steps may lack it."""
+        if not self.recorded:
+            return True
+        even = len(set(self.played.lengths.tolist())) == 1
+        return even and bool(np.isfinite(self.curves()[name]).all())
 
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
