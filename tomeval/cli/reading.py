@@ -95,7 +95,8 @@ def table(
             rows = tables[what](opened, by or [])
             rows = rows if form in ("csv", "json") else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
-        notes += copies_notes(opened) if what == CELLS else []
+        if what == CELLS:
+            notes += [*copies_notes(opened), *opened.domain.table_notes(opened)]
         # Whole rows where a program may read them.
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(render(rows, form, opened.measures, task, width))

@@ -113,7 +113,12 @@ def test_the_best_predictor_attains_it_on_the_steps_as_played(tmp_path, game, pa
         recorded = run.store.query(
             "SELECT partner_state FROM steps WHERE cell = ? ORDER BY episode, step", (cell.number,)
         )
-        assert states_of(cell.played).tolist() == [state for (state,) in recorded]
+        table = np.array(recorded).reshape(cell.played.episodes, -1)
+        for index, partner in enumerate(cell.partners):
+            mine = np.flatnonzero(cell.which == index)
+            states, starts = states_of(cell.played, partner, mine)
+            assert states.tolist() == table[mine].ravel().tolist()
+            assert starts.tolist() == [50 * k for k in range(len(mine))]
     found, said = attainable_as_played(best.played), best.metrics()
     for name in ("tom_percent", "delta_tom_best_response_per_step"):
         ceiling = found[f"{name.removesuffix('_per_step')}_attainable"]

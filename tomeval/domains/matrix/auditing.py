@@ -13,11 +13,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.log_rows import csv_rows
 from tomeval.domains.matrix.optima import bounds, possible_totals
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.responses import RULES, misjudgement_cost
-from tomeval.domains.matrix.scoring import csv_rows
 
 COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
 FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"

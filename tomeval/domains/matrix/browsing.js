@@ -39,14 +39,15 @@ transcript.view = {
     return episode.own[i] === null ? null : cell.payoff[episode.own[i]][episode.their[i]][0];
   },
 
-  // Regret against the best response over the episode; an episode that broke off has none.
+  // Regret against the best response over the episode; an episode that broke off has none, nor has
+  // one whose partner is not known for certain.
   regret(cell, episode, i) {
-    return episode.complete ? episode.reference[i] - transcript.view.reward(cell, episode, i) : null;
+    return episode.complete && episode.reference ? episode.reference[i] - transcript.view.reward(cell, episode, i) : null;
   },
 
   // Regret by step as a line.
   above(cell, episode) {
-    if (!episode.complete || episode.steps.length < 2) return null;
+    if (!episode.complete || !episode.reference || episode.steps.length < 2) return null;
     const values = episode.own.map((_, i) => transcript.view.regret(cell, episode, i));
     const low = Math.min(0, ...values);
     const high = Math.max(0, ...values);

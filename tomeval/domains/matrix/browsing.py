@@ -61,13 +61,15 @@ class StepBrowser:
         assert isinstance(cell, MatrixRunCell)
         episodes, game = self._episodes(cell), cell.game
         reference = self._reference or cell.reference
-        pairs = sorted({(row[0], row[2]) for row in episodes if row[1] == COMPLETE})
+        # Without a single partner that begins anew there is no regret by step to be shown.
+        told = cell.partners and cell.played.mixture is None
+        pairs = sorted({(row[0], row[2]) for row in episodes if told and row[1] == COMPLETE})
         return {
             "own": list(cell.labels.own),
             "their": list(cell.labels.partner),
-            "partners": [partner.name for partner in cell.partners],
+            "partners": cell.partner_names,
             "partner": [row[0] for row in episodes],
-            "states": [list(partner.states) for partner in cell.partners],
+            "states": [list(partner.states) for partner in cell.partners] or [[]],
             "payoff": game.payoffs.tolist(),
             "stepwise": stepwise_regret(game).tolist(),
             "belief": misjudgement_cost(game, "best_response").tolist(),

@@ -67,33 +67,37 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
 
     Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
+    Where a recorded episode fits several partners, it is their mean by posterior probability.
     """
-    states = states_of(played)
-    which = np.repeat(played.which, played.lengths)
-    steps = {name: np.empty(len(states)) for name in CEILINGS}
-    for index, partner in enumerate(played.partners):
-        mine = which == index
+    partners, weights = played.opponents()
+    result = {name: np.zeros(played.episodes) for name in CEILINGS}
+    for partner, weight in zip(partners, weights.T, strict=True):
+        mine = np.flatnonzero(weight)
+        states, starts = states_of(played, partner, mine)
         for name, values in by_state(played.game, partner).items():
-            steps[name][mine] = values[states[mine]]
-    if played.episodes == 0:
-        return steps
-    starts = np.cumsum(played.lengths) - played.lengths
-    return {
-        name: np.add.reduceat(values, starts) / played.lengths for name, values in steps.items()
-    }
+            if mine.size:
+                means = np.add.reduceat(values[states], starts) / played.lengths[mine]
+                result[name][mine] += weight[mine] * means
+    return result
 
 
-def states_of(played: Played) -> IntArray:
-    """Return the partner's state in every step, shape (N,), followed along the moves."""
-    states = np.empty(len(played.own), dtype=np.int64)
-    starts = np.cumsum(played.lengths) - played.lengths
-    for index, partner in enumerate(played.partners):
-        mine = np.flatnonzero(played.which == index)
-        state = np.full(len(mine), partner.start)
-        for t in range(int(played.lengths[mine].max(initial=0))):
-            going = played.lengths[mine] > t
-            mine, state = mine[going], state[going]
-            at = starts[mine] + t
-            states[at] = state
-            state = partner.next_state[state, played.own[at], played.partner[at]]
-    return states
+def states_of(played: Played, partner: Partner, episodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return a partner's state in every step of some episodes, followed along the moves.
+
+    Returns
+    -------
+    states : ndarray of int, shape (sum of the episodes' lengths,)
+    starts : ndarray of int
+        Where each episode begins in it.
+    """
+    lengths = played.lengths[episodes]
+    from_ = (np.cumsum(played.lengths) - played.lengths)[episodes]
+    starts = np.cumsum(lengths) - lengths
+    states = np.empty(int(lengths.sum()), dtype=np.int64)
+    state = np.full(len(episodes), partner.start)
+    for t in range(int(lengths.max(initial=0))):
+        going = lengths > t
+        at = from_[going] + t
+        states[starts[going] + t] = state[going]
+        state[going] = partner.next_state[state[going], played.own[at], played.partner[at]]
+    return states, starts

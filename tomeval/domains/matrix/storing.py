@@ -18,6 +18,9 @@ from tomeval.runs.store import Store
 SEAT = "subject"
 """The one seat that is measured; the partner's moves are a table's."""
 
+RECORDED = "recorded"
+"""The kind of subjects whose games were played elsewhere."""
+
 _STEP_COLUMNS = {
     "partner_state": "INTEGER NOT NULL",
     "own_action": "INTEGER",
@@ -173,11 +176,12 @@ def _details(steps: Steps) -> list[list[str | None]]:
 _PREDICTED = f"COALESCE(predicted_action, CASE predict_outcome WHEN '{NOT_ASKED}' THEN {NONE} END)"
 
 
-def read_played(store: Store, cell: int) -> dict[str, Any]:
+def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, Any]:
     """Return the complete episodes of a cell as flat arrays, in order of episode and step.
 
     Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
-    step asked for it) and ``own_reward`` per step.
+    step asked for it) and ``own_reward`` per step. Of recorded games only, some steps may have no
+    valid prediction: -1.
     """
     episodes = store.query(
         "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
@@ -188,8 +192,9 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
         which = np.array([row[0] for row in episodes], dtype=np.int64)
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
+    said = f"COALESCE(predicted_action, {NONE})" if recorded else _PREDICTED
     _, rows = store.iterate(
-        f"SELECT own_action, partner_action, {_PREDICTED}, own_reward FROM steps "
+        f"SELECT own_action, partner_action, {said}, own_reward FROM steps "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY cell, episode, step",
         (cell, COMPLETE),
@@ -201,7 +206,7 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     rest = next(rows, None)
     table = flat.reshape(-1, 4)
     unasked = table[:, 2] == NONE
-    whole = np.isfinite(table).all() and (unasked.all() or not unasked.any())
+    whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
     if rest is not None or not whole:
         raise store.damaged("the steps of a complete episode are not complete")
     extra = _reactions(store, cell) if has_reactions(store) else {}
@@ -210,7 +215,7 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
         "lengths": lengths,
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
-        "predicted": None if unasked.any() else table[:, 2].astype(np.int64),
+        "predicted": None if unasked.size and unasked.all() else table[:, 2].astype(np.int64),
         "own_reward": table[:, 3].copy(),
     }
 
@@ -259,3 +264,10 @@ def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, 
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
+
+
+@lru_cache(maxsize=4)
+def partners_known(store: Store) -> tuple[bool, ...]:
+    """Tell for each cell whether its partners have tables; looked up once."""
+    tables = "json_array_length(definition, '$.partners.tables')"
+    return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))

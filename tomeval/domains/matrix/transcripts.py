@@ -19,7 +19,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         "SELECT partner, status, steps FROM episodes WHERE cell = ? AND episode = ?",
         (cell.number, episode),
     )
-    yield Line(0, f"{cell.name}; episode {episode} against {cell.partners[partner].name}: ")
+    yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
     yield Line(0, f"{status}, {length} steps")
     labels = cell.labels
     for step, own, theirs, predicted, reward, act, predict in store.query(
