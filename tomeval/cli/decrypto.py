@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides, StartupTest
+from tomeval.core import printing
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
@@ -131,7 +132,7 @@ def import_(
     games = import_turns(turns, Rules(turns=most_turns, no_repeat_hints=no_repeat_hints))
     write_games(out, games)
     count = sum(len(game.turns) for game in games)
-    print(f"{out}: {len(games)} games, {count} turns", file=sys.stderr)
+    printing.tell(f"{out}: {len(games)} games, {count} turns")
 
 
 @app.command()
@@ -143,4 +144,4 @@ def show(
     from tomeval.domains.decrypto.transcripts import record_lines
 
     for line in record_lines(file, game):
-        print(line)
+        printing.show(line)

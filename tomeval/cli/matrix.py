@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, TableFormat
+from tomeval.cli.options import IntervalOption, TableFormat, show_table
+from tomeval.core.printing import show
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 ReferenceOption = Annotated[
@@ -29,13 +30,12 @@ def bounds(
 ) -> None:
     """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
     from tomeval.domains.matrix.listing import bounds_rows
-    from tomeval.report.tables import render
 
     rows, relevance = bounds_rows(game, partner_set, horizon, reference)
-    print(render(rows, form))
+    show_table(rows, form)
     if form == "text":
         what = "relevance (regret per step of the best response to the wrong partner)"
-        print(f"\n{what}: {relevance:.6g}")
+        show(f"\n{what}: {relevance:.6g}")
 
 
 def score(
@@ -57,10 +57,9 @@ def score(
     """Score a recorded matrix game from anywhere."""
     from tomeval.api import score as score_file
     from tomeval.domains.matrix.measures import MEASURES
-    from tomeval.report.tables import render
 
     row = score_file(steps, game, partner, labels=labels, reference=reference, interval=interval)
-    print(render([row], form, MEASURES))
+    show_table([row], form, MEASURES)
 
 
 def audit(
@@ -72,16 +71,15 @@ def audit(
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.domains.matrix.auditing import audit as audit_file
-    from tomeval.report.tables import render
 
     rows = audit_file(results, horizon)
     if form == "text":
         for row in rows:
             place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
-            print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
-        print(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+            show(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
+        show(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
     else:
-        print(render(rows, form))
+        show_table(rows, form)
     if rows:
         raise typer.Exit(1)
 
