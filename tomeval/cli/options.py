@@ -63,6 +63,21 @@ MaxCalls = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
 ]
+TrustHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust-host",
+        help="HOST=VARIABLE: the key in this environment variable may be sent to this host too, not "
+        "only to its own provider. Repeatable.",
+    ),
+]
+TrustCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Let a model folder or repository run its own code, where the experiment asks for it.",
+    ),
+]
 StartupTest = Annotated[
     bool,
     typer.Option(

@@ -17,6 +17,8 @@ from tomeval.cli.options import (
     Overrides,
     StartupTest,
     TableFormat,
+    TrustCode,
+    TrustHost,
     show_table,
 )
 from tomeval.core.errors import TomevalError
@@ -45,6 +47,8 @@ def run(
         bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
     startup_test: StartupTest = True,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend.
@@ -54,19 +58,21 @@ def run(
     2, the input or a model cannot be used, or a cap is reached;
     130, interrupted.
     """
+    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
 
     loaded = load_experiment(experiment, overrides or [], model)
-    play_into(
-        loaded,
-        out or Path("runs") / loaded.name,
-        workers=workers,
-        concurrency=concurrency,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        prefix_reuse=prefix_reuse,
-        startup_test=startup_test,
-    )
+    with trusting(trust_host or (), code=trust_remote_code):
+        play_into(
+            loaded,
+            out or Path("runs") / loaded.name,
+            workers=workers,
+            concurrency=concurrency,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            prefix_reuse=prefix_reuse,
+            startup_test=startup_test,
+        )
 
 
 def play_into(
@@ -135,15 +141,19 @@ def plan(
         int | None,
         typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
     ] = None,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost, without playing or asking it."""
+    from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
     from tomeval.runs.preview import token_counter
 
     count = token_counter(tokenizer) if tokenizer else None
-    rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
+    with trusting(trust_host or (), code=trust_remote_code):
+        rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
     if form in DATA:
         show_table(rows, form)
     else:
