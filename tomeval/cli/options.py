@@ -67,8 +67,8 @@ TrustHost = Annotated[
     list[str] | None,
     typer.Option(
         "--trust-host",
-        help="HOST=VARIABLE: the key in this environment variable may be sent to this host too, not "
-        "only to its own provider. Repeatable.",
+        help="HOST=VARIABLE: the key in this environment variable may go to this host, not only to "
+        "its own provider. Repeatable.",
     ),
 ]
 TrustCode = Annotated[

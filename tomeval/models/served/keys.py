@@ -127,9 +127,9 @@ def _check_host(url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed]) 
     entry = f"{'http://' * plain}{where}"
     raise TomevalError(
         f"the environment variable {variable} would be sent to {where}"
-        f"{', without encryption' * plain}, which you have not confirmed; nothing was sent. If that "
-        f'is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" to '
-        f'{hosts_file()}. To send no key: key_env = ""'
+        f"{', without encryption' * plain}, which you have not confirmed; nothing was sent. If "
+        f'that is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" '
+        f'to {hosts_file()}. To send no key: key_env = ""'
     )
 
 
