@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from tomeval.cli import compare, decrypto, matrix, playing, reading, share
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import notes_handler, show, tell
 
 app = typer.Typer(
     name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
@@ -21,7 +23,7 @@ def _version(asked: bool) -> None:
     if asked:
         from tomeval import __version__
 
-        print(f"tomeval {__version__}")
+        show(f"tomeval {__version__}")
         raise typer.Exit
 
 
@@ -47,12 +49,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek gets \u0394 for Δ
             stream.reconfigure(errors="backslashreplace")
+    logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
     try:
         app()
     except TomevalError as error:
-        print(f"tomeval: {error}", file=sys.stderr)
+        tell(f"tomeval: {error}")
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == _INTERRUPTED:
-            print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
+            tell("tomeval: stopped; run the same command again to go on")
         raise

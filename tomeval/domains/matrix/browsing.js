@@ -99,7 +99,7 @@ transcript.view = {
   answer(labels, action, episode, i, form, code, right = null) {
     const outcome = (episode[form] ?? {})[i];
     const cellOf = dom.make("td", {});
-    if (action !== null) cellOf.append(labels[action]);
+    if (action !== null) cellOf.append(dom.seen(labels[action]));
     else cellOf.append(outcome === undefined ? "not asked" : "nothing");
     if (right !== null) {
       cellOf.append(" ", dom.make("span", { class: right ? "right" : "wrong", text: right ? "✓" : "✗", "aria-hidden": "true" }));

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import math
-import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -28,6 +27,7 @@ from tomeval.models.served.http_mends import (
     page_title,
     retry_after,
 )
+from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
 
 logger = logging.getLogger(__name__)
@@ -86,16 +86,16 @@ class Timing:
 class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
-    Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
-    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps;
-    `omit` names fields that are never sent.
+    Options are as in `OpenAIOptions`. A key is sent to confirmed hosts only, see `keys.read_key`,
+    and never along with a redirect, which counts as a refusal. The seconds of `retry_budget` count
+    from a request's first attempt; `budget` holds caps; `omit` names fields that are never sent.
     """
 
     def __init__(
         self,
         base_url: str,
         *,
-        key_env: str = "OPENAI_API_KEY",
+        key_env: str | None = None,
         concurrency: int = 16,
         timeout: float = 300.0,
         retry_budget: float = 600.0,
@@ -106,8 +106,7 @@ class HttpClient:
         self.base_url = check_url(base_url)
         self.root = self.base_url.removesuffix("/v1")
         self.retry_budget = retry_budget
-        self._key_env = key_env
-        self._key = _key(key_env)
+        self._key_env, self._key = read_key(self.base_url, key_env)
         self._timeout = timeout
         self._budget = budget or Budget()
         self._timing = timing or Timing()
@@ -129,6 +128,7 @@ class HttpClient:
             headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
             timeout=httpx2.Timeout(None, connect=min(self._timeout, 30.0)),
             limits=httpx2.Limits(max_connections=None),
+            follow_redirects=False,  # a redirect could carry the key elsewhere
             trust_env=not loopback,  # a proxy cannot reach this machine's own servers
             verify=parts.scheme == "https" or not loopback,  # else no certificates to load
         )
@@ -264,7 +264,7 @@ class HttpClient:
         if not response.is_success:
             self._fail(path, response, text)
         try:
-            data = json.loads(text)
+            data = self._without_key(json.loads(text), text)
         except json.JSONDecodeError:
             raise _Trouble(f"the reply is not whole JSON: {text[:80]!r}") from None
         if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
@@ -279,9 +279,10 @@ class HttpClient:
         status, url, message = response.status_code, self._url(path), message_of(text)
         if status in (401, 403):
             held = "holds the key that was sent" if self._key else "is not set"
+            named = f"the environment variable {self._key_env} {held}"
             raise TomevalError(
                 f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "
-                f"the environment variable {self._key_env} {held}"
+                f"{named if self._key_env else 'no key was sent, as key_env is empty'}"
             )
         if status == 429 and "insufficient_quota" in text:
             raise TomevalError(f"{url}: the account has no quota left: {message[:EXCERPT]}")
@@ -300,6 +301,14 @@ class HttpClient:
         if self._key and len(self._key) >= _SECRET_LENGTH:
             return text.replace(self._key, "***")
         return text
+
+    def _without_key(self, data: Any, text: str) -> Any:
+        """Return parsed JSON without the key, which escapes may have hidden in its text."""
+        if "\\" not in text or len(self._key) < _SECRET_LENGTH:
+            return data
+        written = json.dumps(data)  # one way to write every character, as that of the key
+        cleaned = written.replace(json.dumps(self._key)[1:-1], "***")
+        return data if cleaned == written else json.loads(cleaned)
 
 
 def _patience(trouble: _Trouble) -> float:
@@ -326,10 +335,3 @@ def check_url(url: str) -> str:
             "models are stored with results, so put the key into an environment variable"
         )
     return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
-
-
-def _key(name: str) -> str:
-    key = os.environ.get(name, "").strip()
-    if not (key.isascii() and (key.isprintable() or not key)):
-        raise TomevalError(f"the environment variable {name} holds characters that no key has")
-    return key
