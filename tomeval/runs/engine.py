@@ -18,11 +18,11 @@ from tomeval.models.base import (
     Reply,
     ScoreRequest,
     Scores,
+    Stopped,
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.remembering import RememberingModel
-from tomeval.models.served.limits import BudgetExceeded
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.schedule import Schedule
@@ -133,11 +133,12 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
 
 async def _worker(
     lines: Lines, store: Store, cells: Sequence[Cell], schedule: Schedule, watch: Watch
-) -> BudgetExceeded | None:
+) -> Stopped | None:
     """Play one episode after another, and return what stopped it, if anything did.
 
-    A call that would pass a cap stops only its own episode: the others end at their own next call,
-    after the replies that they have paid for. A prompt beyond the context breaks its episode off.
+    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
+    end at their own next call, after the replies that they have paid for. A prompt beyond the
+    context breaks its episode off.
     """
     while job := await schedule.begin():
         number, episode = job
@@ -151,7 +152,7 @@ async def _worker(
                     for seat, key in keys.items()
                 }
                 block = await store.domain.play(cell, episode, models, counted.step)
-        except BudgetExceeded as stopped:
+        except Stopped as stopped:
             return stopped
         except ContextExceeded as error:
             watch.too_long(number, episode, counted.steps, error)

@@ -6,8 +6,8 @@ import json
 import logging
 import platform
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -128,12 +128,19 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in packages},
+        "versions": dict(_installed(packages)),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
     }
     write_text(path, json.dumps([*sessions, session], indent=1))
+
+
+def _installed(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield packages with their versions; those without which a run can do may be missing."""
+    for name in packages:
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

@@ -201,7 +201,7 @@ class InspectModel(Model):
         }
         messages = [roles[role](content=content) for role, content in prompt.messages]
         most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
-        self._budget.reserve(most)
+        await self._budget.take(most)
         output = None
         try:
             # In a task of its own, whose context the record that inspect_ai keeps goes with.
