@@ -18,11 +18,17 @@ import filelock
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.database import old_version
-from tomeval.runs.store import OLD_STORES, STORE, Store, identity_sha256
+from tomeval.runs.store import (
+    BEGUN,
+    EXPERIMENT,
+    OLD_STORES,
+    SESSIONS,
+    STORE,
+    Store,
+    identity_sha256,
+)
 
 logger = logging.getLogger(__name__)
-
-EXPERIMENT, SESSIONS = "experiment.json", "sessions.json"
 
 
 def make_folder(folder: Path) -> None:
@@ -32,20 +38,13 @@ def make_folder(folder: Path) -> None:
     if folder.is_dir() and not (folder / STORE).exists():
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
-        # A run that was killed at its very start leaves these two files.
-        others = {path.name for path in folder.iterdir()} - {"run.lock", EXPERIMENT}
+        # A run that was killed at its very start leaves some of these files.
+        others = {path.name for path in folder.iterdir()} - {*BEGUN, f".{EXPERIMENT}.new"}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
                 "choose another folder with --out"
             )
-    store = folder / STORE
-    if store.is_file() and store.stat().st_size == 0 and (folder / SESSIONS).exists():
-        # A run that was killed at its very start may leave an empty store, but no session.
-        raise TomevalError(
-            f"{store}: damaged, it is empty although {SESSIONS} tells of a run; restore it from a "
-            "copy or start over in another folder"
-        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

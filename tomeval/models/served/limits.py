@@ -19,7 +19,11 @@ _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3  # on the safe side of the four that English has
 
 
-class BudgetExceeded(TomevalError):
+class NotMade(TomevalError):
+    """A call was not made, because the run ends here; what came before is complete."""
+
+
+class BudgetExceeded(NotMade):
     """The next call would pass a cap. It was not made; what came before is complete."""
 
 
