@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import marshal
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,6 @@ def signed(data: Mapping[str, Any]) -> dict[str, Any]:
 def holds(data: Mapping[str, Any]) -> bool:
     """Tell whether an object read from a JSON file is what was written; true without a checksum."""
     return _KEY not in data or data[_KEY] == _of_object(data)
-
-
-def has_checksum(data: Collection[str]) -> bool:
-    """Tell whether an object was signed."""
-    return _KEY in data
 
 
 def _bare(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -160,9 +160,7 @@ async def _worker(
         try:
             with lines.episode(list(keys.values())) as mine:
                 models: dict[str, Model] = {
-                    seat: _Counting(
-                        _remembering(store, (*job, seat), mine[key], stopping), watch
-                    )
+                    seat: _Counting(_remembering(store, (*job, seat), mine[key], stopping), watch)
                     for seat, key in keys.items()
                 }
                 block = await store.domain.play(cell, episode, models, counted.step)

@@ -20,6 +20,7 @@ from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
 from tomeval.models import is_served, model_name
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.runs.checksums import signed
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
@@ -151,7 +152,7 @@ class StartUp:
         async def ask(mark: str, question: Overheard) -> Found:
             """Ask one question, and put the reply into the log at once."""
             found = await _ask(model, question)
-            log.append(_entry(mark, json.loads(key), model, found))
+            log.append(signed(_entry(mark, json.loads(key), model, found)))
             write_text(self._path, json.dumps(log, indent=1))
             return found
 

@@ -1,4 +1,4 @@
-"""A run is asked to stop: the first Ctrl-C or TERM lets it finish what is in flight, the second not.
+"""A run is asked to stop: the first Ctrl-C or TERM lets it finish what is in flight.
 
 Replies that are on their way are paid for, and an episode that goes on later is not asked for them
 again if they are kept.
