@@ -431,7 +431,7 @@ HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy
     "code",
     [
         "import tomeval",
-        "import tomeval.cli.main",
+        "import tomeval.cli.app",
         "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score; tomeval.audit",
     ],
 )

@@ -56,7 +56,8 @@ def run(
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
     2, the input or a model cannot be used, or a cap is reached;
-    130, interrupted.
+    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
+    once.
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
+from tomeval.runs import folder
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
@@ -15,11 +15,11 @@ from tomeval.runs.tallies import usage
 
 
 def read_json(run: Run, name: str) -> Any:
-    """Return a JSON file of the run folder, or None if it is missing or cannot be read."""
-    try:
-        return json.loads((run.folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None  # an analysis only needs the store; the page warns of the gap
+    """Return a JSON file of the run folder; None without it or, with a warning, if damaged.
+
+    An analysis only needs the store; the page tells of the gap.
+    """
+    return folder.read_json(run.folder / name)
 
 
 def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli import compare, decrypto, matrix, playing, reading, share
+from tomeval.cli import checking, compare, decrypto, matrix, playing, reading, share
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
 
@@ -36,12 +36,10 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, compare, share, matrix):
+for _module in (playing, reading, checking, compare, share, matrix):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(decrypto.app)
-
-_INTERRUPTED = 130  # what typer exits with after Ctrl-C
 
 
 def main() -> None:
@@ -55,7 +53,3 @@ def main() -> None:
     except TomevalError as error:
         tell(f"tomeval: {error}")
         sys.exit(2)
-    except SystemExit as stop:
-        if stop.code == _INTERRUPTED:
-            tell("tomeval: stopped; run the same command again to go on")
-        raise
