@@ -141,7 +141,9 @@ def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_rows(form: str) -> None:
-    assert render([], form) == {"json": "[]", "csv": ""}.get(form, "nothing to show")
+    assert render([], form) == {"json": "[]", "csv": "", "spreadsheet": ""}.get(
+        form, "nothing to show"
+    )
 
 
 def test_unknown_format() -> None:

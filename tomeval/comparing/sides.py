@@ -113,7 +113,9 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
     # The default is always possible: a domain's `level` replaces an empty column.
-    if by not in ("run", domain.by[0]) and all(cell.columns.get(by) == "" for cell in cells):
+    if by not in ("run", domain.by[0]) and not any(
+        cell.columns.get(by, "") != "" for cell in cells
+    ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
     return by

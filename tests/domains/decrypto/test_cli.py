@@ -107,8 +107,10 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
     with Run(small) as run:
         rows = table_rows("functional", run)
         asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
-        asked += "episode) WHERE question = 'eve' AND answers.outcome = 'valid' "
-        asked += "AND status = 'complete' AND encoder = ? AND decoder = ? AND interceptor = ?"
+        asked += (
+            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
+        )
+        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
         for row in rows:
             names = tuple(row[role] for role in ROLES)
             assert row["predicted_turns"] == run.store.query(asked, names)[0][0]

@@ -213,6 +213,30 @@ def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     assert run_experiment(experiment(players=players), tmp_path / "a") == 0
 
 
+def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None:
+    """What Social asks before Alice's hints has no row of its own: her hints are invalid, once."""
+
+    def answer(question):
+        return "nothing" if "Which code will Bob guess?" in question else everything(question)
+
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
+    strategy = {"encoder": "Social QA"}
+    players = {"l": {"model": "scripted:logged", "max_attempts": 2, "strategy": strategy}}
+    run_experiment(experiment(players=players, on_invalid="random"), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        sql = "SELECT seat, outcome, attempts, COUNT(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1"
+        asked = run.store.query(sql)
+        [row], [status] = table_rows("outcomes", run), run.status()
+    turns = asked[0][3]
+    assert asked == [
+        ("decoder", "valid", 1, turns),
+        ("encoder", "unparsable", 2, turns),
+        ("interceptor", "valid", 1, turns),
+    ]
+    assert status["unparsable"] == turns
+    assert row["invalid_rate"] == row["reask_rate"] == status["reask_rate"] == 1 / 3
+
+
 def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "logged", Logged(lambda question: "nothing"))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}

@@ -95,7 +95,8 @@ def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
 
 TABLES: dict[str, tuple[str, ...]] = {
     "outcomes": (
-        *("games", VOID, FAILED, "invalid_rate", *(f"{name}_percent" for name in OUTCOMES)),
+        *("games", VOID, FAILED, "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in OUTCOMES),
         *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
     ),
     "perspective": (
@@ -111,7 +112,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
     ),
     "turns": (),
-    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in AGREEMENT)),
+    "replay": (
+        *("games", "turns", "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in AGREEMENT),
+    ),
 }
 """The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
 
@@ -209,7 +213,7 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     row |= _ended(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
-    row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
+    row |= tallies.pooled(run.store, cells, _SEATS)
     seat = "interceptor" if what == "beliefs" else "encoder"
     probes = f"seat = '{seat}' AND NOT {_SEATS}"
     row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO, TypeVar
 
 from tomeval.core.outcomes import Said
+from tomeval.core.printing import show
 from tomeval.domains.decrypto.game import (
     Code,
     DecoderView,
@@ -47,11 +48,11 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         """Print a line."""
-        print(text, file=self.sink, flush=True)
+        show(text, to=self.sink)
 
     def read(self, prompt: str) -> str:
         """Return a line without its end; `QuitGame` at the end of the input."""
-        print(prompt, end="", file=self.sink, flush=True)
+        show(prompt, to=self.sink, end="")
         line = self.source.readline()
         if not line:
             self.say()

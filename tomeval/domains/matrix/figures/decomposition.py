@@ -40,7 +40,9 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw the parts of ΔFunctional/T as bars, a row per subject and a panel per game."""
     from tomeval.comparing.decomposition import decompose
 
-    drawings = []
+    drawings: list[Drawing] = []
+    if TOTAL not in run.metric_names:  # no partner is known
+        return drawings
     split = decompose(run, reference=options.reference)
     for family in families(run.cells):
         if not any(has_values(cell, [*PARTS]) for _, cells in family.panels for cell in cells):
