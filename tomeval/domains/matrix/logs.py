@@ -147,13 +147,18 @@ class _Reader:
         text = raw.strip()
         return self.values.get(text.casefold(), text)
 
+    def _given(self, row: dict[str, str], name: str) -> bool:
+        """Tell whether the user, not the file, says what a cell stands for; it may name a file."""
+        return row[self.columns.of[name]].strip().casefold() in self.values
+
     def _place(self, row: dict[str, str]) -> tuple[LogCell, Match]:
         """Return the cell and the match that a row belongs to."""
         of, reading = self.columns.of, self.reading
         column_seat = "seat" in of and read_seat(of["seat"], self._text(row, "seat"))
         game = reading.game
         if game is None:
-            game = get_game(game_name(of["game"], self._text(row, "game")))
+            text = self._text(row, "game")
+            game = get_game(text if self._given(row, "game") else game_name(of["game"], text))
         if (game.name, column_seat) not in self.games:
             self.games[game.name, column_seat] = seen_from(game, column_seat)
         game = self.games[game.name, column_seat]
@@ -189,11 +194,12 @@ class _Reader:
         column = self.columns.of.get("partner", "")
         text = self._text(row, "partner") if given is None else given
         if (text, game.name) not in self.partners:
-            spec = partner_spec(column, text) if given is None else text
+            said = given is not None or self._given(row, "partner")
+            spec = text if said else partner_spec(column, text)
             try:
                 found = None if spec == UNKNOWN else get_partner_set(spec, game)
             except TomevalError as error:
-                if given is not None:
+                if said:
                     raise
                 raise CellError(column, text, f"is no partner: {error}") from None
             self.partners[text, game.name] = found
