@@ -180,6 +180,15 @@ def test_what_was_left_out_is_listed(people) -> None:
     assert len(listed) == 5
 
 
+@pytest.mark.parametrize("last", ["a,1,2,0,0,tit_for_tot", "a,1,2,0", ",1,2,0,0,always(0)"])
+def test_a_match_does_not_get_shorter_by_a_row_that_cannot_be_placed(tmp_path, last) -> None:
+    text = "subject,episode,step,own_action,partner_action,partner\na,1,1,0,0,always(0)\n"
+    text += last + "\nb,1,1,0,0,always(0)\n"
+    found = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
+    assert [row["subject"] for row in found.rows] == ["b"]
+    assert any("line 3 cannot be read and may be a step of it" in note for note in found.notes)
+
+
 def test_nothing_left(tmp_path) -> None:
     text = "episode,step,own_action,partner_action\n1,1,x,0\n"
     path = written(tmp_path / "log.csv", text)

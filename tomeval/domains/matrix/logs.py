@@ -69,6 +69,8 @@ class _Reader:
         self.cells: dict[CellKey, LogCell] = {}
         self.open: dict[CellKey, Match] = {}
         self.begun: set[tuple[CellKey, str]] = set()
+        self.last: Match | None = None  # the match of the row before
+        self.suspected: dict[tuple[str, str], int] = {}  # subject and match of a row not placed
         self.bad: dict[int, LeftOut] = {}  # by identity of the match, or a number below 0
         self.games: dict[tuple[str, bool], MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
@@ -86,8 +88,10 @@ class _Reader:
                 cell, match = self._place(row)
             except CellError as error:
                 self._leave_out(None, number, error)
+                self._suspect(row, number)
                 continue
             match.rows.append(number)
+            self.last = match
             if id(match) in self.bad:
                 continue
             if match.status == VOID:
@@ -100,6 +104,9 @@ class _Reader:
         if not count:
             raise TomevalError(f"{self.path}: has a header but no steps")
         for cell in self.cells.values():
+            for match in cell.matches:
+                if number := self.suspected.get((cell.key.subject, match.name)):
+                    self._lose_step(match, number)
             self._identify(cell)
         return self._log(count)
 
@@ -135,6 +142,28 @@ class _Reader:
         key = -number if match is None else id(match)
         name = match.name if match else ""
         self.bad[key] = LeftOut(name, 1, number, error.column, error.value, error.why)
+
+    def _suspect(self, row: dict[str, str] | str, number: int) -> None:
+        """Remember what match a row that cannot be placed may be a step of.
+
+        Without it the match would seem to be shorter, where it was the last step.
+        """
+        who = ("", "")
+        if not isinstance(row, str):
+            column = self.columns.subject
+            subject = self._meant(row[column]) if column else self.path.name
+            who = (subject, self._text(row, "episode"))
+        if all(who):
+            self.suspected.setdefault(who, number)
+        elif self.last is not None:
+            self._lose_step(self.last, number)
+        self.last = None
+
+    def _lose_step(self, match: Match, number: int) -> None:
+        """Leave out a match one of whose steps may be a row that cannot be read."""
+        if id(match) not in self.bad:
+            why = f"{self.table.word} {number} cannot be read and may be a step of it"
+            self._leave_out(match, match.rows[0], CellError("", "", why))
 
     # The cells of one row
 
