@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, TableFormat
+from tomeval.cli.options import IntervalOption, TableFormat, show_table
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 ReferenceOption = Annotated[
@@ -30,14 +30,21 @@ def bounds(
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
+    from tomeval.domains.matrix.ceilings import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
-    from tomeval.report.tables import render
 
     rows, relevance = bounds_rows(game, partner_set, horizon, reference)
-    print(render(rows, form))
+    if form == "text":
+        trivial = [
+            name
+            for name, sign in CEILINGS.items()
+            if all(row[name] == (100.0 if sign > 0 else 0.0) for row in rows)
+        ]
+        rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
+    show_table(rows, form)
     if form == "text":
         what = "relevance (regret per step of the best response to the wrong partner)"
-        print(f"\n{what}: {relevance:.6g}")
+        show(f"\n{what}: {relevance:.6g}")
 
 
 LogFile = Annotated[
@@ -166,7 +173,6 @@ def score(
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
     from tomeval.api import score_rows
     from tomeval.domains.matrix.measures import MEASURES
-    from tomeval.report.tables import render
 
     found = score_rows(
         steps,
@@ -179,9 +185,9 @@ def score(
         skip_bad=skip_bad,
         **_how(maps, by, partner_column, values, invalid),
     )
-    print(render(found.rows, form, MEASURES))
+    show_table(found.rows, form, MEASURES)
     for note in found.notes:
-        print(note, file=sys.stderr)
+        tell(note)
 
 
 def import_(
@@ -219,8 +225,8 @@ def import_(
     folder = out or Path("runs") / games.stem
     found = import_games(get_domain("matrix"), games, LogKeys(reading, reference), folder)
     for note in found.notes:
-        print(note, file=sys.stderr)
-    print(folder)
+        tell(note)
+    show(folder)
 
 
 def audit(
@@ -232,16 +238,20 @@ def audit(
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.domains.matrix.auditing import audit as audit_file
-    from tomeval.report.tables import render
+    from tomeval.domains.matrix.auditing import rules_that_fit
 
     rows = audit_file(results, horizon)
     if form == "text":
         for row in rows:
             place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
-            print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
-        print(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+            show(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
+        show(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+        fits = rules_that_fit(results)
+        if fits:
+            show("\nΔToM/T that each rule can produce from the row's ToM %:")
+            show_table(fits, form)
     else:
-        print(render(rows, form))
+        show_table(rows, form)
     if rows:
         raise typer.Exit(1)
 

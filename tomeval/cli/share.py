@@ -11,6 +11,7 @@ import typer
 
 from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
 
 
 def report(
@@ -54,7 +55,7 @@ def report(
     )
     with Run(folder) as opened:
         opened.check_reference(reference)
-        print(write_report(opened, out, options))
+        show(write_report(opened, out, options))
 
 
 def _count(text: str) -> int | None:
@@ -77,10 +78,11 @@ def export(
         ),
     ] = None,
     form: Annotated[
-        Literal["csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
+        Literal["csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; or the whole run for inspect_ai's viewer (inspect), under "
+            help="csv, jsonl, parquet; spreadsheet: csv in which no text is taken for a "
+            "formula; or the whole run for inspect_ai's viewer (inspect), under "
             "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
         ),
     ] = "csv",
@@ -99,7 +101,7 @@ def export(
 
     with Run(folder) as opened:
         for path in export_any(opened, form, what, out, repo):
-            print(path)
+            show(path)
 
 
 def push(
@@ -123,15 +125,15 @@ def push(
     with tempfile.TemporaryDirectory(prefix="tomeval-push-") as place:
         with Run(folder) as opened:
             staged = stage(opened, repo, Path(place), report=with_report)
-        print(f"dataset {repo}: {'public' if public else 'private'} if it is new")
+        show(f"dataset {repo}: {'public' if public else 'private'} if it is new")
         for name, size in staged.files:
-            print(f"{size_text(size):>9}  {name}")
-        print(f"{size_text(sum(size for _, size in staged.files)):>9}  in all")
+            show(f"{size_text(size):>9}  {name}")
+        show(f"{size_text(sum(size for _, size in staged.files)):>9}  in all")
         if upload:
-            print(send(staged, repo, private=not public))
+            show(send(staged, repo, private=not public))
             return
-        print(f"\nREADME.md:\n\n{staged.card}")
-        print("Nothing was uploaded. To upload this: add --upload", file=sys.stderr)
+        show(f"\nREADME.md:\n\n{staged.card}")
+        tell("Nothing was uploaded. To upload this: add --upload")
 
 
 COMMANDS = (report, export, push)

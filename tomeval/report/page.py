@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from tomeval import __version__
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.outcomes import INVALID_REASONS
+from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.drawings import Figures
@@ -26,6 +28,8 @@ from tomeval.runs.results import Run
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
+# The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
+_UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        finalize=_seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -106,7 +111,7 @@ def _context(
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference)
     style = _sealed(asset("report.css"))
-    scripts = [asset(f"{name}.js") for name in _SCRIPTS]
+    scripts = [_UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
     script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
     comparison = _comparison(run, options)
     # Base64 needs no escaping, which would take long.
@@ -115,6 +120,7 @@ def _context(
         blocks = list(blocks)  # packed while the figures are drawn
     table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
+    shown = [run.measures[key] for key in keys if key in run.measures]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -138,7 +144,7 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run.measures[key] for key in keys if key in run.measures),
+        "meanings": facts.meanings(run, shown),
         "listed": [run.measures[name] for name in run.headline],
         "drawn": episodes.drawn,
     }
@@ -150,6 +156,11 @@ _INTERVALS = {
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
     "its 95 % BCa bootstrap interval",
 }
+
+
+def _seen(value: Any) -> Any:
+    """Return what the template puts in, made visible: the one place for all of the page's text."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _interval(run: Run, interval: str) -> str:

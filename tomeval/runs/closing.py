@@ -68,7 +68,7 @@ def _unread(store: Store) -> list[int]:
             tallies.answers(store, [cell], f"seat = '{seat}'")[cell]
             for (seat,) in (seats if any(count.values()) else ())
         ]
-        found += [cell] if any(0 < asked == bad for bad, asked in each) else []
+        found += [cell] if any(0 < said.asked == said.invalid for said in each) else []
     return found
 
 

@@ -361,6 +361,14 @@ class Domain(ABC):
 
     # To report
 
+    def rates(self, run: Run) -> Mapping[str, str]:
+        """Return which rates besides those of all answers tables print, in order.
+
+        By name, see `tomeval.runs.rates`; values are SQL that says over which questions: a
+        condition on the view ``asked``.
+        """
+        return {}
+
     def facts(self, run: Run) -> list[Facts]:
         """Return what is known of players and tasks beyond the cells' columns."""
         return []

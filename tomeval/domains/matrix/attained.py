@@ -9,6 +9,7 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import best_response, worst_response
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.responses import ROUNDING
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.runs.cell import RunCell
 
@@ -75,4 +76,4 @@ def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, floa
 
 
 def _all_the_same(worst: float, best: float) -> bool:
-    return best - worst <= 1e-12 * max(1.0, abs(best))
+    return best - worst <= ROUNDING * max(abs(best), abs(worst))

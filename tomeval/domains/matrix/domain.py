@@ -19,6 +19,7 @@ from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.domains.matrix.steps import REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
@@ -41,6 +42,7 @@ from tomeval.runs.domain import (
     Score,
 )
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import REACTION_INVALID
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -141,6 +143,12 @@ class Matrix(Domain):
         """Return the measures that the run's partners and questions allow."""
         names = measures_for(partners_known(run.store), has_reactions(run.store))
         return {name: self.measures[name] for name in names}
+
+    def rates(self, run: Run) -> Mapping[str, str]:
+        """Return the rate of the conditional probe, if it was asked."""
+        if has_reactions(run.store):
+            return {REACTION_INVALID.name: f"question LIKE '{REACT} %'"}
+        return {}
 
     def facts(self, run: Run) -> list[Facts]:
         """Return subjects, games and partners."""

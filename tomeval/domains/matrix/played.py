@@ -13,6 +13,7 @@ from tomeval.domains.matrix.partners import Partner
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,11 @@ class Played:
     # can be -1: not asked or not readable.
     predicted: IntArray | None
     own_reward: FloatArray  # shape (N,): the subject's recorded rewards
-    # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
-    # was not asked (always in the last step) or gave no valid answer. None if no step was asked.
+    # Shape (N, n): per own action the partner's next action that counts, as the subject states it
+    # or, under the policy ``random``, as it was drawn in place of an invalid answer; -1 where it
+    # was not asked (always in the last step). None if no step was asked.
     reactions: IntArray | None = None
+    drawn_reactions: BoolArray | None = None  # shape (N, n): which were drawn; None: none
     partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
     # Recorded games only: takes the place of `which` in what regret is measured from.
     mixture: Mixture | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.attribution import mixture_of
+from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves
@@ -128,6 +129,14 @@ class MatrixRunCell(RunCell):
         if not self.partners:
             return None
         return dict(enumerate(self.definition["partners"]["weights"]))
+
+    @cached_property
+    def attainable(self) -> dict[str, float]:
+        """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
+        if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
+            return {}
+        found = attainable_as_played(self.played)
+        return {name: float(values.mean()) for name, values in found.items()}
 
     @property
     def payoff_range(self) -> float:

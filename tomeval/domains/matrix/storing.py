@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.domains.matrix.steps import NONE, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
@@ -73,6 +73,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
        act_attempts AS attempts FROM steps
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
+UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -116,6 +117,7 @@ def as_block(steps: Steps, game: MatrixGame) -> Block:
     return Block(
         [(episode, steps.status, length, partner) for episode, partner in pairs],
         _rows(steps, steps.rewards(game)),
+        answers=[(episode, step, SEAT, *said) for episode, step, *said in steps.asked],
         calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls],
     )
 
@@ -221,7 +223,8 @@ def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, An
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     rows = store.query(
-        "SELECT reactions, partner_state FROM steps JOIN episodes USING (cell, episode) "
+        "SELECT reactions, partner_state, episode, step FROM steps "
+        "JOIN episodes USING (cell, episode) "
         "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
         (cell, COMPLETE),
     )
@@ -230,10 +233,31 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     if size == 0:
         return {}
     table = [row if row is not None else [NONE] * size for row in stated]
+    reactions = np.array(table, dtype=np.int64)
+    drawn = np.zeros(reactions.shape, dtype=np.bool_)
+    unread = invalid_reactions(store, cell)
+    for index, (_, _, episode, step) in enumerate(rows):
+        for own in unread.get(episode, {}).get(step, {}):
+            if not 0 <= own < size:
+                raise store.damaged(f"cell {cell}: there is no own action {own}")
+            drawn[index, own] = True
     return {
-        "reactions": np.array(table, dtype=np.int64),
+        "reactions": reactions,
+        "drawn_reactions": drawn,
         "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
     }
+
+
+def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, str]]]:
+    """Return why reactions were invalid, by episode, step and own action."""
+    found: dict[int, dict[int, dict[int, str]]] = {}
+    sql = "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ?"
+    for episode, step, question, outcome in store.query(sql, (cell, VALID)):
+        own = question.removeprefix(f"{REACT} ")
+        if not own.isdecimal():
+            raise store.damaged(f"cell {cell}: there is no question {question!r}")
+        found.setdefault(episode, {}).setdefault(step, {})[int(own)] = outcome
+    return found
 
 
 @lru_cache(maxsize=4)

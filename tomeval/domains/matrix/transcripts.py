@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tomeval.core.outcomes import VALID
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -37,6 +38,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
     """Name an action, or say why there is none or what it stands for."""
+    why = outcome.replace("_", " ")
     if action is None:
-        return f"nothing ({outcome.replace('_', ' ')})"
-    return labels[action] if outcome == "valid" else f"{labels[action]} (drawn, {outcome})"
+        return f"nothing ({why})"
+    return labels[action] if outcome == VALID else f"{labels[action]} (drawn, {why})"
