@@ -105,8 +105,9 @@ class _Reader:
             raise TomevalError(f"{self.path}: has a header but no steps")
         for cell in self.cells.values():
             for match in cell.matches:
-                if number := self.suspected.get((cell.key.subject, match.name)):
-                    self._lose_step(match, number)
+                lost = self.suspected.get((cell.key.subject, match.name))
+                if lost is not None:
+                    self._lose_step(match, lost)
             self._identify(cell)
         return self._log(count)
 
