@@ -72,6 +72,11 @@ def recorded_notes(run: Run) -> list[str]:
             "Some matches fit several partners of their set: ΔFunctional is the mean over these, "
             "weighted by their posterior probabilities."
         )
+    if not all(cell.adds_up for cell in cells):
+        notes.append(
+            "Some steps have no prediction: measures of predictions are of the other steps, so "
+            "belief, response and foresight do not add up to ΔFunctional."
+        )
     if any("groups" in cell.definition for cell in cells):
         notes.append(
             "The partner's memory goes on from match to match: regret is measured from the best "

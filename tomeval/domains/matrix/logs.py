@@ -69,6 +69,8 @@ class _Reader:
         self.cells: dict[CellKey, LogCell] = {}
         self.open: dict[CellKey, Match] = {}
         self.begun: set[tuple[CellKey, str]] = set()
+        self.last: Match | None = None  # the match of the row before
+        self.suspected: dict[tuple[str, str], int] = {}  # subject and match of a row not placed
         self.bad: dict[int, LeftOut] = {}  # by identity of the match, or a number below 0
         self.games: dict[tuple[str, bool], MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
@@ -86,8 +88,10 @@ class _Reader:
                 cell, match = self._place(row)
             except CellError as error:
                 self._leave_out(None, number, error)
+                self._suspect(row, number)
                 continue
             match.rows.append(number)
+            self.last = match
             if id(match) in self.bad:
                 continue
             if match.status == VOID:
@@ -100,6 +104,10 @@ class _Reader:
         if not count:
             raise TomevalError(f"{self.path}: has a header but no steps")
         for cell in self.cells.values():
+            for match in cell.matches:
+                lost = self.suspected.get((cell.key.subject, match.name))
+                if lost is not None:
+                    self._lose_step(match, lost)
             self._identify(cell)
         return self._log(count)
 
@@ -136,6 +144,28 @@ class _Reader:
         name = match.name if match else ""
         self.bad[key] = LeftOut(name, 1, number, error.column, error.value, error.why)
 
+    def _suspect(self, row: dict[str, str] | str, number: int) -> None:
+        """Remember what match a row that cannot be placed may be a step of.
+
+        Without it the match would seem to be shorter, where it was the last step.
+        """
+        who = ("", "")
+        if not isinstance(row, str):
+            column = self.columns.subject
+            subject = self._meant(row[column]) if column else self.path.name
+            who = (subject, self._text(row, "episode"))
+        if all(who):
+            self.suspected.setdefault(who, number)
+        elif self.last is not None:
+            self._lose_step(self.last, number)
+        self.last = None
+
+    def _lose_step(self, match: Match, number: int) -> None:
+        """Leave out a match one of whose steps may be a row that cannot be read."""
+        if id(match) not in self.bad:
+            why = f"{self.table.word} {number} cannot be read and may be a step of it"
+            self._leave_out(match, match.rows[0], CellError("", "", why))
+
     # The cells of one row
 
     def _text(self, row: dict[str, str], name: str) -> str:
@@ -147,13 +177,18 @@ class _Reader:
         text = raw.strip()
         return self.values.get(text.casefold(), text)
 
+    def _given(self, row: dict[str, str], name: str) -> bool:
+        """Tell whether the user, not the file, says what a cell stands for; it may name a file."""
+        return row[self.columns.of[name]].strip().casefold() in self.values
+
     def _place(self, row: dict[str, str]) -> tuple[LogCell, Match]:
         """Return the cell and the match that a row belongs to."""
         of, reading = self.columns.of, self.reading
         column_seat = "seat" in of and read_seat(of["seat"], self._text(row, "seat"))
         game = reading.game
         if game is None:
-            game = get_game(game_name(of["game"], self._text(row, "game")))
+            text = self._text(row, "game")
+            game = get_game(text if self._given(row, "game") else game_name(of["game"], text))
         if (game.name, column_seat) not in self.games:
             self.games[game.name, column_seat] = seen_from(game, column_seat)
         game = self.games[game.name, column_seat]
@@ -189,11 +224,12 @@ class _Reader:
         column = self.columns.of.get("partner", "")
         text = self._text(row, "partner") if given is None else given
         if (text, game.name) not in self.partners:
-            spec = partner_spec(column, text) if given is None else text
+            said = given is not None or self._given(row, "partner")
+            spec = text if said else partner_spec(column, text)
             try:
                 found = None if spec == UNKNOWN else get_partner_set(spec, game)
             except TomevalError as error:
-                if given is not None:
+                if said:
                     raise
                 raise CellError(column, text, f"is no partner: {error}") from None
             self.partners[text, game.name] = found

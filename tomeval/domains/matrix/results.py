@@ -182,6 +182,12 @@ class MatrixRunCell(RunCell):
         even = bool((self.played.lengths == self.definition["horizon"]).all())
         return even and bool(self.partners) and self.played.mixture is None
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether belief, response and foresight are of the same steps, all of the episodes'."""
+        predicted = self.played.predicted
+        return predicted is None or bool((predicted != NONE).all())
+
     def has_curve(self, name: str) -> bool:
         """Tell whether a measure can be shown by step; in recorded games steps may lack it."""
         if not self.recorded:

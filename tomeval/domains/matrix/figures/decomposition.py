@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.core.numbers import number
+from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
@@ -46,6 +47,8 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     split = decompose(run, reference=options.reference)
     for family in families(run.cells):
         if not any(has_values(cell, [*PARTS]) for _, cells in family.panels for cell in cells):
+            continue
+        if not all(matrix_cell(cell).adds_up for _, cells in family.panels for cell in cells):
             continue
         for page in family_pages(family):
             parts = []
