@@ -12,9 +12,9 @@ import numpy as np
 
 from attacks import replies_noise
 from attacks.base import Attack, Row, scaled
-from attacks.reply_questions import Question, ask
 from attacks.replies_clear import clear
 from attacks.replies_doubtful import doubtful
+from attacks.reply_questions import Question, ask
 
 CLEAR, DOUBTFUL, NOISE = 17_000, 11_000, 60_000
 _NOISES = {
@@ -83,7 +83,7 @@ def outcome(case: Case) -> Outcome:
     start = time.perf_counter()
     try:
         read = case.question.reader.read(case.text, case.finish)
-    except Exception:  # a crash is what this looks for, whatever it is
+    except Exception:  # noqa: BLE001 (a crash is what this looks for, whatever it is)
         return Outcome("crash", time.perf_counter() - start)
     return Outcome(_judged(case, read.value), time.perf_counter() - start)
 
@@ -121,7 +121,9 @@ def _row(group: str, count: Counter[str], seconds: float | None) -> Row:
     lost = count["taken"] + count["misread"] + count["crash"]
     doubtful = group.startswith("doubtful")
     survived = refused if doubtful else tried - lost - refused * group.startswith("clear")
-    note = ", ".join(f"{count[name]:,} {name}" for name in ("misread", "taken", "crash") if count[name])
+    note = ", ".join(
+        f"{count[name]:,} {name}" for name in ("misread", "taken", "crash") if count[name]
+    )
     if group.startswith("clear"):
         note = ", ".join(filter(None, (note, f"{100 * refused / tried:.1f} % refused")))
     return Row(group, tried, survived, lost, seconds, note)
@@ -137,10 +139,11 @@ def _sums(counts: dict[str, Counter[str]]) -> list[Row]:
 
 ATTACK = Attack(
     "Replies",
-    "Replies as chat models write them, put together at random with a verdict by construction: labels of matrix "
-    "games, and codes and hints of Decrypto. *Clear* ones are to be read as meant: *survived*; the rest is refused, "
-    "which costs an attempt, or misread: *lost*. *Doubtful* ones are to be refused; one that is taken is *lost*. "
-    "Random ones must not crash the reader; damaged ones are clear replies with characters left out, doubled or put "
-    "in, and are lost if another label is read. *Told after* is the longest time that one reply took to read.",
+    "Replies as chat models write them, put together at random with a verdict by construction:\n"
+    "labels of matrix games, codes and hints of Decrypto. *Clear* ones are to be read as meant\n"
+    "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). *Doubtful*\n"
+    "ones are to be refused, and are lost if they are taken. Random ones must not crash the reader;\n"
+    "damaged ones, which are clear replies with characters left out, doubled or put in, are lost if\n"
+    "another label is read. *Told after* is the longest time that one reply took to read.",
     play,
 )

@@ -19,34 +19,72 @@ CORES = {
     "LaTeX": (
         *(r"\boxed{{{x}}}", r"$\boxed{{{x}}}$", r"$$\boxed{{{x}}}$$", r"\(\boxed{{{x}}}\)"),
         *(r"\[\boxed{{{x}}}\]", r"$\boxed{{\text{{{x}}}}}$", r"\boxed{{\text{{{x}}}}}"),
-        *(r"$\boxed{{\textbf{{{x}}}}}$", r"$\boxed{{\mathrm{{{x}}}}}$", r"\boxed{{\mathbf{{{x}}}}}"),
+        *(
+            r"$\boxed{{\textbf{{{x}}}}}$",
+            r"$\boxed{{\mathrm{{{x}}}}}$",
+            r"\boxed{{\mathbf{{{x}}}}}",
+        ),
         *(r"$\text{{{x}}}$", r"\text{{{x}}}", "${x}$", r"**$\boxed{{{x}}}$**", r"\textbf{{{x}}}"),
     ),
     "emoji": (
-        *("{x} ✅", "✅ {x}", "🎯 **{x}**", "{x} 🎉", "{x} 👍", "🤝 {x}", "✔️ {x}", "➡️ {x}", "👉 {x}"),
+        *(
+            "{x} ✅",
+            "✅ {x}",
+            "🎯 **{x}**",
+            "{x} 🎉",
+            "{x} 👍",
+            "🤝 {x}",
+            "✔️ {x}",
+            "➡️ {x}",
+            "👉 {x}",
+        ),
         *("**{x}** 🚀", "{x} 🎯", "🏆 {x}", "{x} 😊"),
     ),
 }
 OBJECT_CORES = {
     "marks around the answer": (
-        *("**{x}**", "`{x}`", "**`{x}`**", "<answer>{x}</answer>", "<b>{x}</b>", "<code>{x}</code>"),
+        *(
+            "**{x}**",
+            "`{x}`",
+            "**`{x}`**",
+            "<answer>{x}</answer>",
+            "<b>{x}</b>",
+            "<code>{x}</code>",
+        ),
         *("{x}.", " {x} ", "*{x}*"),
     ),
     "emoji": ("{x} ✅", "✅ {x}", "🎯 {x}", "👉 **{x}**"),
 }
 LABEL_CORES = {
     "a noun before the label": (
-        *("Option {x}", "Action {x}", "option **{x}**", 'action "{x}"', "Option: {x}", "**Option {x}**"),
+        *(
+            "Option {x}",
+            "Action {x}",
+            "option **{x}**",
+            'action "{x}"',
+            "Option: {x}",
+            "**Option {x}**",
+        ),
         *("Choice {x}", 'Option "{x}"', "Action: {x}"),
     ),
     "a remark in brackets": (
-        *("{x} (the safe choice)", "**{x}** (as before)", "{x} (mutual benefit)", "{x} (best response)"),
+        *(
+            "{x} (the safe choice)",
+            "**{x}** (as before)",
+            "{x} (mutual benefit)",
+            "{x} (best response)",
+        ),
         *("{x} (This pays most over the remaining rounds.)", "{x} [same as last round]"),
         *("{x} (It has the highest expected payoff.)", "**{x}** (to keep the pattern going)"),
         *("{x} (since it earns more points given what was played so far)", "{x} (final)"),
     ),
     "JSON": (
-        *('{{"answer": "{x}"}}', '{{"action": "{x}"}}', "{{'answer': '{x}'}}", '`{{"choice": "{x}"}}`'),
+        *(
+            '{{"answer": "{x}"}}',
+            '{{"action": "{x}"}}',
+            "{{'answer': '{x}'}}",
+            '`{{"choice": "{x}"}}`',
+        ),
         *('{{"final_answer": "{x}"}}', '**{{"answer": "{x}"}}**', '["{x}"]'),
     ),
 }
@@ -56,9 +94,27 @@ STRICT = (
     *("Final  answer:", "<b>Final answer:</b>", "`Final answer:`", "***Final Answer:***"),
 )
 SET_OFF = (
-    *("### Final answer:", "# Final Answer:", "- Final answer:", "* Final answer:", "• Final answer:"),
-    *("1. Final answer:", "> Final answer:", "➡️ Final answer:", "✅ Final answer:", "4) Final answer:"),
-    *("**🎯 Final answer:**", "=> Final answer:", "-> Final answer:", "— Final answer:", "★ Final answer:"),
+    *(
+        "### Final answer:",
+        "# Final Answer:",
+        "- Final answer:",
+        "* Final answer:",
+        "• Final answer:",
+    ),
+    *(
+        "1. Final answer:",
+        "> Final answer:",
+        "➡️ Final answer:",
+        "✅ Final answer:",
+        "4) Final answer:",
+    ),
+    *(
+        "**🎯 Final answer:**",
+        "=> Final answer:",
+        "-> Final answer:",
+        "— Final answer:",
+        "★ Final answer:",
+    ),
     *("#### **Final Answer:**", "- **Final answer:**", "👉 **Final answer:**", "  Final answer:"),
 )
 LOOSE = (
@@ -66,14 +122,15 @@ LOOSE = (
     *("My final answer is:", "So my final answer is", "Therefore, the final answer is:", "Answer:"),
     *("Thus, the final answer is", "So, the final answer is:", "Hence, the final answer is:"),
     *("**Answer:**", "ANSWER:", "**Answer**:", "### Answer:", "The answer is:", "The answer is"),
-    *("My answer:", "My answer is", "**The final answer is:**", "Final answer is", "Final answer is:"),
+    *(
+        "My answer:",
+        "My answer is",
+        "**The final answer is:**",
+        "Final answer is",
+        "Final answer is:",
+    ),
     *("Final answer -", "Final answer –", "Final answer →", "Final answer =", "Final_answer:"),
     *("- Answer:", "> Answer:", "final_answer:", "So the answer is:", "**My answer:**"),
-)
-FOREIGN = (
-    *("最终答案：", "答案：", "**最终答案：**", "最終的な答え：", "最終回答：", "Réponse finale :", "Réponse :"),
-    *("Respuesta final:", "Antwort:", "Endgültige Antwort:", "Resposta final:", "Risposta finale:"),
-    *("Окончательный ответ:", "Ответ:", "최종 답변:", "**Respuesta final:**", "**Finale Antwort:**"),
 )
 HEADINGS = (
     *("### Final answer\n", "## Final Answer\n\n", "**Final answer**\n", "**Final answer:**\n\n"),
@@ -82,11 +139,29 @@ HEADINGS = (
     *("Final answer:\n\n", "**Final Answer**\n\n---\n\n", "Answer:\n", "#### 5. Final Answer\n"),
 )
 AROUND = (
-    *("`Final answer: {x}`", "```\nFinal answer: {x}\n```", "**Final answer: {x}**", "*Final answer: {x}*"),
-    *("[Final answer: {x}]", "(Final answer: {x})", '"Final answer: {x}"', "<b>Final answer: {x}</b>"),
+    *(
+        "`Final answer: {x}`",
+        "```\nFinal answer: {x}\n```",
+        "**Final answer: {x}**",
+        "*Final answer: {x}*",
+    ),
+    *(
+        "[Final answer: {x}]",
+        "(Final answer: {x})",
+        '"Final answer: {x}"',
+        "<b>Final answer: {x}</b>",
+    ),
     *("<answer>Final answer: {x}</answer>", "***Final answer: {x}***", "<p>Final answer: {x}</p>"),
-    *("---\nFinal answer: {x}\n---", "══════\nFinal answer: {x}\n══════", "> **Final answer: {x}**"),
-    *("```text\nFinal answer: {x}\n```", "Final answer: {x}\nFinal answer: {x}", "“Final answer: {x}”"),
+    *(
+        "---\nFinal answer: {x}\n---",
+        "══════\nFinal answer: {x}\n══════",
+        "> **Final answer: {x}**",
+    ),
+    *(
+        "```text\nFinal answer: {x}\n```",
+        "Final answer: {x}\nFinal answer: {x}",
+        "“Final answer: {x}”",
+    ),
     *("<answer>\nFinal answer: {x}\n</answer>", "```markdown\n**Final answer:** {x}\n```"),
     *("### **Final answer: {x}**", "==Final answer: {x}==", "~~~\nFinal answer: {x}\n~~~"),
 )
@@ -95,14 +170,26 @@ WHOLE = (
     *("<Answer>{x}</Answer>", "<ANSWER>\n{x}\n</ANSWER>", "<final>{x}</final>"),
 )
 LABEL_WHOLE = (
-    *(r"\boxed{{{x}}}", r"$\boxed{{{x}}}$", r"$$\boxed{{\text{{{x}}}}}$$", "\\[\n\\boxed{{{x}}}\n\\]"),
+    *(
+        r"\boxed{{{x}}}",
+        r"$\boxed{{{x}}}$",
+        r"$$\boxed{{\text{{{x}}}}}$$",
+        "\\[\n\\boxed{{{x}}}\n\\]",
+    ),
     *('{{"answer": "{x}"}}', '{{"final_answer": "{x}"}}', '```json\n{{"answer": "{x}"}}\n```'),
-    *('```json\n{{\n  "reasoning": "It pays more.",\n  "answer": "{x}"\n}}\n```', '{{"action": "{x}"}}'),
+    *(
+        '```json\n{{\n  "reasoning": "It pays more.",\n  "answer": "{x}"\n}}\n```',
+        '{{"action": "{x}"}}',
+    ),
     *('{{"Final answer": "{x}"}}', "```yaml\nanswer: {x}\n```", '{{"choice": "{x}"}}'),
     '{{"thought": "They repeat themselves.", "final_answer": "{x}"}}',
 )
 OBJECT_WHOLE = (
-    *("```json\n{x}\n```", "Final answer:\n```json\n{x}\n```", "**Final answer:**\n\n```\n{x}\n```"),
+    *(
+        "```json\n{x}\n```",
+        "Final answer:\n```json\n{x}\n```",
+        "**Final answer:**\n\n```\n{x}\n```",
+    ),
     *("### Final answer\n```json\n{x}\n```", "Final answer: ```json\n{x}\n```", "{x}"),
 )
 BEFORE = (
@@ -131,7 +218,8 @@ THOUGHT = (
     "Hmm, they may change.\nFinal answer: {y}\nNo, wait.\n</think>\n\n",
     "<reasoning>\nFirst {y}, then {x}.\n</reasoning>\n",
     "[THINK]They copy me. {y} is worse.[/THINK]",
-    "<|channel|>analysis<|message|>Answer: {y}? No.<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<|channel|>analysis<|message|>Answer: {y}? No.<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>",
     "<thought>They copy.</thought>\n",
     "◁think▷Answer: {y}? No.◁/think▷",
     "<|START_THINKING|>Maybe {y}.<|END_THINKING|><|START_RESPONSE|>",
@@ -181,7 +269,12 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
         after = pick(rng, AFTER)
     styles = [*cores]
     styles += ["the form asked for", "set off", "loose marks", "headings", "marks around the line"]
-    styles += ["no mark, but a form that says it", "thinking", "languages", "a sentence in brackets"]
+    styles += [
+        "no mark, but a form that says it",
+        "thinking",
+        "languages",
+        "a sentence in brackets",
+    ]
     style = pick(rng, tuple(styles))
     if style in cores:
         said = f"{pick(rng, STRICT)} {pick(rng, cores[style])}"
@@ -196,7 +289,7 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
     elif style == "no mark, but a form that says it":
         said = pick(rng, WHOLE + (LABEL_WHOLE if letters else OBJECT_WHOLE))
     elif style == "languages":
-        said = _marked(rng, FOREIGN if rng.random() < 0.5 else STRICT, letters)
+        said = _marked(rng, STRICT, letters)
         before = pick(rng, TONGUES)
     else:
         said = _marked(rng, STRICT, letters)

@@ -1,4 +1,4 @@
-"""Random replies: bytes, noise in Unicode, a soup of what readers look for, damaged clear replies."""
+"""Random replies: bytes, noise in Unicode, what readers look for in any order, damaged replies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,84 @@ from attacks.replies_clear import pick
 from attacks.replies_doubtful import SEPARATORS
 
 SOUP = (
-    *("Final answer:", "final answer", "Answer:", "<answer>", "</answer>", "\\boxed{", "}", "{", '"'),
-    *("**", "*", "`", "```", "~~", "#", "- ", "> ", "\n", "\n\n", "(", ")", "[", "]", "$", "\\text{"),
-    *("<think>", "</think>", "<!--", "-->", "//", "/*", "*/", "{x}", "{x}", "{y}", "not", "or", "...", "?"),
-    *("<|im_end|>", "<|channel|>", "final", "<|message|>", "“", "”", "\\[", "\\]", "✅", ":", " ", ","),
+    *(
+        "Final answer:",
+        "final answer",
+        "Answer:",
+        "<answer>",
+        "</answer>",
+        "\\boxed{",
+        "}",
+        "{",
+        '"',
+    ),
+    *(
+        "**",
+        "*",
+        "`",
+        "```",
+        "~~",
+        "#",
+        "- ",
+        "> ",
+        "\n",
+        "\n\n",
+        "(",
+        ")",
+        "[",
+        "]",
+        "$",
+        "\\text{",
+    ),
+    *(
+        "<think>",
+        "</think>",
+        "<!--",
+        "-->",
+        "//",
+        "/*",
+        "*/",
+        "{x}",
+        "{x}",
+        "{y}",
+        "not",
+        "or",
+        "...",
+        "?",
+    ),
+    *(
+        "<|im_end|>",
+        "<|channel|>",
+        "final",
+        "<|message|>",
+        "“",
+        "”",
+        "\\[",
+        "\\]",
+        "✅",
+        ":",
+        " ",
+        ",",
+    ),
     *('"code"', '"answer"', "null", "Option", "The final answer is", "\t", "\r", *SEPARATORS),
 )
-DEEP = ("**", "(", "[", "{", "`", '"', "<b>", "\\boxed{", "\n", " ", "> ", "#", "Final answer:", "$", "*_")
+DEEP = (
+    "**",
+    "(",
+    "[",
+    "{",
+    "`",
+    '"',
+    "<b>",
+    "\\boxed{",
+    "\n",
+    " ",
+    "> ",
+    "#",
+    "Final answer:",
+    "$",
+    "*_",
+)
 
 
 def bytes_(rng: np.random.Generator) -> str:
