@@ -141,9 +141,9 @@ ATTACK = Attack(
     "Replies",
     "Replies as chat models write them, put together at random with a verdict by construction:\n"
     "labels of matrix games, codes and hints of Decrypto. *Clear* ones are to be read as meant\n"
-    "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). *Doubtful*\n"
-    "ones are to be refused, and are lost if they are taken. Random ones must not crash the reader;\n"
-    "damaged ones, which are clear replies with characters left out, doubled or put in, are lost if\n"
-    "another label is read. *Told after* is the longest time that one reply took to read.",
+    "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). Doubtful\n"
+    "ones are to be refused, and are lost if they are taken. Random ones must not crash the\n"
+    "reader; damaged ones, which are clear replies with characters left out, doubled or put in,\n"
+    "are lost if another label is read. *Told after* is the longest time that one reply took.",
     play,
 )

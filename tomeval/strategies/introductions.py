@@ -20,16 +20,17 @@ _SAYS = re.compile(rf"\b{_SAY}{_END}")
 _OPEN = re.compile(
     rf"\b(?:then|than|is|are|was|be|like|not|never|or|and|instead of|such as|e\.g\.?){_END}"
 )
-# Where the writer says it, here and now; "should" and its like where it follows from something.
+# Where the writer says it, here and now.
 _I = r"(?:i|we)"
 _NOW = r"(?:now|hereby|therefore|thus|simply|just|only|also|finally)"
 _OWN = re.compile(
     rf"^\W*(?:(?:and|then|now|still|here|this (?:time|round)|(?:in|for) round \w+),? )*"
-    rf"(?:{_I}(?:'ll| will| shall| am going to| must| (?:have|need) to)?(?: {_NOW})*"
-    rf"|(?:so|therefore|thus|hence),? {_I}(?:'ll|'d| will| shall| should| would| can| must)?"
-    rf"(?: {_NOW})*) {_SAY}{_END}"
+    rf"(?:(?:so|therefore|thus|hence),? )?(?:{_I}(?:'ll|'d| will| shall| should| would| can| must"
+    rf"| am going to| (?:have|need|want|would like) to)?|let me|let's)(?: {_NOW})* {_SAY}{_END}"
 )
-_CLAUSE = re.compile(r"[,;] (?=(?:so |therefore |thus |hence )?(?:i|we)\b)| (?=so (?:i|we)\b)")
+_CLAUSE = re.compile(
+    r"[,;] (?=(?:and )?(?:so |therefore |thus |hence )?(?:i|we)\b)| (?=so (?:i|we)\b)"
+)
 _HAVE_TO = re.compile(r"^\W*(?:but |and )?if (?:i|we) (?:must|(?:have|had|need) to)\b")
 _OTHERS = (
     r"(?:users?|humans?|assistant|players? \w{1,2}|players?|(?:my )?partner|(?:my )?opponent"
@@ -40,6 +41,7 @@ _NOT_OWN = tuple(
     for pattern in (
         # Somebody else's, or an earlier one.
         rf"^\W*{_OTHERS}{_END}",
+        rf"\b(?:thinks|believes|claims|insists|wants|demands|expects){_END}",
         r"\b(?:their|his|her|its|your|\w+'s|\w+s')\b(?: \w+)* (?:answer|reply|response|line)"
         rf"(?: \w+)?{_END}",
         r"\b(?:previous|earlier|former|old|initial|first|last|yesterday's)\b[^,;]*"
@@ -52,16 +54,17 @@ _NOT_OWN = tuple(
         r"\bunder no\b|^\W*(?:not|never|don't|do not|avoid)\b[^,;]{0,20}$",
         # An example, the form alone, something that is only tried.
         r"\b(?:examples?|for instance|e\.g|samples?|templates?|placeholder|quot(?:e|es|ed|ation)"
-        r"|drafts?|todo|hypothe\w+|alternativ\w+|variants?|candidates?|(?:something|looks?) like"
-        r"|like this|such as|tentativ\w*|maybe|perhaps|possib\w+)\b[^;]*$",
+        r"|drafts?|todo|hypothe\w+|(?:something|looks?) like|such as)\b[^;]*$",
+        r"\b(?:like this|alternativ\w+|variants?|candidates?|tentativ\w*|maybe|perhaps|possib\w+)\b"
+        r"[^,;]*$",
         rf"^\W*(?:option|version|possibility|case|scenario) (?:\d+|\w){_END}",
         rf"^\W*(?:so )?(?:the|its|this) (?:\w+ )?(?:form|format|syntax)\b.*\b(?:is|be|was){_END}",
         # A question.
         r"^\W*(?:(?:or|so|and|but) )?(?:should|shall|could|would|do|does|did|is|are|may|might|can"
         r"|which|what if|what about|how about|what would|why not)\b(?!.*[,;] so\b)",
         # A condition.
-        r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when|in case|in all|suppos\w+|assum\w+"
-        r"|imagin\w+|were)\b(?!.*\bmy (?:\w+ )?(?:answer|reply|choice|prediction)\b)",
+        r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when\b.*\bwould|in case|in all"
+        r"|suppos\w+|assum\w+|imagin\w+|were)\b(?!.*\bmy (?:\w+ )?(?:answer|reply|choice|prediction)\b)",
     )
 )
 # The thing that is said: "here is my answer".

@@ -90,9 +90,13 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     3. A marked line begins with the marker. Case, width, and what Markdown, LaTeX, tags or quotes
        put around the line or the marker do not matter, nor does a heading, list or quote mark
        before it. What it marks stands on the line or, if nothing does, below it. The marker as a
-       heading (with ``#`` or in bold, alone on its line) needs no colon. A reply without a marked
-       line is ``unparsable``: no other text is ever searched for an answer.
-    4. The last marked line is the answer. Earlier ones must give the same answer, except where they
+       heading (with ``#``, underlined or in bold, alone on its line) needs no colon. If no line is
+       marked so, other words that say the same mark it ("So my answer is"), and if there are none,
+       a tag, a box or an object that begins a line. A reply without any is ``unparsable``: no other
+       text is ever searched for an answer.
+    4. What is commented out is not there (`without_comments`). A last marked line that its
+       introduction gives to somebody else, or asks about, is no answer (`is_own`).
+    5. The last marked line is the answer. Earlier ones must give the same answer, except where they
        repeat the instruction with its dots, or are headings that have only prose below them.
        Readers check that (`same`), and that nothing follows the answer but marks or the same
        answer again.

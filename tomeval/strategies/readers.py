@@ -60,9 +60,11 @@ class Labels:
 
     - case, full-width and other compatible forms, and white space;
     - a full stop or exclamation mark;
-    - Markdown, LaTeX, tags, brackets or quotes around the label, also a JSON object of one key;
+    - Markdown, LaTeX, tags, brackets or quotes around the label, also an object that holds it and
+      reasons for it;
     - a word such as "Option" before it;
-    - a remark in parentheses of at most four plain words, if it names no other label and no doubt.
+    - a picture, such as a check mark, that does not say no;
+    - a remark in brackets, beside the label or below it, see `leaves_no_doubt`.
 
     A label that has such marks itself is read as written first. Below the answer may stand marks
     (the end of a code fence, a closing tag) or the same label again; any other text there may take

@@ -85,6 +85,7 @@ def score(
         "horizon": int(played.lengths[0]) if len(set(played.lengths.tolist())) == 1 else None,
         "episodes": len(episodes),
         "invalid_rate": 0.0,
+        "reask_rate": float("nan"),  # a record does not say how often anything was asked
     }
     return (
         row | flat(METRICS, found, METRICS if interval == "bca" else ()) | {"reference": reference}
