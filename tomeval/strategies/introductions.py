@@ -64,7 +64,8 @@ _NOT_OWN = tuple(
         r"|which|what if|what about|how about|what would|why not)\b(?!.*[,;] so\b)",
         # A condition.
         r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when\b.*\bwould|in case|in all"
-        r"|suppos\w+|assum\w+|imagin\w+|were)\b(?!.*\bmy (?:\w+ )?(?:answer|reply|choice|prediction)\b)",
+        r"|suppos\w+|assum\w+|imagin\w+|were)\b"
+        r"(?!.*\bmy (?:\w+ )?(?:answer|reply|choice|prediction)\b)",
     )
 )
 # The thing that is said: "here is my answer".
