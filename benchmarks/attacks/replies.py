@@ -144,6 +144,10 @@ ATTACK = Attack(
     "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). Doubtful\n"
     "ones are to be refused, and are lost if they are taken. Random ones must not crash the\n"
     "reader; damaged ones, which are clear replies with characters left out, doubled or put in,\n"
-    "are lost if another label is read. *Told after* is the longest time that one reply took.",
+    "are lost if another label is read. *Told after* is the longest time that one reply took.\n"
+    "The set was written before the reader was mended with it (42 % refused and 20 % taken then):\n"
+    "it shows that what was mended stays so. Of 60 clear and 70 doubtful replies in words that\n"
+    "had not been tried before, 3 and 18 were judged wrongly at first sight; the 18 are in the\n"
+    "corpus of the tests now.",
     play,
 )

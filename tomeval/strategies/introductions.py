@@ -33,7 +33,7 @@ _CLAUSE = re.compile(
 )
 _HAVE_TO = re.compile(r"^\W*(?:but |and )?if (?:i|we) (?:must|(?:have|had|need) to)\b")
 _OTHERS = (
-    r"(?:users?|humans?|assistant|players? \w{1,2}|players?|(?:my )?partner|(?:my )?opponent"
+    r"(?:users?|humans?|system|assistant|players? \w{1,2}|players?|(?:my )?partner|(?:my )?opponent"
     r"|alice|bob|eve|they|he|she|you)"
 )
 _NOT_OWN = tuple(
@@ -53,17 +53,22 @@ _NOT_OWN = tuple(
         r"[^,;]*$",
         r"\bunder no\b|^\W*(?:not|never|don't|do not|avoid)\b[^,;]{0,20}$",
         # An example, the form alone, something that is only tried.
-        r"\b(?:examples?|for instance|e\.g|samples?|templates?|placeholder|quot(?:e|es|ed|ation)"
+        r"\b(?:examples?|illustrat\w+|suggest\w+|for instance|e\.g|samples?|templates?"
+        r"|placeholder|quot(?:e|es|ed|ing|ation)"
         r"|drafts?|todo|hypothe\w+|(?:something|looks?) like|such as)\b[^;]*$",
         r"\b(?:like this|alternativ\w+|variants?|candidates?|tentativ\w*|maybe|perhaps|possib\w+)\b"
         r"[^,;]*$",
+        rf"^\W*(?:old|before|prior|not mine){_END}",
+        r"^\W*(?:one|another|a(?:nother)? second) (?:option|possibility|idea|way|choice)\b",
+        r"\bwhat (?:i|we|they|he|she|you) (?:would|could|might)\b",
         rf"^\W*(?:option|version|possibility|case|scenario) (?:\d+|\w){_END}",
         rf"^\W*(?:so )?(?:the|its|this) (?:\w+ )?(?:form|format|syntax)\b.*\b(?:is|be|was){_END}",
         # A question.
         r"^\W*(?:(?:or|so|and|but) )?(?:should|shall|could|would|do|does|did|is|are|may|might|can"
         r"|which|what if|what about|how about|what would|why not)\b(?!.*[,;] so\b)",
         # A condition.
-        r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when\b.*\bwould|in case|in all"
+        r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when\b.*\bwould|in case|in all|provided"
+        r"|as long as|only if|depending"
         r"|suppos\w+|assum\w+|imagin\w+|were)\b"
         r"(?!.*\bmy (?:\w+ )?(?:answer|reply|choice|prediction)\b)",
     )

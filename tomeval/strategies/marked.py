@@ -149,7 +149,7 @@ def _marked_lines(lines: list[str]) -> list[tuple[int, int, str]]:
         for place, line in enumerate(lines):
             ruled = place + 1 < len(lines) and _UNDERLINE.fullmatch(lines[place + 1]) is not None
             said = _said(line, words, colon, ruled)
-            if said is not None:
+            if said is not None and not (words is _LOOSE_WORDS and _OBJECT.match(line.lstrip())):
                 found.append((place, place + 1, said))
         if found:
             return found

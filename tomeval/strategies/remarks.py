@@ -19,13 +19,16 @@ _DOUBT = re.compile(
 )
 # What a whole sentence can say besides: that the answer is taken back, or is not meant.
 _RETRACTION = re.compile(
-    r"n['’]t\b|\b(?:though|although|however|yet|still|torn|would|should|scratch|ignore\w*"
-    r"|disregard\w*|correct\w*|retract\w*|revis\w+|reconsider\w*|chang\w+|mistake\w*|error|oops"
-    r"|sorry|typo|joke\w*|kidding|placeholder|draft|sample|example|hypothetical\w*|pretend\w*"
-    r"|suppos\w+|assum\w+|imagin\w+|until|undecided|doubt\w*|confiden\w+|coin|dice|toss|toggle"
-    r"|better|worse|cannot|neither|both|question|prompt|instruct\w+|asked|told|quot\w+|said|says"
-    r"|wrote|written|format|form|anything|nothing|incorrect|bad|fail\w*|regret|switch\w*|swap\w*"
-    r"|second|idk|dunno|ask|later|take|taking|back|tell|idea|hard|opposite|test|kidding|mind|pending|provisional|really|revert|undo|cancel\w*|void|invalid|pick|tempt\w+|either|alternativ\w+|user|you)\b"
+    r"n['’]t\b|\b(?:though|although|however|yet|still|torn|would|should|scratch|ignore\w*|disregard\w*"
+    r"|correct\w*|retract\w*|revis\w+|reconsider\w*|chang\w+|mistake\w*|error|oops|sorry|typo"
+    r"|joke\w*|kidding|placeholder|draft|sample|example|hypothetical\w*|pretend\w*|suppos\w+"
+    r"|assum\w+|imagin\w+|until|undecided|doubt\w*|confiden\w+|coin|dice|toss|toggle|better"
+    r"|worse|cannot|neither|both|question|prompt|instruct\w+|asked|told|quot\w+|said|says"
+    r"|wrote|written|format|form|anything|nothing|incorrect|bad|fail\w*|regret|switch\w*"
+    r"|swap\w*|second|latter|former|first one|their|his|her|your|for now|to be|tbd|default"
+    r"|decided|idk|dunno|ask|later|take|taking|back|tell|idea|hard|opposite|test|mind|pending"
+    r"|provisional|really|revert|undo|cancel\w*|void|invalid|pick|tempt\w+|either"
+    r"|alternativ\w+|user|you)\b"
 )
 # What a sentence says that gives a reason: what it expects, or what is gained.
 _REASON = re.compile(
