@@ -12,9 +12,9 @@ import numpy as np
 
 from attacks import replies_noise
 from attacks.base import Attack, Row, scaled
-from attacks.reply_questions import Question, ask
 from attacks.replies_clear import clear
 from attacks.replies_doubtful import doubtful
+from attacks.reply_questions import Question, ask
 
 CLEAR, DOUBTFUL, NOISE = 17_000, 11_000, 60_000
 _NOISES = {
@@ -83,7 +83,7 @@ def outcome(case: Case) -> Outcome:
     start = time.perf_counter()
     try:
         read = case.question.reader.read(case.text, case.finish)
-    except Exception:  # a crash is what this looks for, whatever it is
+    except Exception:  # noqa: BLE001 (a crash is what this looks for, whatever it is)
         return Outcome("crash", time.perf_counter() - start)
     return Outcome(_judged(case, read.value), time.perf_counter() - start)
 
@@ -139,10 +139,15 @@ def _sums(counts: dict[str, Counter[str]]) -> list[Row]:
 
 ATTACK = Attack(
     "Replies",
-    "Replies as chat models write them, put together at random with a verdict by construction: labels of matrix "
-    "games, and codes and hints of Decrypto. *Clear* ones are to be read as meant: *survived*; the rest is refused, "
-    "which costs an attempt, or misread: *lost*. *Doubtful* ones are to be refused; one that is taken is *lost*. "
-    "Random ones must not crash the reader; damaged ones are clear replies with characters left out, doubled or put "
-    "in, and are lost if another label is read. *Told after* is the longest time that one reply took to read.",
+    "Replies as chat models write them, put together at random with a verdict by construction:\n"
+    "labels of matrix games, codes and hints of Decrypto. *Clear* ones are to be read as meant\n"
+    "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). Doubtful\n"
+    "ones are to be refused, and are lost if they are taken. Random ones must not crash the\n"
+    "reader; damaged ones, which are clear replies with characters left out, doubled or put in,\n"
+    "are lost if another label is read. *Told after* is the longest time that one reply took.\n"
+    "The set was written before the reader was mended with it (42 % refused and 20 % taken then):\n"
+    "it shows that what was mended stays so. Of 60 clear and 70 doubtful replies in words that\n"
+    "had not been tried before, 3 and 18 were judged wrongly at first sight; the 18 are in the\n"
+    "corpus of the tests now.",
     play,
 )

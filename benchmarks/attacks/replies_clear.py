@@ -132,25 +132,6 @@ LOOSE = (
     *("Final answer -", "Final answer –", "Final answer →", "Final answer =", "Final_answer:"),
     *("- Answer:", "> Answer:", "final_answer:", "So the answer is:", "**My answer:**"),
 )
-FOREIGN = (
-    *(
-        "最终答案：",
-        "答案：",
-        "**最终答案：**",
-        "最終的な答え：",
-        "最終回答：",
-        "Réponse finale :",
-        "Réponse :",
-    ),
-    *("Respuesta final:", "Antwort:", "Endgültige Antwort:", "Resposta final:", "Risposta finale:"),
-    *(
-        "Окончательный ответ:",
-        "Ответ:",
-        "최종 답변:",
-        "**Respuesta final:**",
-        "**Finale Antwort:**",
-    ),
-)
 HEADINGS = (
     *("### Final answer\n", "## Final Answer\n\n", "**Final answer**\n", "**Final answer:**\n\n"),
     *("# Final Answer:\n", "Final answer\n------------\n", "Final answer:\n", "### Answer\n"),
@@ -237,7 +218,8 @@ THOUGHT = (
     "Hmm, they may change.\nFinal answer: {y}\nNo, wait.\n</think>\n\n",
     "<reasoning>\nFirst {y}, then {x}.\n</reasoning>\n",
     "[THINK]They copy me. {y} is worse.[/THINK]",
-    "<|channel|>analysis<|message|>Answer: {y}? No.<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<|channel|>analysis<|message|>Answer: {y}? No.<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>",
     "<thought>They copy.</thought>\n",
     "◁think▷Answer: {y}? No.◁/think▷",
     "<|START_THINKING|>Maybe {y}.<|END_THINKING|><|START_RESPONSE|>",
@@ -307,7 +289,7 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
     elif style == "no mark, but a form that says it":
         said = pick(rng, WHOLE + (LABEL_WHOLE if letters else OBJECT_WHOLE))
     elif style == "languages":
-        said = _marked(rng, FOREIGN if rng.random() < 0.5 else STRICT, letters)
+        said = _marked(rng, STRICT, letters)
         before = pick(rng, TONGUES)
     else:
         said = _marked(rng, STRICT, letters)

@@ -160,7 +160,7 @@ DOUBTFUL = {
         "If they copy me, then\nFinal answer: {x}",
         "If I wanted to cooperate I would write\nFinal answer: {x}",
         "Unless they change:\nFinal answer: {x}",
-        "In case they repeat themselves:\n\nFinal answer: {x}\n\nIn all other cases:\n\nFinal answer: {y}",
+        "In case they repeat it:\n\nFinal answer: {x}\n\nIn all other cases:\n\nFinal answer: {y}",
         "Assuming that they copy me, I would say:\nFinal answer: {x}",
     ),
     "in thinking only": (

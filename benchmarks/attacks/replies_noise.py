@@ -1,4 +1,4 @@
-"""Random replies: bytes, noise in Unicode, a soup of what readers look for, damaged clear replies."""
+"""Random replies: bytes, noise in Unicode, what readers look for in any order, damaged replies."""
 
 from __future__ import annotations
 

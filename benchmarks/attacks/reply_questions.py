@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.domains.decrypto.game import Rules, hint_fault
 from tomeval.domains.decrypto.llm_seats import CODE, hints_shape
 from tomeval.strategies.readers import Labels, Reader
 
@@ -25,6 +26,8 @@ LABELS = (
     ("左", "右"),
     ("Heads", "Tails"),
 )
+KEYWORDS = ("river", "violin", "bread", "winter")
+HINTS = hints_shape(lambda hints: hint_fault(hints, KEYWORDS, (2, 4, 1), (), Rules()))
 WORDS = ("ocean", "crown", "spark", "lantern", "ice age", "drum", "meadow", "copper", "sailor")
 
 
@@ -59,4 +62,4 @@ def ask(rng: np.random.Generator) -> Question:
     if drawn[0] == drawn[1]:
         drawn[1] = drawn[1][::-1]
     meant, other = (json.dumps({"hints": words}) for words in drawn)
-    return Question(hints_shape(lambda _: None), meant, other, tuple(drawn[0]), False)
+    return Question(HINTS, meant, other, tuple(drawn[0]), False)

@@ -59,6 +59,8 @@ def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeyp
         [row], [status] = found.rows(), found.status()
         asked = Counter(found.store.query("SELECT question, outcome, attempts FROM asked"))
         drawn = found.store.query("SELECT reactions FROM steps WHERE reactions IS NOT NULL")
+        browser = found.domain.browser(found, None)
+        packed = list(browser.packed(found.cells[0]))
     answers = EPISODES * (T + T + 2 * (T - 1))
     assert asked == {
         ("act", "valid", 1): 10,
@@ -72,6 +74,9 @@ def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeyp
     assert status["reask_rate"] == 8 / answers
     assert row["reaction_accuracy_percent"] == 100  # of those that were stated
     assert row["delta_tom_planned_per_step"] >= 0
+    assert [episode["react_invalid"] for episode in packed] == [
+        {step: {1: "unparsable"} for step in range(T - 1)}  # what the report says of them
+    ] * EPISODES
     assert len(drawn) == 8
     assert all(text.startswith("[0, ") and "-1" not in text for (text,) in drawn)
 

@@ -91,6 +91,7 @@ def _row(
         "horizon": lengths.pop() if len(lengths) == 1 else None,
         "episodes": played.episodes,
         "invalid_rate": _invalid_rate(cell),
+        "reask_rate": float("nan"),  # a record does not say how often anything was asked
     }
     found = _estimates(list(totals.values()), played.which, interval)
     row |= flat(names, found, names if interval == "bca" else ())
