@@ -152,9 +152,9 @@ def _confirmed(work: Path) -> Row:
             ("this is no TOML", (), False),
         ):
             config.write_text(text)
-            model = {"name": f"openai:m@http://{host}/v1", "key_env": "GITHUB_TOKEN"}
+            model: dict[str, Any] = {"name": f"openai:m@http://{host}/v1"}
+            model |= {"key_env": "GITHUB_TOKEN", "retry_budget": 0}
             before = len(proxy.asked)
-            model |= {"retry_budget": 0}
             told = call("run", _experiment(work, model), *options, "--out", work / "confirmed")
             sent = {asked.headers.get("Authorization") for asked in proxy.asked[before:]}
             wanted = {f"Bearer {KEY}-GITHUB_TOKEN"} if arrives else set()
@@ -209,7 +209,9 @@ def _redirects(work: Path) -> Row:
 
                     with Listener(answer) as server:
                         model = {"name": f"openai:m@{server.url}/v1", "retry_budget": 0}
-                        told = call("run", _experiment(work, model), "--out", work / "redirects")
+                        told = call(
+                            "run", _experiment(work, model), "--out", work / f"r{count.tried}"
+                        )
                         count.add(f"{status} {target}", _heard(told, server, other))
     return count.row("redirects (301, 302, 303, 307, 308) to another server")
 
@@ -391,7 +393,7 @@ def _with_vectors(
     work: Path, jobs: Sequence[tuple[str, Sequence[object]]]
 ) -> list[tuple[str, Sequence[object]]]:
     """Return runs of Decrypto with one player of each file of vectors."""
-    made = []
+    made: list[tuple[str, Sequence[object]]] = []
     for number, (what, arguments) in enumerate(jobs):
         file = str(arguments[-1]).partition("=")[2].strip('"')
         path = work / f"vectors{number}.toml"
@@ -423,7 +425,7 @@ def _mutated(data: dict[str, Any], rng: random.Random) -> str:
             keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
             if not keys:
                 break
-            key = rng.choice(keys)
+            key: Any = rng.choice(keys)
             inner = holder[key]
             if isinstance(inner, dict | list) and inner and rng.random() < 0.6:
                 holder = inner

@@ -49,6 +49,7 @@ BOMBS = (
     "{{ lipsum(10000000) }}",
     "{" * 100_000,
     "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+    "{% for i in [1] %}" * 30 + "x" + "{% endfor %}" * 30,
     "{% if 1 %}" * 3_000 + "{% endif %}" * 3_000,
 )
 """Bodies of templates that cost more than any prompt is worth."""

@@ -14,10 +14,11 @@ from typing import Any
 
 import jinja2
 from jinja2 import nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-MAX_PASSES = 100_000
+MAX_PASSES = 50_000
 """Passes of loops and calls of macros, for one rendering."""
 
 MAX_TEXT = 4_000_000
@@ -155,23 +156,24 @@ class _Counting(NodeTransformer):
         return node
 
     def visit_Macro(self, node: nodes.Macro) -> nodes.Macro:
-        return self._counted(node)
+        self._counted(node)
+        return node
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.CallBlock:
-        return self._counted(node)
+        self._counted(node)
+        return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Expr:
         self.generic_visit(node)
         items = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(items, _JOINED, [], [], None, None, lineno=node.lineno)
 
-    def _counted(self, node: Any) -> Any:
+    def _counted(self, node: Any) -> None:
         self.generic_visit(node)
         static = sum(len(data.data) for data in node.find_all(nodes.TemplateData))
         amount = nodes.Const(static, lineno=node.lineno)
         count = nodes.Filter(amount, _PASS, [], [], None, None, lineno=node.lineno)
         node.body.insert(0, nodes.ExprStmt(count, lineno=node.lineno))
-        return node
 
 
 def _size(value: Any) -> int:

@@ -23,6 +23,9 @@ _SETS, DEFAULT_SET = "sets", "default"
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
+# What parsing can raise: of jinja2, and of Python for what is nested too deeply.
+_NO_TEMPLATE = (jinja2.TemplateSyntaxError, RecursionError, SyntaxError, MemoryError)
+
 
 @dataclass(frozen=True, eq=False)
 class Template:
@@ -125,7 +128,7 @@ class Prompts:
         if path is None:
             raise unknown("prompt template", name, self.names())
         home = next(f for f in self._folders if path.is_relative_to(f))
-        if not path.resolve().is_relative_to(home.resolve()):
+        if not path.resolve().is_relative_to(home.parent.resolve()):
             raise TomevalError(f"{path}: leads out of the folder of prompts, to {path.resolve()}")
         text = read_text(path)
         if len(text) > _MAX_SOURCE:
@@ -149,8 +152,9 @@ class Prompts:
         try:
             texts = (body, *(data.get(key, "") for key in _KEYS[3:]))
             compiled = [self._compile(part) for part in texts]
-        except jinja2.TemplateSyntaxError as error:
-            raise TomevalError(f"{path}: not a valid template: {error}") from None
+        except _NO_TEMPLATE as error:
+            why = str(error) or type(error).__name__
+            raise TomevalError(f"{path}: not a valid template: {why}") from None
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         return Template(name, data["title"], data["source"], data["version"], sha256, *compiled)
 
