@@ -95,10 +95,12 @@ def hostile_run(folder: Path, text: str) -> Path:
     def script(request: Any) -> Reply:
         place = sum(map(ord, request.group)) + request.seed % 7
         if place % 29 == 0:
-            raise BackendError(f"no reply: {text}")
-        answer = labels[place % 2] if place % 5 else text
-        return Reply(f"{text}\nFinal answer: {answer}", reasoning=f"{text}\n{text}")
+            raise BackendError(f"no reply: {said}")
+        answer = labels[place % 2] if place % 5 else said
+        return Reply(f"{said}\nFinal answer: {answer}", reasoning=f"{said}\n{said}")
 
+    # No store can hold a lone surrogate in a name; replies are kept as JSON, which can.
+    said, text = text, _storable(text)
     name = f"scripted:{text}"
     data = {
         "name": f"run {text}",
@@ -119,9 +121,15 @@ def hostile_run(folder: Path, text: str) -> Path:
     return folder
 
 
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _toml(text: str) -> str:
-    # Lone surrogates, which TOML does not have, stand for nothing else in these files.
-    return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=True)
+    # By hand: JSON writes characters beyond 16 bits as two surrogates, which TOML does not take.
+    plain = json.dumps(_storable(text), ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in plain)
 
 
 SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
@@ -190,7 +198,7 @@ def _faults(told: Called) -> list[str]:
 
 def _data_faults(run: Path, text: str) -> Iterator[str]:
     """Yield, per format, what differs from the text that was planted; empty if nothing does."""
-    name = f"{text} too"
+    name = f"{_storable(text)} too"
     where = run.parent / "data"
     for form in ("csv", "spreadsheet"):
         for told in (
@@ -202,9 +210,7 @@ def _data_faults(run: Path, text: str) -> Iterator[str]:
             if told.code or told.crash:
                 yield f"{form}: exit code {told.code} {told.crash[-200:]}"
             elif form == "csv":
-                # A lone surrogate cannot be written as UTF-8 and is escaped.
-                wanted = name.encode("utf-8", "backslashreplace").decode()
-                yield "" if wanted in cells else f"csv: {wanted!r} is not there"
+                yield "" if name in cells else f"csv: {name!r} is not there"
             else:
                 bad = [c for c in cells if c.startswith(tuple("=+-@\t\r")) and not _number(c)]
                 yield f"spreadsheet: {bad[0]!r}" if bad else ""

@@ -68,7 +68,7 @@ def lines_of(text: str) -> list[str]:
     >>> lines_of("a\r\nb\x0bc\n"), lines_of("")
     (['a', 'b\x0bc'], [])
     """
-    return re.split("\r?\n", re.sub("\r?\n$", "", text)) if text else []
+    return re.split("\r?\n", re.sub("\r?\n\\Z", "", text)) if text else []
 
 
 def markdown(text: str) -> str:

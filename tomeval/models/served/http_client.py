@@ -259,11 +259,15 @@ class HttpClient:
                 raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
             raise Trouble(f"the reply is not an object: {text[:80]!r}")
         if "error" in data and TooLong.is_said_in(text):
-            raise TooLong(self._url(path), message_of(text))
+            raise TooLong(self._url(path), self._clean(message_of(text)))
         return data
 
     def _fail(self, path: str, response: httpx2.Response, text: str) -> None:
-        status, url, message = response.status_code, self._url(path), message_of(text)
+        status, url = response.status_code, self._url(path)
+        message = self._clean(message_of(text))  # again: JSON may have hidden the key by escapes
+        if response.is_redirect:
+            target = self._clean(response.headers.get("location", ""))
+            raise Refused(url, status, f"it redirects to {target!r}, which is not followed")
         if status in (401, 403):
             held = "holds the key that was sent" if self._key else "is not set"
             named = f"the environment variable {self._key_env} {held}"

@@ -46,7 +46,7 @@ Over https only. Each host is one name, not a domain: others can rent names belo
 """
 
 # SECRET and PRIVATE: what signs requests, such as AWS_SECRET_ACCESS_KEY, is never sent by anybody.
-_KEY_LIKE = re.compile(r"(?!.*(SECRET|PRIVATE|PASSW))[A-Za-z_][A-Za-z0-9_]*_(KEY|TOKEN)")
+_KEY_LIKE = re.compile(r"(?i)(?!.*(SECRET|PRIVATE|PASSW))[A-Za-z_][A-Za-z0-9_]*_(KEY|TOKEN)")
 _PLACE = re.compile(r"(https?://)?[^/@?#\s=]+/?")
 
 
