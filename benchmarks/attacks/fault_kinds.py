@@ -37,13 +37,14 @@ class Kind:
     like: str = ""
 
 
-def _status(status: int, handler: Handler, _: Any, **headers: str) -> None:
+def status(status: int, handler: Handler, _: Any, **headers: str) -> None:
+    """Answer with an error."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     handler.send(status, {"error": {"message": f"a fault with status {status}"}}, named)
 
 
 def _dated(seconds: float, handler: Handler, _: Any) -> None:
-    _status(429, handler, _, Retry_After=formatdate(time.time() + seconds, usegmt=True))
+    status(429, handler, _, Retry_After=formatdate(time.time() + seconds, usegmt=True))
 
 
 def _reset(handler: Handler, reply: Any) -> None:
@@ -188,21 +189,21 @@ _NOT_WHOLE = "not whole JSON"
 _NO_NUMBER = "log-prob"
 
 KINDS = (
-    Kind("429, Retry-After of 2 s", partial(_status, 429, Retry_After="2"), "HTTP 429"),
-    Kind("429, Retry-After of 40 s", partial(_status, 429, Retry_After="40"),
+    Kind("429, Retry-After of 2 s", partial(status, 429, Retry_After="2"), "HTTP 429"),
+    Kind("429, Retry-After of 40 s", partial(status, 429, Retry_After="40"),
          "HTTP 429", rare=False),
     Kind("429, Retry-After as a date", partial(_dated, 3), "HTTP 429"),
-    Kind("429, Retry-After of ten days", partial(_status, 429, Retry_After="864000"),
+    Kind("429, Retry-After of ten days", partial(status, 429, Retry_After="864000"),
          "HTTP 429", rare=False),
     Kind("429, Retry-After in the past", partial(_dated, -9), "HTTP 429"),
-    Kind("429, negative Retry-After", partial(_status, 429, Retry_After="-5"), "HTTP 429"),
-    Kind("429, Retry-After of garbage", partial(_status, 429, Retry_After="soon"), "HTTP 429"),
+    Kind("429, negative Retry-After", partial(status, 429, Retry_After="-5"), "HTTP 429"),
+    Kind("429, Retry-After of garbage", partial(status, 429, Retry_After="soon"), "HTTP 429"),
     *(
-        Kind(f"HTTP {code}", partial(_status, code), f"HTTP {code}")
+        Kind(f"HTTP {code}", partial(status, code), f"HTTP {code}")
         for code in (500, 502, 503, 504)
     ),
     *(
-        Kind(f"HTTP {code}", partial(_status, code), f"HTTP {code}", rare=False)
+        Kind(f"HTTP {code}", partial(status, code), f"HTTP {code}", rare=False)
         for code in (401, 403, 404)
     ),
     Kind("reset in the middle of the reply", _reset, "Error"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import socket
 import struct
 import threading
@@ -37,8 +38,8 @@ class FaultServer:
         How often each request was answered as it should be.
     first_fault : threading.Event
         Set once a fault was met.
-    used : int
-        Tokens of the requests that were answered.
+    used, largest : int
+        Tokens of the requests that were answered; the most that one could have used.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class FaultServer:
         self.answered: Counter[bytes] = Counter()
         self.seen: Counter[bytes] = Counter()
         self.first_fault, self.over = threading.Event(), threading.Event()
-        self.used = 0
+        self.used = self.largest = 0
 
     def __enter__(self) -> FaultServer:
         handler = type("Bound", (Handler,), {"server_of": self})
@@ -87,6 +88,8 @@ class FaultServer:
         with self._lock:
             self.answered[key] += 1
             self.used += sum(answer["usage"].values())
+            read = sum(len(message["content"].encode()) for message in body["messages"])
+            self.largest = max(self.largest, math.ceil(read / 3) + body["max_tokens"])
         return answer
 
     def peek(self, body: dict[str, Any]) -> dict[str, Any]:
