@@ -78,8 +78,10 @@ class Maker:
         self._uv = str(work / "uv/bin/uv")
         # uv does not read what pip is told.
         asked = [sys.executable, "-m", "pip", "config", "get", "global.find-links"]
-        told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
-        self._links = [part for link in told for part in ("--find-links", link)]
+        self._folders = subprocess.run(
+            asked, capture_output=True, text=True, check=False
+        ).stdout.split()
+        self._links = [part for link in self._folders for part in ("--find-links", link)]
 
     def make(self, name: str, python: str) -> tuple[Path, dict[str, str], str]:
         """Make an environment; return its interpreter, its packages and a note on what it lacks."""
@@ -99,15 +101,26 @@ class Maker:
         found = self._compile(version, wanted)
         if self.cuda or not _names_cuda(found):
             return found, ""
-        pinned = re.search(r"^torch==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
-        if pinned and pinned[1] != found["torch"]:
+        for build in self._cpu_builds(version):
             override = self.work / "torch.txt"
-            override.write_text(f"torch=={pinned[1]}\n")
+            override.write_text(f"torch=={build}\n")
             other = self._compile(version, [*wanted, "--override", str(override)])
             if not _names_cuda(other):
-                return other, f"PyTorch {found['torch']} not tested: its build is for CUDA"
+                same = build.partition("+")[0] == found["torch"]
+                note = f"PyTorch {found['torch']} not tested: its build is for CUDA"
+                return other, "" if same else note
         kept = {k: v for k, v in found.items() if not (_CUDA.match(k) or _NEED_TORCH.match(k))}
         return kept, "no PyTorch, whose build is for CUDA: tests that need it are skipped"
+
+    def _cpu_builds(self, version: str) -> list[str]:
+        """Return the versions of PyTorch for CPUs in the folders that pip looks into."""
+        tag = f"cp{version.replace('.', '')}"
+        files = [
+            file
+            for folder in self._folders
+            for file in Path(folder).glob(f"torch-*+cpu-{tag}-*.whl")
+        ]
+        return sorted({file.name.split("-")[1] for file in files})
 
     def _compile(self, version: str, wanted: list[str]) -> dict[str, str]:
         command = [self._uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate"]

@@ -210,7 +210,7 @@ KINDS = (
     Kind("reset before the reply", _dropped, "Error"),
     Kind("cut JSON", _cut, _NOT_WHOLE),
     Kind("Content-Length too long", partial(_length, 50), "RemoteProtocolError"),
-    Kind("Content-Length too short", partial(_length, -50), _NOT_WHOLE),
+    Kind("Content-Length too short", partial(_length, -30), _NOT_WHOLE),
     Kind("two replies in one", _twice, _NOT_WHOLE),
     Kind("JSON nested 100,000 deep", partial(_bytes, b"[" * 100_000), _NOT_WHOLE),
     Kind("a number of 10,000 digits", partial(_bytes, b'{"choices": %s}' % (b"9" * 10_000)),
@@ -240,7 +240,7 @@ KINDS = (
     _wrong("content of a wrong type", "content is no text", content(5)),
     _wrong("content with parts of wrong types", "content is no text", content([{"text": 5}])),
     _wrong("an error with 200", "no choices", lambda reply: {"error": {"message": "upstream"}}),
-    _wrong("content null", "no text|unparsable|could not be read", content(None), like="empty"),
+    _wrong("content null", "could not be read|[1-9]\\d* void", content(None), like="empty"),
     *(
         _wrong(f"log-probs: {case}", _NO_NUMBER, _logprobs(change), answers=SCORED)
         for case, change in (

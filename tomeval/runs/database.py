@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,13 @@ class Database:
 
     def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
         self.path = path
-        with self.reporting():
+        with ExitStack() as unless_opened, self.reporting():
             mode = "mode=rwc" if schema is not None else _reading_mode(path)
             uri = f"{path.resolve().as_uri()}?{mode}"
             self._db = sqlite3.connect(
                 uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
             )
+            unless_opened.callback(self._db.close)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             if found == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -50,8 +51,9 @@ class Database:
             if schema is not None and found == 0:
                 self._execute_all(f"{schema};\nPRAGMA user_version = {version}")
                 found = version
-        if found != version:
-            raise _wrong_version(path, found, version)
+            if found != version:
+                raise _wrong_version(path, found, version)
+            unless_opened.pop_all()
 
     def close(self) -> None:
         """Close the database."""

@@ -11,6 +11,7 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,11 @@ class Store:
         )
         self.query, self.iterate = self._db.query, self._db.iterate
         self.damaged, self.close = self._db.damaged, self._db.close
-        self.domain = domain or self._own_domain()
-        held = self.meta().get("domain", self.domain.name)
+        with ExitStack() as unless_opened:
+            unless_opened.callback(self.close)
+            self.domain = domain or self._own_domain()
+            held = self.meta().get("domain", self.domain.name)
+            unless_opened.pop_all()
         if held != self.domain.name:
             self.close()
             raise TomevalError(

@@ -161,7 +161,7 @@ def _moves(folder):
 
 
 def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp_path):
-    names = [str(strategy) for strategy in NAMED]
+    names = [strategy.name for strategy in NAMED]
     for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
         options = {"dtype": "float32"} if name == "here" else {"key_env": "NO_SUCH_KEY"}
         made = make_experiment(_experiment({"name": model, **options}, names))
