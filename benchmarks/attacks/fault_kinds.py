@@ -17,7 +17,7 @@ WRITTEN, SCORED = "written", "scored"
 """How a fault's run is answered: in words, or by log-probabilities of labels."""
 
 _BOMB = 512  # MiB
-_LONG = 10 * 2**20  # characters
+_LONG, _TALKATIVE = 10 * 2**20, 2**20  # characters
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _padded(reply: dict[str, Any]) -> None:
 
 def _long_text(reply: dict[str, Any]) -> None:
     message = reply["choices"][0]["message"]
-    message["content"] = "Well. " * (_LONG // 6) + "\n" + (message["content"] or "")
+    message["content"] = "Well. " * (_TALKATIVE // 6) + "\n" + (message["content"] or "")
 
 
 def _two_choices(reply: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ def _wrong(case: str, told: str, change: Callable[[dict[str, Any]], Any], **more
 
 
 _NOT_WHOLE = "not whole JSON"
-_NO_NUMBER = "log-prob"
+_NO_NUMBER = "log-prob|bytes of a token|no token"
 
 KINDS = (
     Kind("429, Retry-After of 2 s", partial(status, 429, Retry_After="2"), "HTTP 429"),
@@ -228,7 +228,7 @@ KINDS = (
     Kind("redirect to another host", partial(_redirect, "http://127.0.0.2:9/v1"), "HTTP 307",
          rare=False),
     _wrong("10 MB around the reply", "", _padded),
-    _wrong("10 MB of text before the answer", "", _long_text),
+    _wrong("1 MB of text before the answer", "", _long_text),
     _wrong("two choices for one", "", _two_choices),
     _wrong("no usage", "", lambda reply: reply.pop("usage") and None),
     _wrong("usage of wrong types", "",
