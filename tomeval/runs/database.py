@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,13 @@ class Database:
         self.path = path
         self._seen: Callable[[frozenset[str]], None] | None = None
         self._reads: dict[str, frozenset[str]] = {}
-        with self.reporting():
+        with ExitStack() as unless_opened, self.reporting():
             mode = "mode=rwc" if schema is not None else _reading_mode(path)
             uri = f"{path.resolve().as_uri()}?{mode}"
             self._db = sqlite3.connect(
                 uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
             )
+            unless_opened.callback(self._db.close)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             filled = self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -74,6 +75,7 @@ class Database:
                 raise _wrong_version(path, found, version)
             if schema is None:
                 self._db.execute("BEGIN")
+            unless_opened.pop_all()
 
     def close(self) -> None:
         """Close the database."""

@@ -23,7 +23,7 @@ from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.plan import known_models
 from tomeval.runs.processes import play_all
-from tomeval.runs.replies import Unread, explained, last_unread, wrapped
+from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
@@ -207,10 +207,12 @@ class _Filler:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
         lost = self.ended[FAILED]
         if lost:
+            why = tallies.last_failure(self.store)
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
-                "play them",
+                "play them%s",
                 lost,
+                f"; the last: {excerpt(why)}" if why else "",
             )
         low, scored = tallies.low_mass(self.store)
         if low:

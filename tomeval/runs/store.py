@@ -12,7 +12,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -113,16 +113,19 @@ class Store:
         self.damaged = self._db.damaged
         self._sums: Sums | None = None
         self._seal: SealFile | None = None
-        if domain is None:
-            self.guard = Guard(self._db, seal)
-            self._db.watch(self.guard.trust)
-        else:
-            with self._db.reporting():
-                self._sums = Sums(self._db)
-            self._seal = SealFile(self.path)
-            self._seal.note(self._sums.commits)
-        self.domain = domain or self._own_domain()
-        self._db.renew_views(self.domain.schema.views)
+        with ExitStack() as unless_opened:
+            unless_opened.callback(self._db.close)
+            if domain is None:
+                self.guard = Guard(self._db, seal)
+                self._db.watch(self.guard.trust)
+            else:
+                with self._db.reporting():
+                    self._sums = Sums(self._db)
+                self._seal = SealFile(self.path)
+                self._seal.note(self._sums.commits)
+            self.domain = domain or self._own_domain()
+            self._db.renew_views(self.domain.schema.views)
+            unless_opened.pop_all()
 
     def close(self) -> None:
         """Close the store, and seal it if it was open for writing."""

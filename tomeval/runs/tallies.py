@@ -174,6 +174,17 @@ def unfinished(store: Store) -> dict[int, int]:
     return dict(store.query(sql))
 
 
+def last_failure(store: Store) -> str:
+    """Return why the last failed episode got no reply; empty if the log does not say."""
+    sql = (
+        f"SELECT json_extract({_RECORD}, '$.error') FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{FAILED}' AND json_extract({_RECORD}, '$.error') IS NOT NULL "
+        "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
+    )
+    rows = store.query(sql)
+    return str(rows[0][0]) if rows else ""
+
+
 def low_mass(store: Store) -> tuple[int, int]:
     """Return how many scored answers gave the labels little probability, and their number."""
     mass = f"json_extract({_RECORD}, '$.scores.mass')"

@@ -403,7 +403,7 @@ def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
         server.page = "<!DOCTYPE html><html><title>Sign in</title></html>"
         with pytest.raises(TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"):
             post(server, probing=True)
-        assert len(server.requests) == 1
+        assert len(server.requests) == 2
         with pytest.raises(BackendError, match="a web page 'Sign in'"):
             post(server, retry_budget=5)
         assert len(server.requests) > 2

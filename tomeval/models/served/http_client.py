@@ -119,7 +119,7 @@ class HttpClient:
             caps do not count.
         probing : bool
             Whether a failure tells something: an internal error (500) is then tried twice only,
-            a server that is not there for a few seconds, and a web page is an error at once.
+            a server that is not there for a few seconds, and so is a web page.
 
         Raises
         ------
@@ -203,6 +203,11 @@ class HttpClient:
                 self._limiter.release()
             if probing and trouble.status == 500 and attempt > 1:
                 raise Refused(self._url(path), 500, str(trouble))
+            if probing and trouble.page and attempt > 1:
+                raise TomevalError(
+                    f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
+                    f"{trouble}; is the base URL right? It often ends in /v1"
+                )
             wait = delay(trouble.wait, attempt, self._timing.random())
             spent = clock() - started
             if probing:
@@ -244,13 +249,8 @@ class HttpClient:
             self._fail(path, response, self._clean(raw.decode(errors="replace")))
         text = self._clean(as_text(raw))
         title = page_title(text)
-        if title is not None and probing:
-            raise TomevalError(
-                f"{self._url(path)} is not an OpenAI-compatible server: it answered with a web "
-                f"page{title}; is the base URL right? It often ends in /v1"
-            )
         if title is not None:
-            raise Trouble(f"a web page{title} in place of a reply")
+            raise Trouble(f"a web page{title} in place of a reply", page=True)
         data = self._without_key(as_json(text), text)
         if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
             return {"replies": data}

@@ -150,7 +150,7 @@ class Patience:
         self._given_up += 1
         if self._given_up >= IN_A_ROW:
             self._gone = self._gone or ServerGone(
-                f"{self._given_up} requests in a row got no reply that can be used, so the run "
+                f"{self.name}: {self._given_up} requests in a row got no usable reply, so the run "
                 f"stops; what was answered is kept, and the same command goes on. The last: {error}"
             )
             raise self._gone from None

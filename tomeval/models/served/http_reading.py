@@ -25,7 +25,8 @@ _SHOWN = 80  # characters of a body, in messages
 class Trouble(Exception):
     """A failure that may pass; `overload` asks for fewer requests at a time.
 
-    `wait` holds the seconds that the server asks to wait; `absent`: no server was there to answer.
+    `wait` holds the seconds that the server asks to wait; `absent`: no server was there to
+    answer; `page`: a web page came in place of a reply.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Trouble(Exception):
         wait: float | None = None,
         overload: bool = False,
         absent: bool = False,
+        page: bool = False,
     ) -> None:
         super().__init__(what)
         self.status = status
         self.wait = wait
         self.absent = absent
+        self.page = page
         self.overload = overload or status in OVERLOAD
 
 
