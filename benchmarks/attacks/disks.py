@@ -85,6 +85,7 @@ class _Disks:
         """Run on a disk of so many bytes, then with room; return what went wrong."""
         disk, folder = self.work / "disk", self.work / "disk" / "run"
         if limited:
+            shutil.rmtree(disk, ignore_errors=True)
             disk.mkdir()
             wrong = self._fill(folder, size)
             return wrong or self._resume(folder)
@@ -228,9 +229,9 @@ def _can_mount(work: Path) -> bool:
 ATTACK = Attack(
     "Disks",
     "A served run on a disk that is full at a random moment (a small tmpfs, and a limit on the "
-    "size of files), resumed once there is room; a finished run on a read-only disk; a second process "
-    "in a folder that is in use; `table` and `status` while a run writes. Survived: one clear "
-    "error and no traceback, the resumed run has the rows of an undisturbed one, the second "
+    "size of files), resumed once there is room; a finished run on a read-only disk; a second "
+    "process in a folder that is in use; `table` and `status` while a run writes. Survived: one "
+    "clear error and no traceback, the resumed run has the rows of an undisturbed one, the second "
     "process was told which one holds the folder, and every reading worked.",
     play,
 )

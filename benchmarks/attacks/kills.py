@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from voice_server import VoiceServer
 
@@ -90,6 +90,12 @@ class SlowServer(VoiceServer):
         self.sent: list[tuple[str, float]] = []
         self._lock = threading.Lock()
 
+    def __enter__(self) -> Self:
+        """Start, without a word about clients that were killed."""
+        super().__enter__()
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign]
+        return self
+
     def chat(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer after 5 to 60 ms, the same time for the same request."""
         text = json.dumps(body, sort_keys=True)
@@ -97,6 +103,8 @@ class SlowServer(VoiceServer):
         answer = super().chat(body)
         time.sleep(0.005 + 0.055 * digest[0] / 255)
         with self._lock:
+            if " game" not in text:  # what a session asks of the server itself
+                return answer
             self.sent.append((digest.hex(), time.monotonic()))
         return answer
 
@@ -194,8 +202,8 @@ class _Killer:
         tally.asked_again += again.total()
         if lost := (again - late).total():
             tally.wrong.append(f"{lost} replies that had arrived were asked for again")
-        if code := read(["verify", str(folder)])[0]:
-            tally.wrong.append(f"verify: {code}")
+        if read(["verify", str(folder)])[0] != 0:
+            tally.wrong.append("verify finds damage")
 
     def _judge(self, code: int, number: int, errors: str, folder: Path, tally: _Tally) -> None:
         """Look at how a process ended, and whether its folder can be read as it is."""
