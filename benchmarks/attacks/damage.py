@@ -7,7 +7,7 @@ import shutil
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -164,20 +164,18 @@ def _files(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def _outcome(
-    folder: Path, work: Path, truth: list[tuple[int | str, str, str]], tell: Callable[[str], None]
-) -> str:
+def _outcome(folder: Path, work: Path, truth: list[tuple[int | str, str, str]], what: str) -> str:
     """Read a damaged folder; return ``equal``, ``told``, ``silent`` or ``traceback``."""
     outcomes = set()
     for command, (_, right, _) in zip(_commands(folder, work), truth, strict=True):
         code, text, errors = read(command)
         if isinstance(code, str) or code not in (0, 2):
-            tell(f"{command[0]}: {code} {errors}")
+            print(f"{what}: {command[0]}: {code} {errors}", file=sys.stderr)
             outcomes.add("traceback")
         elif code == 2:
             outcomes.add("told" if errors.count("\n") >= 1 and str(folder) in errors else "silent")
         elif text != right and "damaged" not in errors:
-            tell(f"{command[0]}: another text")
+            print(f"{what}: {command[0]}: another text", file=sys.stderr)
             outcomes.add("silent")
         else:
             outcomes.add("told" if "damaged" in errors else "equal")
@@ -207,11 +205,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
                     f"{file}: {_damage(folder, file, rng)}"
                     for file in rng.choice(files, int(rng.integers(1, 4)))
                 ]
-
-                def tell(what: str, number: int = number, how: list[str] = how) -> None:
-                    print(f"{name}, {group}, {number} ({how}): {what}", file=sys.stderr)
-
-                found[_outcome(folder, work, truth, tell)] += 1
+                found[_outcome(folder, work, truth, f"{name}, {number} ({how})")] += 1
             shutil.rmtree(folder)
             lost = found["silent"] + found["traceback"]
             note = (

@@ -81,7 +81,7 @@ def play_with_models(
     """
 
     async def play() -> None:
-        async with started(opened) as lines:
+        async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
                 store.check_revision(model_name(json.loads(key)), model.revision)
             await watch.ready(opened)
@@ -137,6 +137,18 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
                 stack.push_async_callback(model.close)
                 await model.start()
         yield Lines(opened)
+
+
+@asynccontextmanager
+async def _nothing_left() -> AsyncIterator[None]:
+    """End every task of the loop when the block ends: after an error, some may still be asking."""
+    try:
+        yield
+    finally:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
 
 
 async def _worker(
