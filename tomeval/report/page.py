@@ -188,7 +188,12 @@ def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
         return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
     try:
         found = compare(
-            run, by, options.baseline, metrics=run.headline, reference=options.reference
+            run,
+            by,
+            options.baseline,
+            metrics=run.headline,
+            reference=options.reference,
+            by_task=False,  # the page shows Student's intervals
         )
     except TomevalError as error:
         if options.by or options.baseline:
