@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class ReportOptions:
         Number of episodes per cell whose prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
     figures : bool
+    only : sequence of str
+        Names of the figures to draw; default: all that the run supports.
     workers : int
         Processes that draw the figures of a large run. The page does not depend on it. With more
         than one, a script must guard its main part, as always with multiprocessing.
@@ -56,6 +58,7 @@ class ReportOptions:
     baseline: str | None = None
     transcripts: int | None = None
     figures: bool = True
+    only: Sequence[str] = ()
     workers: int = 1
 
 
@@ -92,7 +95,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     rows = run.rows(options.interval, options.reference)
     figures = None
     if options.figures and any(row["episodes"] for row in rows):
-        figures = Figures(run, options.interval, options.reference, options.workers)
+        figures = Figures(run, options.interval, options.reference, options.workers, options.only)
     try:
         yield from page.generate(**_context(run, rows, figures, options))
     finally:

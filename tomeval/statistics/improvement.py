@@ -39,7 +39,7 @@ def _share_below(others: FloatArray, values: FloatArray) -> FloatArray:
 
     NaN for a metric that is NaN anywhere.
     """
-    found = np.empty(values.shape)
+    found = np.empty(values.shape, order="F")  # each metric is summed on its own
     for metric, ordered in enumerate(np.sort(others, axis=0).T):
         mine = values[:, metric]
         places = ordered.searchsorted(mine, "left") + ordered.searchsorted(mine, "right")
