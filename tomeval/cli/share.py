@@ -36,6 +36,14 @@ def report(
         ),
     ] = "auto",
     figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Draw this figure only, by its name for tomeval plot. Repeatable. A run of "
+            "hundreds of tasks has hundreds of panels: draw what you want to see.",
+        ),
+    ] = None,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that draw a large run's figures.")
     ] = 2,
@@ -44,6 +52,8 @@ def report(
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
 
+    if only and not figures:
+        raise TomevalError("--only names figures to draw: leave out --no-figures")
     options = ReportOptions(
         interval=interval,
         reference=reference,
@@ -51,6 +61,7 @@ def report(
         baseline=baseline,
         transcripts=_count(transcripts),
         figures=figures,
+        only=tuple(only or ()),
         workers=workers,
     )
     with Run(folder) as opened:

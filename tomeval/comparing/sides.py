@@ -200,12 +200,13 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
     """Name tasks by what decides their chance and by what else differs between them."""
     typed = [name for name in domain.shares_draws if name in domain.schema.cells]
     always = typed or domain.panel or domain.task[:1]
+    columns = tasks[0] if tasks else {}
+    varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []
     for task in tasks:
         words = []
         for key, value in task.items():
-            varies = len({str(other[key]) for other in tasks}) > 1
-            if value not in ("", None) and (varies or key in always):
+            if value not in ("", None) and (key in varies or key in always):
                 words.append(domain.task_words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class ReportOptions:
         Number of episodes per cell whose prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
     figures : bool
+    only : sequence of str
+        Names of the figures to draw; default: all that the run supports.
     workers : int
         Processes that draw the figures of a large run. The page does not depend on it. With more
         than one, a script must guard its main part, as always with multiprocessing.
@@ -60,6 +62,7 @@ class ReportOptions:
     baseline: str | None = None
     transcripts: int | None = None
     figures: bool = True
+    only: Sequence[str] = ()
     workers: int = 1
 
 
@@ -97,7 +100,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     rows = run.rows(options.interval, options.reference)
     figures = None
     if options.figures and any(row["episodes"] for row in rows):
-        figures = Figures(run, options.interval, options.reference, options.workers)
+        figures = Figures(run, options.interval, options.reference, options.workers, options.only)
     try:
         yield from page.generate(**_context(run, rows, figures, options))
     finally:
@@ -199,7 +202,12 @@ def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
         return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
     try:
         found = compare(
-            run, by, options.baseline, metrics=run.headline, reference=options.reference
+            run,
+            by,
+            options.baseline,
+            metrics=run.headline,
+            reference=options.reference,
+            by_task=False,  # the page shows Student's intervals
         )
     except TomevalError as error:
         if options.by or options.baseline:

@@ -35,7 +35,7 @@ def closing(run: Run) -> Closing:
     """Say what a run holds, over all its sessions."""
     store = run.store
     counts, stops = tallies.episodes(store), store.stops()
-    cells = [number for number, _ in store.cells()]
+    cells = [cell.number for cell in run.cells]
     total = sum((Counter(count) for count in counts.values()), Counter[str]())
     empty = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     partly = [cell for cell in cells if cell in stops and cell not in empty]

@@ -61,8 +61,8 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
-            for cell in cells:
-                cell.title, cell.names = _title(cell, cells), self.metric_names
+            for cell, title in zip(cells, _titles(cells), strict=True):
+                cell.title, cell.names = title, self.metric_names
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
@@ -181,19 +181,26 @@ class Run:
 _FACTS = ("model", "seed", "reference", "on_invalid")
 
 
-def _title(cell: RunCell, cells: Sequence[RunCell]) -> str:
-    """Name a cell's player, with whatever else tells it from cells of the same task."""
-    names = [cell.player]
-    same = [other for other in cells if other.player == cell.player]
-    said = {*cell.domain.task, *_FACTS}
-    for key in cell.domain.by:
-        if key not in said and len({other.columns.get(key) for other in same}) > 1:
-            names.append(str(cell.columns[key]))
-    for key in _FACTS:
-        value = cell.facts.get(key, "")
-        if value != "" and len({str(other.facts.get(key, "")) for other in cells} - {""}) > 1:
-            names.append(str(value) if key == "model" else f"{key} {value}")
-    return ", ".join(names)
+def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
+    """Yield each cell's player, with whatever else tells it from cells of the same task."""
+    told: dict[str, dict[str, set[Any]]] = {}
+    facts: dict[str, set[str]] = {key: set() for key in _FACTS}
+    for cell in cells:
+        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
+        for key in mine:
+            mine[key].add(cell.columns.get(key))
+        for key in _FACTS:
+            facts[key].add(str(cell.facts.get(key, "")))
+    for cell in cells:
+        said, names = {*cell.domain.task, *_FACTS}, [cell.player]
+        for key, values in told[cell.player].items():
+            if key not in said and len(values) > 1:
+                names.append(str(cell.columns[key]))
+        for key in _FACTS:
+            value = cell.facts.get(key, "")
+            if value != "" and len(facts[key] - {""}) > 1:
+                names.append(str(value) if key == "model" else f"{key} {value}")
+        yield ", ".join(names)
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

@@ -28,14 +28,24 @@ def improvement(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> value.tolist()
     [0.625]
     """
-    from scipy.stats import rankdata
-
     count = len(x)
-    both = rankdata(np.concatenate([x, y]), axis=0)
-    above = (both[:count] - rankdata(x, axis=0)) / count  # share of y below each x
-    below = 1 - (both[count:] - rankdata(y, axis=0)) / count  # share of x above each y
+    above, below = _share_below(y, x), 1 - _share_below(x, y)
     value: FloatArray = above.mean(axis=0)
     return value, (above - value + below - value) / count
+
+
+def _share_below(others: FloatArray, values: FloatArray) -> FloatArray:
+    """Return which share of `others` lies below each of `values`, ties half, shape (n, M).
+
+    NaN for a metric that is NaN anywhere.
+    """
+    found = np.empty(values.shape, order="F")  # each metric is summed on its own
+    for metric, ordered in enumerate(np.sort(others, axis=0).T):
+        mine = values[:, metric]
+        places = ordered.searchsorted(mine, "left") + ordered.searchsorted(mine, "right")
+        found[:, metric] = places / 2 / len(others)
+    found[:, np.isnan(others).any(axis=0) | np.isnan(values).any(axis=0)] = np.nan
+    return found
 
 
 def improvement_interval(

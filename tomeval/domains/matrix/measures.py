@@ -181,12 +181,12 @@ def _reference_by_step(played: Played, reference: str) -> FloatArray:
     """Return r*_t of every step, shape (N,)."""
     if played.mixture is not None:
         return _mixed_reference(played, played.mixture, reference)
-    pairs, inverse = np.unique(
-        np.stack([played.which, played.lengths], axis=1), axis=0, return_inverse=True
-    )
+    # Partner and length as one number: pairs take numpy long to tell apart.
+    width = int(played.lengths.max(initial=0)) + 1
+    pairs, inverse = np.unique(played.which * width + played.lengths, return_inverse=True)
     rewards = [
-        reference_rewards(played.game, played.partners[k], int(length), reference)
-        for k, length in pairs
+        reference_rewards(played.game, played.partners[pair // width], pair % width, reference)
+        for pair in pairs.tolist()
     ]
     if not rewards:
         return np.empty(0)

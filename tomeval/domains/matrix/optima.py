@@ -128,20 +128,25 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
     return Plan(float(values[0, partner.start]), values, relative, policy, optimal, per_step)
 
 
+@lru_cache(maxsize=64)
 def reference_rewards(
     game: MatrixGame, partner: Partner, horizon: int, reference: str
 ) -> NDArray[np.float64]:
     """Return the rewards r*_t that ΔFunctional is measured from, shape (T,).
 
     Under ``horizon`` the expected rewards of the best T-step response (the definition); under
-    ``stationary`` the best mean reward per step in the long run, the same for every step.
+    ``stationary`` the best mean reward per step in the long run, the same for every step. Solved
+    once while several cells of a game and a partner set are read one after the other.
     """
     _check_horizon(horizon)
     if reference == "horizon":
-        return best_response(game, partner, horizon).rewards
-    if reference == "stationary":
-        return np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
-    raise unknown("reference", reference, REFERENCES)
+        rewards = best_response(game, partner, horizon).rewards
+    elif reference == "stationary":
+        rewards = np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
+    else:
+        raise unknown("reference", reference, REFERENCES)
+    rewards.setflags(write=False)  # shared by all who ask
+    return rewards
 
 
 def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:

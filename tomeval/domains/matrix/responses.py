@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,24 +31,29 @@ def payoff_rounding(game: MatrixGame) -> float:
     return ROUNDING * float(np.abs(game.own).max())
 
 
+@lru_cache(maxsize=256)
 def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
     """Tell which of the subject's actions are best against each partner action, shape (n, m).
 
     ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
     """
     best: NDArray[np.bool_] = game.own == game.own.max(axis=0)
+    best.setflags(write=False)  # shared by all who ask
     return best
 
 
+@lru_cache(maxsize=256)
 def stepwise_regret(game: MatrixGame) -> NDArray[np.float64]:
     """Return what each action loses in one step, the partner's move held fixed, shape (n, m).
 
     ``max_a' r(a', b) - r(a, b)``, in payoff units, at least 0.
     """
     regret: NDArray[np.float64] = game.own.max(axis=0) - game.own
+    regret.setflags(write=False)
     return regret
 
 
+@lru_cache(maxsize=256)
 def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     """Return the regret of one step when the subject trusts a prediction.
 
@@ -96,4 +103,5 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
                 payoff = np.where(not_best, game.own[:, predicted], -np.inf)
                 played = payoff == payoff.max()
             cost[predicted, actual] = regret[played, actual].mean()
+    cost.setflags(write=False)
     return cost

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,29 +34,12 @@ class MatrixRunCell(RunCell):
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         super().__init__(store, number, definition)
-        game, labels = definition["game"], definition["labels"]
+        labels = definition["labels"]
         self.recorded = definition["kind"] == RECORDED
         self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
-        self.game = MatrixGame(
-            game["name"],
-            game["payoffs"],
-            {self.labels.name: self.labels},
-            title=game["title"],
-            wording=game["wording"],
-            source=game["source"],
-        )
-        self.partners = [
-            Partner(
-                table["name"],
-                table["emissions"],
-                table["next_state"],
-                table["start"],
-                tuple(table["states"]),
-                table["title"],
-                table["source"],
-            )
-            for table in definition["partners"]["tables"]
-        ]
+        self.game = _game(json.dumps(definition["game"]), self.labels)
+        tables = definition["partners"]["tables"]
+        self.partners = [_partner(json.dumps(table)) for table in tables]
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
@@ -98,10 +82,10 @@ class MatrixRunCell(RunCell):
     @cached_property
     def each_once(self) -> bool:
         """Whether episodes of one partner would be copies, and none was met twice."""
-        which = self.which.tolist()
-        if self.recorded:
+        if self.recorded or not each_once(self._setup):
             return False
-        return 0 < len(which) == len(set(which)) and each_once(self._setup)
+        which = self.which.tolist()
+        return 0 < len(which) == len(set(which))
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played: distinct ones, if so few."""
@@ -198,6 +182,39 @@ class MatrixRunCell(RunCell):
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
+
+
+# The cells of a run share most games and partners: what is equal is checked, and its optimum
+# solved, once.
+
+
+@lru_cache(maxsize=4096)
+def _game(text: str, labels: Labels) -> MatrixGame:
+    """Return the game of a cell's definition, given as JSON."""
+    told = json.loads(text)
+    return MatrixGame(
+        told["name"],
+        told["payoffs"],
+        {labels.name: labels},
+        title=told["title"],
+        wording=told["wording"],
+        source=told["source"],
+    )
+
+
+@lru_cache(maxsize=4096)
+def _partner(text: str) -> Partner:
+    """Return a partner of a cell's definition, given as JSON."""
+    told = json.loads(text)
+    return Partner(
+        told["name"],
+        told["emissions"],
+        told["next_state"],
+        told["start"],
+        tuple(told["states"]),
+        told["title"],
+        told["source"],
+    )
 
 
 def matrix_cells(run: Run) -> list[MatrixRunCell]:
