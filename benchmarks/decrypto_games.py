@@ -28,6 +28,7 @@ from tomeval.domains.decrypto.embedding_seats import (
     EmbeddingInterceptor,
 )
 from tomeval.domains.decrypto.embeddings import Embedding, shipped_embedding
+from tomeval.domains.decrypto.forms import is_form
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
@@ -39,7 +40,6 @@ from tomeval.domains.decrypto.game import (
     deal,
     deal_stream,
     hint_history,
-    is_form,
 )
 from tomeval.domains.decrypto.lexicon import shipped_lists
 from tomeval.domains.decrypto.seats import Chair, seat_stream

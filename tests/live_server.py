@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -39,6 +44,81 @@ def running(
         finally:
             process.terminate()
             process.wait(60)
+
+
+class Between:
+    """A proxy before a server, which counts what is answered; a context manager.
+
+    `answered` counts requests by body. With `stop_at`, `on_stop` is called in place of passing on
+    the request of a game that comes after so many others.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.answered: Counter[bytes] = Counter()
+        self.stop_at: int | None = None
+        self.on_stop: Callable[[], None] = lambda: None
+        self._parts, self._lock = urlsplit(url), threading.Lock()
+
+    def __enter__(self) -> Between:
+        handler = type("Handler", (_Passing,), {"between": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def games(self) -> Counter[bytes]:
+        """Return the questions of games that were answered."""
+        return Counter({body: n for body, n in self.answered.items() if b"game" in body})
+
+    def stops(self, body: bytes) -> bool:
+        with self._lock:
+            due = self.stop_at is not None and self.games().total() >= self.stop_at
+            if due and b"game" in body:
+                self.stop_at = None
+                self.on_stop()
+                return True
+        return False
+
+    def ask(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        connection = HTTPConnection(self._parts.netloc, timeout=300)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+
+class _Passing(BaseHTTPRequestHandler):
+    between: Between
+    protocol_version = "HTTP/1.0"  # a connection per request: none is left open
+
+    def do_GET(self) -> None:
+        self._send(*self.between.ask("GET", self.path, None))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.between.stops(body):
+            return
+        status, data = self.between.ask("POST", self.path, body)
+        self.between.answered[body] += status == 200
+        self._send(status, data)
+
+    def _send(self, status: int, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 def _answers(url: str) -> bool:

@@ -77,6 +77,13 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
     return Partner(f"{kind}{size}", emissions[keep], number[next_state[keep]])
 
 
+def forget_checksums(folder: Path) -> None:
+    """Make a store that was edited on purpose look as one of before there were checksums."""
+    db = sqlite3.connect(folder / "run.sqlite")
+    db.executescript("DROP TABLE sums; DROP TABLE marks")
+    db.close()
+
+
 def single_action(game: MatrixGame) -> PartnerSet:
     """Return the set of all always(k)."""
     from tomeval.domains.matrix.partner_specs import get_partner_set
@@ -142,10 +149,14 @@ def step_rows(setup, steps) -> list[tuple]:
 
 
 def dump(folder: Path) -> dict[str, list[tuple]]:
-    """Return every row of every table of a run's store."""
+    """Return every row of every table of a run's store, without its checksums."""
     db = sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)
     try:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
+        return {
+            name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr)
+            for name in names
+            if name not in ("sums", "marks")
+        }
     finally:
         db.close()

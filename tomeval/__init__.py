@@ -9,8 +9,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tomeval.api import bounds as bounds
+    from tomeval.api import import_log as import_log
     from tomeval.api import run as run
     from tomeval.api import score as score
+    from tomeval.api import score_rows as score_rows
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from tomeval.runs.results import Run as Run
 
 _HOME = {
-    "api": ("bounds", "run", "score"),
+    "api": ("bounds", "import_log", "run", "score", "score_rows"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),

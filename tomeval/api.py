@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.log_fields import Reading
 from tomeval.domains.matrix.optima import Bounds
 from tomeval.domains.matrix.optima import bounds as _bounds
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.scoring import UNKNOWN
+from tomeval.domains.matrix.recording import LogKeys
+from tomeval.domains.matrix.scoring import Scored, one_row
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
 from tomeval.runs.counts import OnCounts, Progress
+from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
+from tomeval.runs.importing import import_games
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
@@ -94,23 +98,69 @@ def score(
     reference: str = "horizon",
     interval: str = "normal",
 ) -> dict[str, Any]:
-    """Score a recorded game from a CSV of steps; see `tomeval.domains.matrix.scoring.score`.
+    """Score recorded matches against one partner as one row; see `score_rows` for more.
 
     Parameters
     ----------
     path, reference, interval
-        The CSV; what regret is measured from and the kind of interval, as for `Run.rows`.
+        The log, one row per step; what regret is measured from and the kind of interval, as for
+        `Run.rows`.
     partner : str or PartnerSet
-        ``"unknown"`` gives reward and ToM % only.
+        ``"unknown"`` gives what needs no partner's table, and regret in hindsight.
     labels : str, optional
         The label set that the file uses; default: any of the game's.
     """
-    game = get_game(game) if isinstance(game, str) else game
-    partners = partner if isinstance(partner, PartnerSet) else None
-    if isinstance(partner, str) and partner != UNKNOWN:
-        partners = get_partner_set(partner, game)
-    label_set = game.label_set(labels) if labels else None
-    return _score(path, game, partners, labels=label_set, reference=reference, interval=interval)
+    reading = log_reading(game, partner, labels=labels, by=())
+    return one_row(_score(path, reading, reference, interval), path)
+
+
+def score_rows(
+    path: str | Path,
+    game: str | MatrixGame | None = None,
+    partner: str | PartnerSet | None = None,
+    *,
+    reference: str = "horizon",
+    interval: str = "normal",
+    **how: Any,
+) -> Scored:
+    """Score recorded matches, one row per game, subject, condition and partner.
+
+    Parameters
+    ----------
+    game, partner
+        What all matches were of; None: as the columns ``game`` and ``partner`` say.
+    how
+        ``labels``, ``columns``, ``by``, ``values``, ``invalid``, ``carry_over`` and ``skip_bad``,
+        see `tomeval.domains.matrix.log_fields.Reading`.
+
+    Returns
+    -------
+    Scored
+        `rows`, and `notes` that say what was left out.
+    """
+    return _score(path, log_reading(game, partner, **how), reference, interval)
+
+
+def import_log(
+    path: str | Path,
+    out: str | Path,
+    game: str | MatrixGame | None = None,
+    partner: str | PartnerSet | None = None,
+    *,
+    reference: str = "horizon",
+    **how: Any,
+) -> Run:
+    """Make a run of recorded matches in the folder `out`; parameters as for `score_rows`."""
+    keys = LogKeys(log_reading(game, partner, **how), reference)
+    import_games(get_domain("matrix"), Path(path), keys, Path(out))
+    return Run(out)
+
+
+def log_reading(
+    game: str | MatrixGame | None, partner: str | PartnerSet | None, **how: Any
+) -> Reading:
+    """Return how a log is read; parameters as for `score_rows`."""
+    return Reading(get_game(game) if isinstance(game, str) else game, partner, **how)
 
 
 def bounds(

@@ -14,7 +14,7 @@ import tomllib
 import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
 from fake_server import FakeServer
-from support import scripts
+from support import forget_checksums, scripts
 
 from tomeval.cli import progress
 from tomeval.models.base import BackendError, Reply, Usage
@@ -166,6 +166,7 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("DELETE FROM episodes WHERE status = 'failed'")
     db.close()
+    forget_checksums(tmp_path / "run")
     assert status()["unfinished"] == 1
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
@@ -277,6 +278,10 @@ def test_a_dropped_table_is_damage(tomeval, finished, table) -> None:
     db.execute(f"DROP TABLE {table}")
     db.commit()
     db.close()
+    code, _, errors = tomeval("status", finished)
+    assert code == 2
+    assert "run.sqlite: damaged, " in errors
+    forget_checksums(finished)  # as in a store of before there were any
     code, _, errors = tomeval("status", finished)
     assert code == 2
     assert (

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import tomeval
+from tomeval.cli.app import app
 from tomeval.cli.compare import Kind
-from tomeval.cli.main import app
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped

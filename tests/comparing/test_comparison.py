@@ -10,7 +10,7 @@ import sqlite3
 import numpy as np
 import pytest
 import scipy.stats
-from support import make_game
+from support import forget_checksums, make_game
 
 import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
@@ -59,6 +59,7 @@ def edit(folder, *statements):
         for statement in statements:
             db.execute(statement)
     db.close()
+    forget_checksums(folder)
 
 
 def episodes(folder):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import forget_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -244,6 +245,7 @@ def test_damaged_orders_are_refused(tmp_path, order, message) -> None:
             (order,),
         )
     db.close()
+    forget_checksums(tmp_path / "run")
     with (
         tomeval.Run(tmp_path / "run") as run,
         pytest.raises(TomevalError, match=f"damaged.*{message}"),

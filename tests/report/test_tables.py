@@ -19,9 +19,9 @@ ROWS = [
 ]
 
 
-def render(rows, form="text"):
+def render(rows, form="text", width=None):
     """Render as the table of a matrix run."""
-    return tables.render(rows, form, MATRIX.measures, (*MATRIX.task, "seed"))
+    return tables.render(rows, form, MATRIX.measures, (*MATRIX.task, "seed"), width)
 
 
 def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:
@@ -141,9 +141,57 @@ def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_rows(form: str) -> None:
-    assert render([], form) == {"json": "[]", "csv": ""}.get(form, "nothing to show")
+    assert render([], form) == {"json": "[]", "csv": "", "spreadsheet": ""}.get(
+        form, "nothing to show"
+    )
 
 
 def test_unknown_format() -> None:
     with pytest.raises(TomevalError, match="did you mean 'markdown'"):
         render(ROWS, "markdow")
+
+
+def test_a_table_that_is_too_wide_goes_on_below_itself() -> None:
+    """Worked out by hand: 4 + 2 + 4 columns of text tell rows apart, each measure takes 12 more."""
+    names = ("one_percent", "two_percent", "three_percent")
+    rows = [
+        {"game": "RPS", "turn": turn, **{name: 10.0 * turn + i for i, name in enumerate(names)}}
+        for turn in (1, 2)
+    ]
+    whole = """\
+game RPS
+turn  one percent  two percent  three percent
+1     10           11           12
+2     20           21           22"""
+    assert render(rows) == render(rows, width=45) == whole
+    assert (
+        render(rows, width=44)
+        == """\
+game RPS
+turn  one percent  two percent
+1     10           11
+2     20           21
+
+turn  three percent
+1     12
+2     22"""
+    )
+    assert render(rows, width=1).count("turn  ") == 3
+    for width in range(20, 60):
+        assert max(map(len, render(rows, width=width).splitlines())) <= width
+    assert render(rows, "csv", width=10) == render(rows, "csv")
+
+
+def test_long_names_leave_room_for_measures() -> None:
+    numbers = {"a": 1.0, "b": 2.0, "c": 3.0}
+    rows = [
+        {"game": "x" * 70 + str(i), **{name: i * value for name, value in numbers.items()}}
+        for i in (1, 2)
+    ]
+    head, *_ = render(rows, width=72).splitlines()
+    assert head.split() == ["game", "a", "b", "c"]
+
+
+def test_rows_that_nothing_tells_apart() -> None:
+    rows = [{"game": "RPS", "n": i % 2, "a": 0.5 * (i % 3), "b": 1.0 + i} for i in (0, 0, 1, 1)]
+    assert render(rows, width=12).startswith("game RPS\nn  a")

@@ -89,6 +89,6 @@ def test_what_cannot_be_converted(old, tmp_path) -> None:
         convert(new, tmp_path / "newer")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "run.sqlite").touch()
-    with pytest.raises(TomevalError, match="no or an unfinished version"):
+    with pytest.raises(TomevalError, match="nothing was played"):
         convert(tmp_path / "empty", tmp_path / "newer")
     assert not (tmp_path / "newer").exists()

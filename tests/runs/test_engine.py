@@ -395,7 +395,7 @@ def outcomes(steps):
 def test_a_lost_summary_does_not_bring_back_an_old_prediction():
     """S2A + Social: no summary, no prediction; that of the round before is not its stand-in."""
     steps = one_episode("S2A + Social QA", fails("summarise for predict", 2, "refusal"))
-    assert outcomes(steps)[1] == ("refusal", "refusal")
+    assert outcomes(steps)[1] == ("not_asked", "refusal")  # one refusal counts once
     assert outcomes(steps)[2] == ("valid", "valid")
     # Each summary is asked for once.
     asked = [purpose for *_, purpose, _ in steps.calls if purpose.startswith("summarise")]

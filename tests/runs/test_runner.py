@@ -16,7 +16,7 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pytest
-from support import ROOT, dump, outcome
+from support import ROOT, dump, forget_checksums, outcome
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -71,7 +71,7 @@ def test_every_row_is_there(finished) -> None:
     assert rows["calls"] == []
     beside = {"run.lock", "run.sqlite-wal", "run.sqlite-shm"}  # while somebody reads or writes
     files = {path.name for path in finished.iterdir()} - beside
-    assert files == {"run.sqlite", "experiment.json", "sessions.json"}
+    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json"}
     sessions = json.loads((finished / "sessions.json").read_text())
     assert sessions[0]["versions"]["tomeval"] == tomeval.__version__
     assert json.loads((finished / "experiment.json").read_text())["episodes"] == 8
@@ -106,6 +106,7 @@ def test_gaps_are_filled(finished, damaged) -> None:
         for table in ("steps", "episodes"):
             db.execute(f"DELETE FROM {table} WHERE (cell + episode) % 3 = 1")
     db.close()
+    forget_checksums(damaged)
     assert run(damaged) > 0
     assert dump(damaged) == dump(finished)
 
@@ -423,7 +424,7 @@ def test_a_truncated_store(damaged) -> None:
 
 def test_an_empty_store_cannot_be_read(damaged) -> None:
     (damaged / "run.sqlite").write_bytes(b"")
-    with pytest.raises(TomevalError, match="unfinished"):
+    with pytest.raises(TomevalError, match="damaged, it is empty"):
         tomeval.Run(damaged)
 
 
@@ -443,7 +444,7 @@ def test_another_programs_database_is_refused_and_not_touched(damaged) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_overwritten_bytes_are_found_or_do_not_matter(finished, damaged, seed) -> None:
-    # SQLite keeps no checksums. Whatever is hit: either a clear error, or the same table as before.
+    # Whatever is hit: either a clear error, or the same table as before.
     rng = np.random.default_rng(seed)
     path = damaged / "run.sqlite"
     data = bytearray(path.read_bytes())
@@ -484,6 +485,9 @@ def test_rows_that_contradict_each_other_are_an_error(damaged, statement) -> Non
     db.execute(statement)
     db.commit()
     db.close()
+    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
+        opened.rows()
+    forget_checksums(damaged)  # as in a store of before there were any
     with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
         opened.rows()
 

@@ -11,6 +11,7 @@ from every_domain import experiment
 from fake_server import FakeServer
 from support import dump
 
+from tomeval.models.served.http_patience import ServerGone
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
@@ -199,7 +200,8 @@ def test_they_count_against_caps_and_paid_replies_are_kept(tmp_path) -> None:
 def test_no_reply_is_told_and_the_question_asked_again_later(tmp_path, said) -> None:
     with Game(everything) as server:
         server.down = True
-        play(server, tmp_path / "run")
+        with pytest.raises(ServerGone, match=r"3 requests in a row got no usable reply.*503: down"):
+            play(server, tmp_path / "run")
         assert "0 of 2 readable" in said()
         assert said().count("there was no reply") == 2
         server.down = False

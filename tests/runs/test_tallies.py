@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support import forget_checksums
 
 import tomeval
 from tomeval.core.outcomes import INVALID_REASONS, OUTCOMES, VALID
@@ -25,23 +26,30 @@ def answered(tmp_path):
         places = db.execute("SELECT cell, episode, step FROM steps").fetchall()
         kinds = {0: OUTCOMES, 1: [VALID, "not_asked"], 2: ["not_asked", "backend_error"]}
         rows = [
-            (*rng.choice(kinds[place[0]], 2).tolist(), *place) for place in places if place[0] < 3
+            (*rng.choice(kinds[place[0]], 2).tolist(), *rng.integers(1, 3, 2).tolist(), *place)
+            for place in places
+            if place[0] < 3
         ]
         db.executemany(
-            "UPDATE steps SET act_outcome = ?, predict_outcome = ? "
+            "UPDATE steps SET act_outcome = ?, predict_outcome = ?, act_attempts = ?, "
+            "predict_attempts = ? "
             "WHERE cell = ? AND episode = ? AND step = ?",
             rows,
         )
     db.close()
+    forget_checksums(tmp_path)
     with tomeval.Run(tmp_path) as run:
         yield run
 
 
 def test_rates_are_shares_of_all_answers(answered) -> None:
-    sql = "SELECT cell, act_outcome, predict_outcome FROM steps"
+    sql = "SELECT cell, act_outcome, predict_outcome, act_attempts, predict_attempts FROM steps"
     counts = {cell: Counter[str]() for cell in range(4)}
-    for cell, *said in answered.store.query(sql):
+    again = Counter[int]()
+    for cell, *said, first, second in answered.store.query(sql):
         counts[cell].update(said)
+        for outcome, attempts in zip(said, (first, second), strict=True):
+            again[cell] += attempts > 1 and outcome not in ("not_asked", "backend_error")
     bad = {
         cell: sum(n for what, n in found.items() if what in {*INVALID_REASONS} - {"backend_error"})
         for cell, found in counts.items()
@@ -50,7 +58,11 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
     rates = tallies.invalid_rates(answered.store)
     assert rates == {cell: bad[cell] / asked[cell] for cell in (0, 1, 3)}  # 2 has no answer
     assert (rates[1], rates[3]) == (0, 0) != rates[0]
-    assert tallies.answers(answered.store, range(4)) == {c: (bad[c], asked[c]) for c in range(4)}
+    found = tallies.answers(answered.store, range(4))
+    assert found == {c: (bad[c], again[c], asked[c]) for c in range(4)}
+    reask = {cell: share["reask_rate"] for cell, share in tallies.rates(answered.store).items()}
+    assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
+    assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])
     assert tallies.invalid_rate(answered.store, [0, 1], "1") == pooled
     assert np.isnan(tallies.invalid_rate(answered.store, [2], "1"))

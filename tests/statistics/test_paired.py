@@ -162,7 +162,7 @@ def test_bca_is_scipys() -> None:
 
 def test_bootstrap_of_strata_adds_their_variances() -> None:
     one, two = form(SKEWED[:8, :1])[1][0], form(SKEWED[8:, :1])[1][0]
-    shifts = bootstrap_shifts([one, two], 40_000, np.random.default_rng(5))
+    shifts = list(bootstrap_shifts([one, two], 40_000, np.random.default_rng(5)))
     total = shifts[0] + shifts[1]
     assert total.var() == pytest.approx((one**2).sum() + (two**2).sum(), rel=0.03)
 

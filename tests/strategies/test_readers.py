@@ -115,6 +115,23 @@ def read(text, labels=JF, finish="stop"):
         "<|channel|>analysis<|message|>F?<|end|><|start|>assistant<|channel|>final<|message|>"
         "Final answer: J<|return|>",
         "analysisWe need to choose.\nFinal answer: F?assistantfinalFinal answer: J",
+        "Answer: J",
+        "The final answer: J",
+        "Final answer is J",
+        "So, my final answer is: **J**.",
+        "### Answer\n\nJ",
+        "Final answer\n------\nJ",
+        "<answer>J</answer>",
+        "<answer>\nJ\n</answer><|im_end|>",
+        "F pays less.\n\n$$\\boxed{\\text{J}}$$",
+        '{"answer": "J"}',
+        '{\n  "reasoning": "F pays less.",\n  "final_answer": "J"\n}',
+        "Final answer: J ✅",
+        "=> Final answer: J",
+        "Final answer: J\n\n(I expect the same as before.)",
+        "Final answer: J (since it pays more in the long run)",
+        "Final answer: J [as before]",
+        "They copy me, so my answer is:\nFinal answer: J",
     ],
 )
 def test_accepted(text):
@@ -127,14 +144,18 @@ def test_accepted(text):
         ("", "unparsable"),
         ("J", "unparsable"),
         ("I choose J.", "unparsable"),
-        ("Answer: J", "unparsable"),
-        ("The final answer: J", "unparsable"),
-        ("Final answer is J", "unparsable"),
+        ("Their answer: J", "unparsable"),
+        ("The answer is close to J", "illegal"),
         ("Final answers: J", "unparsable"),
+        ("Answer: J\nAnswer: F", "unparsable"),
+        ("Answer: J\n\\boxed{F}", "unparsable"),
+        ("<answer>J</answer>\n<answer>F</answer>", "unparsable"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ("Final answer: J\nFinal answer: F", "unparsable"),
         ("**Final answer:** F\nFinal answer: J", "unparsable"),
-        ('{"answer": "J"}', "unparsable"),
+        ('{"answer": "J", "confidence": 0.6}', "illegal"),
+        ('{"partner": "J"}', "illegal"),
+        ('{"answer": "J"} or {"answer": "F"}', "illegal"),
         ("<think>Final answer: J</think>", "unparsable"),
         ("Final answer: J</think>", "unparsable"),
         ("Final answer:", "illegal"),
@@ -267,7 +288,8 @@ FRAMES = {
     "```\n@\n```": "valid",
     "<answer>@</answer>": "valid",
     "<reasoning>@</reasoning>@": "valid",
-    "So @": "unparsable",
+    "So @": "valid",
+    "So they say: @": "unparsable",
     "@\nOr not.": "unparsable",
     "@</think>": "unparsable",
     "<think>@": "truncated",
@@ -314,6 +336,14 @@ def says(text: str, label: str) -> bool:
     )
 
 
+def loosely(line: str) -> str | None:
+    """Return what stands behind "so my final answer is" or its like, or a tag, a box or a key."""
+    plain = unicodedata.normalize("NFKC", re.sub("[\u200b\ufeff\xad]", "", line))
+    lead = r"[\W\d_]*(?:(?:so|thus|hence|therefore|overall)\W+)?(?:(?:my|the)\W+)?(?:final[\W_]+)?"
+    found = re.match(rf"{lead}(?:answer|boxed|action)(?:\W+is\b)?", plain, re.IGNORECASE)
+    return plain[found.end() :] if found else None
+
+
 def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
     """Return the labels that a reader of words could take the reply to name.
 
@@ -325,14 +355,14 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
     shown = text[low.rfind("</think>") + len("</think>") :] if "</think>" in low else text
     if finish != "stop" or "<think>" in shown.lower():
         return set()
-    lines = shown.splitlines()
+    lines = re.split("\r\n|\n|\r", shown)
     claims = {
         place: re.split(
             "answer", unicodedata.normalize("NFKC", line), maxsplit=1, flags=re.IGNORECASE
         )[1]
         for place, line in enumerate(lines)
         if words(re.sub(r"^\W*\d[.)]", "", line))[:2] == ["final", "answer"]
-    }
+    } or {place: said for place, line in enumerate(lines) if (said := loosely(line)) is not None}
     if not claims:
         return set()
     last = max(claims)

@@ -3,6 +3,34 @@
 Heavy imports wait until a command needs them.
 """
 
-from tomeval.cli.main import main
+from __future__ import annotations
+
+import signal
+import sys
 
 __all__ = ["main"]
+
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+"""Exit codes, as shells have them."""
+
+
+def main() -> None:
+    """Run the command line; a stop at any moment, while modules load too, is one line."""
+    try:
+        from tomeval.cli.app import main as command
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(_stopped(INTERRUPTED))
+    except SystemExit as stop:
+        if stop.code in (INTERRUPTED, TERMINATED):
+            _stopped(stop.code)
+        raise
+
+
+def _stopped(code: int) -> int:
+    """Say that the program was stopped; a signal that comes now changes nothing any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stderr.write("tomeval: stopped; run the same command again to go on\n")
+    return code

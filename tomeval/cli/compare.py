@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import ReferenceOption, TableFormat
+from tomeval.cli.options import ReferenceOption, TableFormat, show_table
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show
 
 Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
@@ -97,7 +98,6 @@ def compare(
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES, check_options
     from tomeval.comparing.sides import check_by, opened
-    from tomeval.report.tables import render
     from tomeval.runs.copies import sampled_notes
 
     given: dict[str, bool] = {
@@ -133,11 +133,14 @@ def compare(
                 "form": form,
             },
         )
-        shown = render(rows, form, runs[0].measures)
+        measures = runs[0].measures
         below = [*below, *([] if what == "differences" else sampled_notes(runs))]
-    if form == "text":
-        shown = "\n".join([*above, shown, *(f"note: {line}" for line in below)])
-    print(shown)
+    text = form == "text"
+    for line in above if text else ():
+        show(line)
+    show_table(rows, form, measures)
+    for line in below if text else ():
+        show(f"note: {line}")
 
 
 def power(
@@ -154,16 +157,15 @@ def power(
     """Say how many paired episodes it takes to tell a difference, with a run as the pilot."""
     from tomeval.comparing.power import episodes_needed
     from tomeval.comparing.sides import opened
-    from tomeval.report.tables import render
     from tomeval.runs.copies import sampled_notes
 
     with opened(folders) as runs:
         rows = episodes_needed(
             runs, metric, difference, by, baseline, power=chance, alpha=alpha, reference=reference
         )
-        print(render(rows, form, runs[0].measures))
+        show_table(rows, form, runs[0].measures)
         for note in sampled_notes(runs) if form == "text" else ():
-            print(f"note: {note}")
+            show(f"note: {note}")
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

@@ -21,7 +21,17 @@ Table = tuple[list[dict[str, Any]], list[str], list[str]]
 
 
 def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
+    names = (
+        "by",
+        "baseline",
+        "metrics",
+        "reference",
+        "scale",
+        "margins",
+        "family",
+        "seed",
+        "by_task",
+    )
     found = compare(
         runs, resamples=options["resamples"] or RESAMPLES, **{name: options[name] for name in names}
     )

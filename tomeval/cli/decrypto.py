@@ -9,7 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import Concurrency, MaxCalls, MaxTokens, Overrides, StartupTest
+from tomeval.cli.options import (
+    Concurrency,
+    MaxCalls,
+    MaxTokens,
+    Overrides,
+    StartupTest,
+    TrustCode,
+    TrustHost,
+)
+from tomeval.core import printing
 from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
@@ -48,11 +57,14 @@ def replay(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     startup_test: StartupTest = True,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
     """Put other players into seats of recorded games; the other seats do as recorded."""
     from tomeval.cli.playing import play_into
     from tomeval.domains.decrypto.players import RECORD, table_from_spec
+    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import make_experiment, override_key
 
     specs = {Role.encoder: encoder, Role.decoder: decoder, Role.interceptor: interceptor}
@@ -70,14 +82,15 @@ def replay(
     for override in overrides or []:
         override_key(data, override)
     loaded = make_experiment(data, base=Path(), where="replay")
-    play_into(
-        loaded,
-        out,
-        concurrency=concurrency,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        startup_test=startup_test,
-    )
+    with trusting(trust_host or (), code=trust_remote_code):
+        play_into(
+            loaded,
+            out,
+            concurrency=concurrency,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            startup_test=startup_test,
+        )
 
 
 @app.command()
@@ -96,11 +109,14 @@ def play(
     out: Annotated[
         Path, typer.Option("--out", help="File to record to; games are added to it.")
     ] = Path("decrypto_games.json"),
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
     """Take a seat yourself, against or with other players; the game is recorded."""
     from tomeval.domains.decrypto.session import play_session, tables_from_specs
     from tomeval.domains.decrypto.terminal import Terminal
+    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import override_key
 
     people = [role.value for role in seat or [Role.interceptor]]
@@ -110,7 +126,8 @@ def play(
     for override in overrides or []:
         override_key(settings, override)
     terminal = Terminal(sys.stdin, sys.stdout, people)
-    play_session(people, others, terminal, out, settings=settings, game=game)
+    with trusting(trust_host or (), code=trust_remote_code):
+        play_session(people, others, terminal, out, settings=settings, game=game)
 
 
 @app.command("import")
@@ -121,17 +138,35 @@ def import_(
         bool, typer.Option("--no-repeat-hints", help="It was played by this rule.")
     ] = False,
     most_turns: Annotated[int, typer.Option("--turns", help="Turns that win the game.")] = 8,
+    miscommunications: Annotated[
+        int, typer.Option("--miscommunications", help="Wrong guesses of Bob that end the game.")
+    ] = 2,
+    interceptions: Annotated[
+        int, typer.Option("--interceptions", help="Right guesses of Eve that end the game.")
+    ] = 2,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out games that cannot be read, and go on.")
+    ] = False,
 ) -> None:
-    """Make a file of recorded games from keywords, codes, hints and both guesses."""
+    """Make a file of recorded games from keywords, codes, hints and both guesses.
+
+    A guess that is no code is kept and counts as a wrong one; what was played on after the end of a
+    game is cut. Each such place is noted.
+    """
     from tomeval.domains.decrypto.game import Rules
-    from tomeval.domains.decrypto.replays import import_turns, write_games
+    from tomeval.domains.decrypto.imports import import_turns
+    from tomeval.domains.decrypto.replays import write_games
 
     if out.exists():
         raise TomevalError(f"{out}: exists already; choose another file with --out")
-    games = import_turns(turns, Rules(turns=most_turns, no_repeat_hints=no_repeat_hints))
-    write_games(out, games)
-    count = sum(len(game.turns) for game in games)
-    print(f"{out}: {len(games)} games, {count} turns", file=sys.stderr)
+    rules = Rules(most_turns, miscommunications, interceptions, no_repeat_hints)
+    found = import_turns(turns, rules, lenient=lenient)
+    write_games(out, found.games)
+    for note in found.notes:
+        printing.tell(f"note: {note}")
+    for reason in found.left_out:
+        printing.tell(f"left out: {reason}")
+    printing.tell(f"{out}: {found.summary}")
 
 
 @app.command()
@@ -143,4 +178,4 @@ def show(
     from tomeval.domains.decrypto.transcripts import record_lines
 
     for line in record_lines(file, game):
-        print(line)
+        printing.show(line)

@@ -1,13 +1,15 @@
-"""The commands that only matrix games have: bounds, score, audit."""
+"""The commands that only matrix games have: bounds, score, import, audit."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, TableFormat
+from tomeval.cli.options import IntervalOption, TableFormat, show_table
+from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 ReferenceOption = Annotated[
@@ -28,39 +30,203 @@ def bounds(
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T."""
+    from tomeval.domains.matrix.ceilings import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
-    from tomeval.report.tables import render
 
     rows, relevance = bounds_rows(game, partner_set, horizon, reference)
-    print(render(rows, form))
+    if form == "text":
+        trivial = [
+            name
+            for name, sign in CEILINGS.items()
+            if all(row[name] == (100.0 if sign > 0 else 0.0) for row in rows)
+        ]
+        rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
+    show_table(rows, form)
     if form == "text":
         what = "relevance (regret per step of the best response to the wrong partner)"
-        print(f"\n{what}: {relevance:.6g}")
+        show(f"\n{what}: {relevance:.6g}")
+
+
+LogFile = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV, .jsonl or .parquet, a row per step: episode, step, own_action, partner_action"
+        "[, predicted_action, game, partner, seat, subject, condition, ...]"
+    ),
+]
+GameOption = Annotated[
+    str | None,
+    typer.Option("--game", help="A game, or a TOML file. Default: the column game."),
+]
+PartnerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--partner", help="Who it was played against, or 'unknown'. Default: the column partner."
+    ),
+]
+LabelsOption = Annotated[
+    str | None,
+    typer.Option("--labels", help="The label set of the file. Default: any of the game's."),
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="Where a field stands: FIELD=COLUMN, such as own_action=choice; FIELD= to ignore the "
+        "column of that name. Repeatable.",
+    ),
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="Columns that tell rows of the table apart, with commas: the first is the subject, "
+        "the others the condition. Default: subject,condition, where the file has them.",
+    ),
+]
+PartnerColumn = Annotated[
+    str | None, typer.Option("--partner-column", help="The same as --map partner=COLUMN.")
+]
+ValueOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--value",
+        help="What a text of the file stands for: TEXT=MEANING, such as TFT=tit_for_tat, C=0 or "
+        "NA= for an empty cell. Repeatable.",
+    ),
+]
+InvalidOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--invalid",
+        help="A text of actions or predictions that is an invalid answer, such as timeout; '' for "
+        "empty cells. Repeatable.",
+    ),
+]
+CarryOver = Annotated[
+    bool,
+    typer.Option(
+        "--carry-over",
+        help="The partner's memory goes on from match to match, within the field group if there "
+        "is one.",
+    ),
+]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad", help="Leave out matches that cannot be read, and list them with the reason."
+    ),
+]
+
+
+def _how(
+    maps: list[str] | None,
+    by: str | None,
+    partner_column: str | None,
+    values: list[str] | None,
+    invalid: list[str] | None,
+) -> dict[str, Any]:
+    """Return how a log is read, as `tomeval.score_rows` takes it."""
+    columns = _pairs("--map", maps, "FIELD=COLUMN")
+    if partner_column is not None:
+        if "partner" in columns:
+            raise TomevalError("--partner-column and --map partner=COLUMN are the same: give one")
+        columns["partner"] = partner_column
+    names = None if by is None else tuple(name.strip() for name in by.split(",") if name.strip())
+    return {
+        "columns": columns,
+        "by": names,
+        "values": _pairs("--value", values, "TEXT=MEANING"),
+        "invalid": tuple(invalid or ()),
+    }
+
+
+def _pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:
+    """Split options of the form ``A=B``."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        left, equals, right = (part.strip() for part in text.partition("="))
+        if not equals or not left:
+            raise TomevalError(f"{option} {text!r}: write {form}")
+        if left in found:
+            raise TomevalError(f"{option}: {left!r} is given twice")
+        found[left] = right
+    return found
 
 
 def score(
-    steps: Annotated[
-        Path,
-        typer.Argument(help="CSV: episode, step, own_action, partner_action[, predicted_action]"),
-    ],
-    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")],
-    partner: Annotated[
-        str, typer.Option("--partner", help="Who it was played against, or 'unknown'.")
-    ],
-    labels: Annotated[
-        str | None, typer.Option("--labels", help="The label set of the file.")
-    ] = None,
+    steps: LogFile,
+    game: GameOption = None,
+    partner: PartnerOption = None,
+    labels: LabelsOption = None,
+    maps: MapOption = None,
+    by: ByOption = None,
+    partner_column: PartnerColumn = None,
+    values: ValueOption = None,
+    invalid: InvalidOption = None,
+    carry_over: CarryOver = False,
+    skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
     interval: IntervalOption = "normal",
     form: TableFormat = "text",
 ) -> None:
-    """Score a recorded matrix game from anywhere."""
-    from tomeval.api import score as score_file
+    """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
+    from tomeval.api import score_rows
     from tomeval.domains.matrix.measures import MEASURES
-    from tomeval.report.tables import render
 
-    row = score_file(steps, game, partner, labels=labels, reference=reference, interval=interval)
-    print(render([row], form, MEASURES))
+    found = score_rows(
+        steps,
+        game,
+        partner,
+        reference=reference,
+        interval=interval,
+        labels=labels,
+        carry_over=carry_over,
+        skip_bad=skip_bad,
+        **_how(maps, by, partner_column, values, invalid),
+    )
+    show_table(found.rows, form, MEASURES)
+    for note in found.notes:
+        tell(note)
+
+
+def import_(
+    games: LogFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
+    ] = None,
+    game: GameOption = None,
+    partner: PartnerOption = None,
+    labels: LabelsOption = None,
+    maps: MapOption = None,
+    by: ByOption = None,
+    partner_column: PartnerColumn = None,
+    values: ValueOption = None,
+    invalid: InvalidOption = None,
+    carry_over: CarryOver = False,
+    skip_bad: SkipBad = False,
+    reference: ReferenceOption = "horizon",
+) -> None:
+    """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
+    from tomeval.api import log_reading
+    from tomeval.domains.matrix.recording import LogKeys
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.importing import import_games
+
+    reading = log_reading(
+        game,
+        partner,
+        labels=labels,
+        carry_over=carry_over,
+        skip_bad=skip_bad,
+        **_how(maps, by, partner_column, values, invalid),
+    )
+    folder = out or Path("runs") / games.stem
+    found = import_games(get_domain("matrix"), games, LogKeys(reading, reference), folder)
+    for note in found.notes:
+        tell(note)
+    show(folder)
 
 
 def audit(
@@ -72,18 +238,22 @@ def audit(
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.domains.matrix.auditing import audit as audit_file
-    from tomeval.report.tables import render
+    from tomeval.domains.matrix.auditing import rules_that_fit
 
     rows = audit_file(results, horizon)
     if form == "text":
         for row in rows:
             place = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
-            print(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
-        print(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+            show(f"table {row['table']}: {place}: {row['metric']}\n  {row['reason']}")
+        show(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
+        fits = rules_that_fit(results)
+        if fits:
+            show("\nΔToM/T that each rule can produce from the row's ToM %:")
+            show_table(fits, form)
     else:
-        print(render(rows, form))
+        show_table(rows, form)
     if rows:
         raise typer.Exit(1)
 
 
-COMMANDS = (bounds, score, audit)
+COMMANDS = (bounds, score, import_, audit)

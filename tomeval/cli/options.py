@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-Format = Literal["text", "csv", "json", "markdown", "latex"]
+from tomeval.core.printing import show, show_data
+
+if TYPE_CHECKING:
+    from tomeval.runs.measures import Measure
+
+Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
     str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
 ]
-TableFormat = Annotated[Format, typer.Option("--format", help="How to print the table.")]
+TableFormat = Annotated[
+    Format,
+    typer.Option(
+        "--format",
+        help="How to print the table. spreadsheet: as csv, and no text is taken for a formula.",
+    ),
+]
 IntervalOption = Annotated[
     Interval,
     typer.Option(
@@ -51,6 +65,21 @@ MaxCalls = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
 ]
+TrustHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust-host",
+        help="HOST=VARIABLE: the key in this environment variable may go to this host, not only to "
+        "its own provider. Repeatable.",
+    ),
+]
+TrustCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Let a model folder or repository run its own code, where the experiment asks for it.",
+    ),
+]
 StartupTest = Annotated[
     bool,
     typer.Option(
@@ -58,3 +87,19 @@ StartupTest = Annotated[
         "explains, thinks, is cut off or cannot be read."
     ),
 ]
+
+
+def show_table(
+    rows: Sequence[Mapping[str, Any]],
+    form: str,
+    measures: Mapping[str, Measure] | None = None,
+    task: Sequence[str] | None = None,
+) -> None:
+    """Print a table, see `tomeval.report.tables.render`; formats for programs as they are.
+
+    On a terminal it is cut into parts that fit; whole rows where a program may read them.
+    """
+    from tomeval.report.tables import DATA, render
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    (show_data if form in DATA else show)(render(rows, form, measures, task, width))

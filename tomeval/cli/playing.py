@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +17,13 @@ from tomeval.cli.options import (
     Overrides,
     StartupTest,
     TableFormat,
+    TrustCode,
+    TrustHost,
+    show_table,
 )
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -43,6 +47,8 @@ def run(
         bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
     startup_test: StartupTest = True,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume, or with more episodes to extend.
@@ -50,21 +56,24 @@ def run(
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
     2, the input or a model cannot be used, or a cap is reached;
-    130, interrupted.
+    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
+    once.
     """
+    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
 
     loaded = load_experiment(experiment, overrides or [], model)
-    play_into(
-        loaded,
-        out or Path("runs") / loaded.name,
-        workers=workers,
-        concurrency=concurrency,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        prefix_reuse=prefix_reuse,
-        startup_test=startup_test,
-    )
+    with trusting(trust_host or (), code=trust_remote_code):
+        play_into(
+            loaded,
+            out or Path("runs") / loaded.name,
+            workers=workers,
+            concurrency=concurrency,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            prefix_reuse=prefix_reuse,
+            startup_test=startup_test,
+        )
 
 
 def play_into(
@@ -102,7 +111,7 @@ def play_into(
             progress=line.on_steps,
             on_counts=line.on_counts,
         )
-    print(f"{folder}: {played} episodes played", file=sys.stderr)
+    tell(f"{folder}: {played} episodes played")
     if not _close(folder):
         raise typer.Exit(1)
 
@@ -116,7 +125,7 @@ def _close(folder: Path) -> bool:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
     for line in (*found.lines, f"next: tomeval {verb} {folder}"):
-        print(line, file=sys.stderr)
+        tell(line)
     return found.whole
 
 
@@ -133,31 +142,36 @@ def plan(
         int | None,
         typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
     ] = None,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost, without playing or asking it."""
-    from tomeval.report.tables import render
+    from tomeval.models.trust import trusting
+    from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
     from tomeval.runs.preview import token_counter
 
     count = token_counter(tokenizer) if tokenizer else None
-    rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
-    if form in ("csv", "json"):
-        print(render(rows, form))
+    with trusting(trust_host or (), code=trust_remote_code):
+        rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
+    if form in DATA:
+        show_table(rows, form)
     else:
         shared, shown = for_reading(rows)
-        print(f"{shared}\n" * bool(shared) + render(shown, form))
+        if shared:
+            show(in_line(shared))
+        show_table(shown, form)
     if form == "text":
         wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
-        print("\n" + "\n".join(wrapped))
+        show("\n" + "\n".join(wrapped))
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:
         row = rows[number]
-        print(
+        tell(
             f"cell {number}: its longest prompt and reply have up to {row['longest']:,} tokens"
-            f"{guess}; the model's context has {row['context']:,}",
-            file=sys.stderr,
+            f"{guess}; the model's context has {row['context']:,}"
         )
     if found:
         raise typer.Exit(1)
@@ -222,7 +236,7 @@ def prompt(
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
         kind, shown = get_domain(loaded.domain), loaded.cells[cell]
-    print(preview(kind, shown, seat, form, number, tokenizer))
+    show(preview(kind, shown, seat, form, number, tokenizer))
 
 
 def convert(
@@ -232,7 +246,7 @@ def convert(
     """Copy a run of an earlier version into a new folder of this one; OLD is not changed."""
     from tomeval.runs.convert import convert as copy_run
 
-    print(f"next: tomeval table {copy_run(old, new)}", file=sys.stderr)
+    tell(f"next: tomeval table {copy_run(old, new)}")
 
 
 COMMANDS = (run, plan, prompt, convert)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tomeval.core.printing import notes_handler, tell
+
 if TYPE_CHECKING:
     from tomeval.runs.counts import Counts
 
@@ -32,7 +34,7 @@ class Shown(Protocol):
 @contextmanager
 def showing_progress() -> Iterator[Shown]:
     """Show progress inside the block, and what the start-up questions found."""
-    log, handler = logging.getLogger(_SAID), _Said()
+    log, handler = logging.getLogger(_SAID), notes_handler()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -47,13 +49,6 @@ def showing_progress() -> Iterator[Shown]:
         log.setLevel(level)
 
 
-class _Said(logging.Handler):
-    """Prints what is logged; standard error is looked up each time, as a bar takes its place."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(record.getMessage(), file=sys.stderr)
-
-
 class _Lines:
     """Prints a line, at most one in `EVERY` seconds."""
 
@@ -65,7 +60,7 @@ class _Lines:
         if now - self._last >= EVERY:
             self._last = now
             share = 100 * done // total if total else 100
-            print(f"{share} %; episodes: {self._counts}", file=sys.stderr, flush=True)
+            tell(f"{share} %; episodes: {self._counts}")
 
     def on_counts(self, counts: Counts) -> None:
         self._counts = str(counts)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, TableFormat
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, TableFormat, show_table
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.printing import show, tell
 
 if TYPE_CHECKING:
     from tomeval.runs.results import Run
@@ -24,14 +24,13 @@ def status(folder: RunFolder, form: TableFormat = "text") -> None:
 
     The exit code is 0 whatever is missing: the run could be read.
     """
-    from tomeval.report.tables import render
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
-        print(render(opened.status(), form))
+        show_table(opened.status(), form)
         if form == "text":
-            print("", *closing(opened).lines, sep="\n")
+            show("\n".join(["", *closing(opened).lines]))
 
 
 def table(
@@ -70,7 +69,7 @@ def table(
     ] = None,
 ) -> None:
     """Print a table of a run; by default one row per cell, or the first table of its domain."""
-    from tomeval.report.tables import render
+    from tomeval.report.tables import DATA
     from tomeval.runs.best_of import best_of
     from tomeval.runs.copies import copies_notes
     from tomeval.runs.draws import weight_notes
@@ -93,13 +92,14 @@ def table(
                 rows, notes = best_of(opened, rows, best)
         else:
             rows = tables[what](opened, by or [])
-            rows = rows if form in ("csv", "json") else _with_numbers(rows)
+            rows = rows if form in DATA else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
         if what == CELLS:
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
-        print(render(rows, form, opened.measures, task))
+            notes += opened.domain.table_notes(opened)
+        show_table(rows, form, opened.measures, task)
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}")
 
 
 def _which_table(
@@ -187,15 +187,12 @@ def plot(
             formats=formats or ("png", "svg"),
             by=by,
         ):
-            print(path)
+            show(path)
         for note in weight_notes(opened, interval):
-            print(f"note: {note}", file=sys.stderr)
+            tell(f"note: {note}")
         left = [name for name in figures_of(opened) if name not in figures_by(opened)]
         if by is not None and not only and left:
-            print(
-                f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn",
-                file=sys.stderr,
-            )
+            tell(f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn")
 
 
 def transcript(
@@ -212,7 +209,7 @@ def transcript(
     with Run(folder) as opened:
         lines = cell_lines(opened) if cells else transcript_lines(opened, cell, episode, calls)
         for line in lines:
-            print(line)
+            show(line)
 
 
 def list_(
@@ -227,9 +224,8 @@ def list_(
 ) -> None:
     """List what an experiment can name."""
     from tomeval.cli.listing import list_rows
-    from tomeval.report.tables import render
 
-    print(render(list_rows(what), form))
+    show_table(list_rows(what), form)
 
 
 COMMANDS = (status, table, plot, transcript, list_)

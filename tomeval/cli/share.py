@@ -11,6 +11,7 @@ import typer
 
 from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
 
 
 def report(
@@ -35,6 +36,14 @@ def report(
         ),
     ] = "auto",
     figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Draw this figure only, by its name for tomeval plot. Repeatable. A run of "
+            "hundreds of tasks has hundreds of panels: draw what you want to see.",
+        ),
+    ] = None,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that draw a large run's figures.")
     ] = 2,
@@ -43,6 +52,8 @@ def report(
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
 
+    if only and not figures:
+        raise TomevalError("--only names figures to draw: leave out --no-figures")
     options = ReportOptions(
         interval=interval,
         reference=reference,
@@ -50,11 +61,12 @@ def report(
         baseline=baseline,
         transcripts=_count(transcripts),
         figures=figures,
+        only=tuple(only or ()),
         workers=workers,
     )
     with Run(folder) as opened:
         opened.check_reference(reference)
-        print(write_report(opened, out, options))
+        show(write_report(opened, out, options))
 
 
 def _count(text: str) -> int | None:
@@ -77,10 +89,11 @@ def export(
         ),
     ] = None,
     form: Annotated[
-        Literal["csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
+        Literal["csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; or the whole run for inspect_ai's viewer (inspect), under "
+            help="csv, jsonl, parquet; spreadsheet: csv in which no text is taken for a "
+            "formula; or the whole run for inspect_ai's viewer (inspect), under "
             "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
         ),
     ] = "csv",
@@ -99,7 +112,7 @@ def export(
 
     with Run(folder) as opened:
         for path in export_any(opened, form, what, out, repo):
-            print(path)
+            show(path)
 
 
 def push(
@@ -123,15 +136,15 @@ def push(
     with tempfile.TemporaryDirectory(prefix="tomeval-push-") as place:
         with Run(folder) as opened:
             staged = stage(opened, repo, Path(place), report=with_report)
-        print(f"dataset {repo}: {'public' if public else 'private'} if it is new")
+        show(f"dataset {repo}: {'public' if public else 'private'} if it is new")
         for name, size in staged.files:
-            print(f"{size_text(size):>9}  {name}")
-        print(f"{size_text(sum(size for _, size in staged.files)):>9}  in all")
+            show(f"{size_text(size):>9}  {name}")
+        show(f"{size_text(sum(size for _, size in staged.files)):>9}  in all")
         if upload:
-            print(send(staged, repo, private=not public))
+            show(send(staged, repo, private=not public))
             return
-        print(f"\nREADME.md:\n\n{staged.card}")
-        print("Nothing was uploaded. To upload this: add --upload", file=sys.stderr)
+        show(f"\nREADME.md:\n\n{staged.card}")
+        tell("Nothing was uploaded. To upload this: add --upload")
 
 
 COMMANDS = (report, export, push)

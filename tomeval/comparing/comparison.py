@@ -42,6 +42,7 @@ def compare(
     family: str = "metric",
     resamples: int = RESAMPLES,
     seed: int = 0,
+    by_task: bool = True,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
 
@@ -70,6 +71,9 @@ def compare(
         Bootstrap resamples and random sign patterns, at least 99.
     seed : int
         Of the resamples: the same seed gives the same numbers.
+    by_task : bool
+        Whether single tasks have BCa intervals too, which take the longest with many tasks; if not,
+        these are NaN unless there is one task only. All other numbers are made either way.
 
     Raises
     ------
@@ -106,7 +110,13 @@ def compare(
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
         more += [*scale_notes(listed[0].domain, names, scale), *unit_notes(sides)]
     found = compare_pairs(
-        pairing, margin=margin, family=family, resamples=resamples, seed=seed, ranges=ranges
+        pairing,
+        margin=margin,
+        family=family,
+        resamples=resamples,
+        seed=seed,
+        ranges=ranges,
+        by_task=by_task,
     )
     return replace(found, notes=(*found.notes, *more))
 
@@ -163,6 +173,7 @@ def compare_pairs(
     resamples: int = RESAMPLES,
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
+    by_task: bool = True,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
@@ -171,7 +182,7 @@ def compare_pairs(
     signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
     defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
-    bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key)
+    bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
     adjusted, sizes = _holm(p, family)
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:

@@ -180,6 +180,8 @@ def _decomposed(
         reason = "no complete episode"
     elif np.isnan(mean).any():
         reason = "not every episode has a value of every part"
+    elif abs(mean[0] - mean[1:].sum()) > 1e-9 * max(1.0, float(np.abs(mean).max())):
+        reason = "the parts are of different steps and do not add up: some steps lack one"
     elif np.isnan(standard.error[0]):
         reason = "fewer than two episodes of a task: no interval"
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,19 +120,26 @@ class _Table:
     columns: tuple[str, ...]
     base: list[Side]
     pairs: dict[tuple[Any, ...], list[tuple[Side, Side]]] = field(default_factory=dict)
-    lonely: dict[tuple[Any, ...], list[Side]] = field(default_factory=dict)
+    lonely: list[Side] = field(default_factory=list)
+
+    @cached_property
+    def _base_of(self) -> dict[tuple[Any, ...], list[Side]]:
+        """The baseline's cells by the columns of their task and their seed."""
+        found: dict[tuple[Any, ...], list[Side]] = {}
+        for side in self.base:
+            found.setdefault((*side.task.values(), side.seed), []).append(side)
+        return found
 
     def add(self, side: Side) -> None:
         """Find the baseline's cells that a cell pairs with."""
         found = False
-        for other in self.base:
-            same = side.task == other.task and side.seed == other.seed
-            if same and ("" in (side.held, other.held) or side.held == other.held):
+        for other in self._base_of.get((*side.task.values(), side.seed), ()):
+            if "" in (side.held, other.held) or side.held == other.held:
                 key = (*side.task.values(), side.held or other.held)
                 self.pairs.setdefault(key, []).append((side, other))
                 found = True
         if not found:
-            self.lonely.setdefault(side.key, []).append(side)
+            self.lonely.append(side)
 
     def finish(self, measures: tuple[Measure, ...]) -> Pairing:
         """Lay the pairs out as arrays."""
@@ -152,9 +160,13 @@ class _Table:
         for number, key in enumerate(keys):
             meetings.setdefault(self.pairs[key][0][0].draws, []).append(number)
         laid = [self._meeting(mine, keys, len(measures), alone) for mine in meetings.values()]
+        of_task: dict[tuple[Any, ...], list[Side]] = {}
+        for side in (*self.lonely, *self.base):
+            of_task.setdefault(tuple(side.task.values()), []).append(side)
         for number, key in enumerate(keys):
             for column, level in enumerate(self.levels):
-                alone[number, column] += self._without_partner(key, level)
+                others = of_task.get(key[:-1], ())
+                alone[number, column] += self._without_partner(key, level, others)
         names, unmet = (task_names(self.domain, t) for t in (tasks, self._tasks(empty)))
         fixed = (self.by, self.baseline, self.levels, measures)
         sizes = [
@@ -167,18 +179,20 @@ class _Table:
         """Return tasks as columns."""
         return tuple(dict(zip(self.columns, key, strict=True)) for key in keys)
 
-    def _without_partner(self, key: tuple[Any, ...], level: str) -> int:
-        """Count episodes of seeds that only one side of a task has."""
+    def _without_partner(self, key: tuple[Any, ...], level: str, others: Sequence[Side]) -> int:
+        """Count episodes of seeds that only one side of a task has.
+
+        `others` are the cells of the task that pair with nothing, and the baseline's.
+        """
         mine = [pair for pair in self.pairs[key] if pair[0].level == level]
         if not mine:
             return 0
         used = {id(side) for pair in mine for side in pair}
-        others = [s for sides in self.lonely.values() for s in sides if s.level == level]
         return sum(
             len(side.episodes)
-            for side in [*others, *self.base]
-            if id(side) not in used
-            and tuple(side.task.values()) == key[:-1]
+            for side in others
+            if side.level in (level, self.baseline)
+            and id(side) not in used
             and side.held in ("", key[-1])
         )
 

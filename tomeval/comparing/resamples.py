@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tomeval.comparing.layout import Layout
 from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts
 from tomeval.statistics.paired import ENUMERATED, FloatArray, sign_flip, sign_flip_exact
 
-_BLOCK = 30_000_000  # bootstrap values held at a time
+_BLOCK = 10_000_000  # bootstrap values held at a time
 
 
 def permutation_p(
@@ -24,58 +25,80 @@ def permutation_p(
     levels, width = layout.shape[1:]
     flat = [part.reshape(*part.shape[:2], -1) for part in layout.signs]
     shares = np.repeat(layout.shares, width, axis=1)
-    tasks, pooled = sign_flip([np.nan_to_num(part) for part in flat], shares, resamples, rng)
+    many = (layout.counts > ENUMERATED).any(axis=1)
+    strata = [np.nan_to_num(part) for part in flat]
+    tasks, pooled = sign_flip(strata, shares, resamples, rng, apart=many)
     p = np.full(layout.shape, np.nan)
     for task, row in enumerate(tasks):
         p[layout.scope(task)] = row.reshape(levels, width)
     if layout.pooled:
         p[0] = pooled.reshape(levels, width)
-    pairs = layout.pairs()
-    for scope, level in np.argwhere((pairs <= ENUMERATED) & (pairs > 1)):
-        p[scope, level] = sign_flip_exact(_parts(layout, int(scope), int(level)))
+    pairs, members = layout.pairs(), _members(layout)
+    for scope, level in np.argwhere((pairs <= ENUMERATED) & (pairs > 1)).tolist():
+        whole = layout.pooled and scope == 0
+        p[scope, level] = sign_flip_exact(_parts(layout, members[scope], whole, level))
     p[pairs < 2] = np.nan
     p[np.isnan(difference)] = np.nan
     return p
 
 
-def _parts(layout: Layout, scope: int, level: int) -> FloatArray:
-    """Return what every sampling unit of a scope adds to its mean difference, shape (n, M)."""
+def _members(layout: Layout) -> dict[int, dict[int, list[int]]]:
+    """Return by scope the places of its tasks in the meetings, by the meeting's number."""
+    found: dict[int, dict[int, list[int]]] = {}
+    for number, place, task in layout.tasks():
+        for scope in {layout.scope(task), 0 if layout.pooled else layout.scope(task)}:
+            found.setdefault(scope, {}).setdefault(number, []).append(place)
+    return found
+
+
+def _parts(layout: Layout, members: Mapping[int, list[int]], whole: bool, level: int) -> FloatArray:
+    """Return what every sampling unit of a scope adds to its mean difference, shape (n, M).
+
+    `members` are the scope's, as in `_members`; `whole`: whether it is the one of all tasks.
+    """
     found = []
-    whole = layout.pooled and scope == 0
-    for number, meeting in enumerate(layout.pairing.meetings):
-        first = layout.first[number]
-        chosen = [t for t in range(len(meeting.tasks)) if whole or layout.scope(first + t) == scope]
-        if chosen:
-            shares = layout.shares[first:][chosen, level] if whole else np.ones(len(chosen))
-            rows = meeting.paired[:, chosen, level].any(axis=1)
-            parts = np.nan_to_num(layout.signs[number][rows][:, chosen, level])
-            found.append(np.einsum("utm,t->um", parts, shares))
+    for number, chosen in members.items():
+        shares = layout.shares[layout.first[number] :][chosen, level]
+        rows = layout.pairing.meetings[number].paired[:, chosen, level].any(axis=1)
+        parts = np.nan_to_num(layout.signs[number][rows][:, chosen, level])
+        found.append(np.einsum("utm,t->um", parts, shares if whole else np.ones(len(chosen))))
     return np.concatenate(found)
 
 
 def bootstrap_interval(
-    layout: Layout, difference: FloatArray, defined: NDArray[np.bool_], resamples: int, seed: int
+    layout: Layout,
+    difference: FloatArray,
+    defined: NDArray[np.bool_],
+    resamples: int,
+    seed: int,
+    by_task: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the BCa interval of the difference, shape (S, L, M); NaN if not `defined`.
 
-    Blocks of levels are resampled alone, all with the same `seed` and so the same resamples.
+    Blocks of levels are resampled alone, all with the same `seed` and so the same resamples. Unless
+    `by_task`, only the first scope has an interval.
     """
     ends = np.full((2, *layout.shape), np.nan)
     levels, width = layout.shape[1:]
-    size = max(1, _BLOCK // (resamples * (len(layout.order) + 1) * width))
+    most = max(part.shape[1] for part in layout.moves)
+    size = max(1, _BLOCK // (resamples * (most + 1) * width))
     for start in range(0, levels, size):
         block = slice(start, min(start + size, levels))
         moves = [np.nan_to_num(part[:, :, block]) for part in layout.moves]
-        flat = [part.reshape(len(part), -1) for part in moves]
+        flat = (part.reshape(len(part), -1) for part in moves)
         shifts = bootstrap_shifts(flat, resamples, np.random.default_rng(seed))
-        ends[:, :, block] = _block_ends(layout, block, moves, shifts)
+        ends[:, :, block] = _block_ends(layout, block, moves, shifts, by_task)
     ends += difference
     ends[:, ~defined] = np.nan
     return ends[0], ends[1]
 
 
 def _block_ends(
-    layout: Layout, block: slice, moves: list[FloatArray], shifts: list[FloatArray]
+    layout: Layout,
+    block: slice,
+    moves: list[FloatArray],
+    shifts: Iterable[FloatArray],
+    by_task: bool,
 ) -> FloatArray:
     """Return the ends of a block of levels relative to the difference, shape (2, S, l, M)."""
     shares = layout.shares[:, block, None]
@@ -87,7 +110,7 @@ def _block_ends(
         first = layout.first[number]
         part = shares[first : first + move.shape[1]]
         shift = drawn.reshape(len(drawn), *move.shape[1:])
-        for task in range(move.shape[1]):
+        for task in range(move.shape[1]) if by_task or not layout.pooled else ():
             own = move[:, task]
             scope = layout.scope(first + task)
             ends[:, scope] = _ends(shift[:, task], (own**3).sum(0), (own**2).sum(0))

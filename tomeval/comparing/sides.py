@@ -116,7 +116,9 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
     # The default is always possible: a domain's `level` replaces an empty column.
-    if by not in ("run", domain.by[0]) and all(cell.columns.get(by) == "" for cell in cells):
+    if by not in ("run", domain.by[0]) and not any(
+        cell.columns.get(by, "") != "" for cell in cells
+    ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
     return by
@@ -210,12 +212,13 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
     """Name tasks by what decides their chance and by what else differs between them."""
     typed = [name for name in domain.shares_draws if name in domain.schema.cells]
     always = typed or domain.panel or domain.task[:1]
+    columns = tasks[0] if tasks else {}
+    varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []
     for task in tasks:
         words = []
         for key, value in task.items():
-            varies = len({str(other[key]) for other in tasks}) > 1
-            if value not in ("", None) and (varies or key in always):
+            if value not in ("", None) and (key in varies or key in always):
                 words.append(domain.task_words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)

@@ -8,11 +8,13 @@ from typing import Any, Generic, TypeVar
 from tomeval.core.errors import TomevalError
 
 VALID = "valid"
-INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "unlisted", "backend_error")
+BACKEND_ERROR = "backend_error"
+INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "unlisted", BACKEND_ERROR)
 NOT_ASKED = "not_asked"
 OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
-"""What became of a question; ``not_asked``: the episode ended before it; ``unlisted``: a label is
-not among the likeliest tokens, which are all that a server tells, so it has no number."""
+"""What became of a question; ``not_asked``: the episode ended before it, or an answer that it was
+to follow, and that has an outcome of its own, was invalid; ``unlisted``: a label is not among the
+likeliest tokens, which are all that a server tells, so it has no number."""
 
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
@@ -80,6 +82,10 @@ class Invalid:
         The text of the reply.
     attempts, calls, details
         As for `Said`.
+    asked : bool
+        False: this question was never asked, because an answer that it was to follow was invalid
+        for `reason`. That answer has an outcome of its own; this one is ``not_asked``, so that
+        every unreadable answer counts once.
     """
 
     reason: str
@@ -87,6 +93,7 @@ class Invalid:
     attempts: int = 1
     calls: tuple[dict[str, Any], ...] = ()
     details: dict[str, Any] | None = None
+    asked: bool = True
 
     def __post_init__(self) -> None:
         if self.reason not in INVALID_REASONS:

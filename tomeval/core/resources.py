@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.text import check_text
+
+MAX_TOML = 32_000_000
+"""Characters of a TOML file; partner tables can be long."""
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -44,13 +48,31 @@ def read_text(path: Path) -> str:
         raise TomevalError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
         raise TomevalError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from None
+    except ValueError as error:  # a path with a zero character
+        raise TomevalError(f"{str(path)!r}: cannot be read ({error})") from None
     except OSError as error:
         raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file into a dict; malformed TOML is a `TomevalError` with the position."""
+    """Read a TOML file into a dict.
+
+    Raises
+    ------
+    TomevalError
+        With the position: malformed TOML; with the key: a text with control characters; a file that
+        is too large or too deeply nested for what people write.
+    """
+    text = read_text(path)
+    if len(text) > MAX_TOML:
+        raise TomevalError(
+            f"{path}: {len(text):,} characters; TOML files have at most {MAX_TOML:,}"
+        )
     try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+        data = tomllib.loads(text)
+        check_text(data, str(path))
+    except RecursionError:
+        raise TomevalError(f"{path}: is nested too deeply") from None
+    except ValueError as error:  # of `tomllib`, or a number with thousands of digits
         raise TomevalError(f"{path}: not valid TOML: {error}") from None
+    return data

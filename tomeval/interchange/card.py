@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from typing import Any
 
 from tomeval import __version__
+from tomeval.core.text import markdown
 from tomeval.interchange import common
 from tomeval.report.tables import render
 from tomeval.runs.columns import is_interval
@@ -24,10 +24,10 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
     headline = [run.measures[measure] for measure in run.headline]
     named = sorted({model for cell in run.cells for model in cell.models.values()})
     invalid = [row["invalid_rate"] for row in rows if not math.isnan(row["invalid_rate"])]
-    models_said = html.escape(", ".join(named), quote=False) or "none"
+    models_said = markdown(", ".join(named)) or "none"
     worst = f"{100 * max(invalid):.1f} %" if invalid else "unknown"
     lines = [
-        f"# {html.escape(name, quote=False)}",
+        f"# {markdown(name)}",
         "",
         f"Functional and literal theory of mind measured on the same steps with tomeval "
         f"{__version__}: {run.domain.title}.",
@@ -38,11 +38,11 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         f"- played: {common.started(run).date().isoformat()}",
         f"- identity of the experiment (SHA-256): `{run.store.meta().get('sha256', '')}`",
         "",
-        html.escape(_table(run, rows), quote=False),
+        _table(run, rows),
         "",
         "Over complete episodes, with 95 % intervals.",
         "",
-        *(f"- {html.escape(f'{m.heading}: {m.meaning}', quote=False)}" for m in headline),
+        *(f"- {markdown(f'{m.heading}: {m.meaning}')}" for m in headline),
         "",
         "## Files",
         "",

@@ -6,15 +6,17 @@ import csv
 import itertools
 import json
 import math
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
+from tomeval.core.printing import Sink, data_stream
+from tomeval.core.text import spreadsheet
 from tomeval.runs.columns import is_interval
+from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
@@ -29,8 +31,8 @@ def export(
     Parameters
     ----------
     run : Run
-    form : {"csv", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
-        The first three are of one table, see `export_run`; the others are of the whole run, in
+    form : {"csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
+        The first four are of one table, see `export_run`; the others are of the whole run, in
         files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells"}, optional
         Which table; default: steps.
@@ -69,8 +71,9 @@ def export(
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
     """Write ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null in
-    the others. `out` is replaced in one step when it is complete; default: standard output.
+    `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
+    or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
+    replaced in one step when it is complete; default: standard output.
 
     Raises
     ------
@@ -84,10 +87,12 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
         return
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
-        if form == "csv":
+        if form in ("csv", "spreadsheet"):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
-            writer.writerows(map(_clean, rows))
+            cleaned = map(_clean, rows)
+            safe = ([spreadsheet(value) for value in row] for row in cleaned)
+            writer.writerows(safe if form == "spreadsheet" else cleaned)
         else:
             for row in rows:
                 line = dict(zip(columns, _clean(row), strict=True))
@@ -100,10 +105,10 @@ def _clean(row: tuple[Any, ...]) -> list[Any]:
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[TextIO]:
+def _target(out: Path | None) -> Iterator[Sink]:
     """Open the output."""
     if out is None:
-        yield sys.stdout
+        yield data_stream()
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
@@ -137,7 +142,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
 _SHARED = {
     **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
     "seed": "INTEGER",
-    "invalid_rate": "REAL",
+    **dict.fromkeys(RATES, "REAL"),
 }
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tomeval.core.errors import TomevalError
+
 if TYPE_CHECKING:
     from tomeval.models.served.limits import Budget
 
@@ -27,6 +29,17 @@ class Unlisted(BackendError):
 
     The model was asked and would say something else: this is an answer that cannot be read, and
     asking again gives the same.
+    """
+
+
+class Unusable(BackendError):
+    """A reply came, but what was asked for is not in it: no text, or no log-probabilities."""
+
+
+class Stopped(TomevalError):
+    """Why a run asks no more of a model: no room under a cap, or a server that is gone.
+
+    What was answered is kept. Other episodes under way end at their own next question.
     """
 
 

@@ -91,7 +91,7 @@ def open_named(name: str, options: dict[str, Any], opening: Opening) -> Scripted
     path = (opening.base or Path()) / script
     try:
         replies = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise TomevalError(f"{path}: not valid JSON: {error}") from None
     if not isinstance(replies, list) or not all(_is_reply(reply) for reply in replies):
         raise TomevalError(f"{path}: must be a list of texts or of lists of log-probabilities")

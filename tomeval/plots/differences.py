@@ -35,7 +35,9 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             continue
         measure = run.measures[run.headline[0]]
         what = measure.label.capitalize() or measure.heading
-        found = compare(run, by=by, metrics=[measure.name], reference=options.reference)
+        found = compare(
+            run, by=by, metrics=[measure.name], reference=options.reference, by_task=False
+        )
         (measure,) = found.measures
         single = [s for s, task in enumerate(found.tasks) if task] or [0]
         for group, scopes in enumerate(pages(single, MOST_PANELS)):

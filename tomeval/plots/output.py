@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tomeval.core.errors import unknown
 from tomeval.core.files import write_bytes
+from tomeval.core.text import visible
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.style import in_style
 
@@ -52,7 +53,12 @@ def _shorter(drawn: str) -> str:
 
 
 def _settle(drawing: Drawing) -> None:
-    """Lay a figure out once, so that each of its files is the same picture."""
+    """Lay a figure out once, so that each of its files is the same picture, with safe texts."""
+    from matplotlib.text import Text
+
+    for artist in drawing.figure.findobj(Text):
+        assert isinstance(artist, Text)
+        artist.set_text(visible(artist.get_text()))
     if drawing.figure.get_layout_engine() is not None:
         drawing.figure.draw_without_rendering()
         drawing.figure.set_layout_engine("none")
@@ -115,8 +121,8 @@ def svg_text(drawing: Drawing, text: bool = False) -> str:
     size = f'width="{width:.0f}pt" style="max-width: 100%; height: auto"'
     return (
         f"{opening} {size} {names}>"
-        f'<title id="{prefix}title">{escape(drawing.title)}</title>'
-        f'<desc id="{prefix}desc">{escape(drawing.description)}</desc>{rest}'
+        f'<title id="{prefix}title">{escape(visible(drawing.title))}</title>'
+        f'<desc id="{prefix}desc">{escape(visible(drawing.description))}</desc>{rest}'
     )
 
 

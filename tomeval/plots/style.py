@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from tomeval.core.text import visible
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -116,7 +118,8 @@ def fold(text: str, width: int) -> str:
     shuffled),
     hf:owner/a-model
     """
-    shown = "".join(char if char.isprintable() else " " for char in text)
+    # What is no character to draw, such as a line feed, divides words.
+    shown = "".join(char if char.isprintable() else " " for char in visible(text))
     lines = [""]
     for word in shown.split():
         parts = _PARTS.findall(word) if len(word) > width else [word]

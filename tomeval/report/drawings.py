@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
 
+from tomeval.core.errors import unknown
 from tomeval.report.svg import Canvas
 from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
@@ -30,11 +32,16 @@ class Figures:
     """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
     Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
-    `MANY_CELLS` cells.
+    `MANY_CELLS` cells. `only` names those to draw, by default all.
     """
 
     def __init__(
-        self, run: Run, interval: str, reference: str | None = None, workers: int = 1
+        self,
+        run: Run,
+        interval: str,
+        reference: str | None = None,
+        workers: int = 1,
+        only: Sequence[str] = (),
     ) -> None:
         from tomeval.plots import figures_of
 
@@ -42,6 +49,10 @@ class Figures:
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: list[Future[list[Drawn]]] = []
         self._names = list(figures_of(run))
+        for name in only:
+            if name not in self._names:
+                raise unknown("figure", name, self._names)
+        self._names = [name for name in self._names if not only or name in only]
         if workers > 1 and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")

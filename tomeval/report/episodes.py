@@ -64,7 +64,9 @@ class Episodes:
             "SELECT cell, episode, COUNT(*) FROM asked "
             f"WHERE outcome IN ({reasons}) GROUP BY cell, episode"
         )
-        self._chosen = {number: self._choose(number, transcripts) for number in self._rows}
+        talking = sum(any(counts) for counts in self._calls.values())
+        share = CALLS_BY_DEFAULT // max(talking, 1)
+        self._chosen = {number: self._choose(number, transcripts, share) for number in self._rows}
         self.with_calls = sum(count > 0 for counts in self._calls.values() for count in counts)
         self.included = sum(len(chosen) for chosen in self._chosen.values())
         self._bases: Bases = {}
@@ -131,8 +133,8 @@ class Episodes:
         """Heading of the domain's own column of an episode; empty if there is none."""
         return heading(next(iter(self._run.domain.schema.episodes), ""))
 
-    def _choose(self, number: int, transcripts: int | None) -> set[int]:
-        """Return the episodes of a cell whose calls are included."""
+    def _choose(self, number: int, transcripts: int | None, left: int) -> set[int]:
+        """Return the episodes of a cell whose calls are included: `left` calls by default."""
         asked = [
             (row.episode, count)
             for row, count in zip(self._rows[number], self._calls[number], strict=True)
@@ -140,8 +142,6 @@ class Episodes:
         ]
         if transcripts is not None:
             return {episode for episode, _ in asked[:transcripts]}
-        talking = sum(any(counts) for counts in self._calls.values())
-        left = CALLS_BY_DEFAULT // max(talking, 1)
         chosen: set[int] = set()
         for episode, count in asked:
             if chosen and count > left:

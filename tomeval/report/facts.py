@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
+from tomeval.runs import folder
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import usage
 
 
 def read_json(run: Run, name: str) -> Any:
-    """Return a JSON file of the run folder, or None if it is missing or cannot be read."""
-    try:
-        return json.loads((run.folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None  # an analysis only needs the store; the page warns of the gap
+    """Return a JSON file of the run folder; None without it or, with a warning, if damaged.
+
+    An analysis only needs the store; the page tells of the gap.
+    """
+    return folder.read_json(run.folder / name)
 
 
 def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
@@ -67,16 +68,11 @@ _POLICIES = {
 }
 
 
-_INVALID = (
-    "Share of all answers, void episodes included, that could not be used: unreadable, illegal, "
-    "cut off or refused."
-)
-
-
-def meanings(measures: Iterable[Measure]) -> list[tuple[str, str]]:
-    """Return (heading, meaning) of the invalid rate and of measures."""
+def meanings(run: Run, measures: Iterable[Measure]) -> list[tuple[str, str]]:
+    """Return (heading, meaning) of a run's rates and of measures."""
+    rates = [RATES[name] for name in ("invalid_rate", "reask_rate", *run.domain.rates(run))]
     said = [(measure.heading, measure.meaning) for measure in measures]
-    return [(heading("invalid_rate"), _INVALID), *said]
+    return [(rate.heading, rate.meaning) for rate in rates] + said
 
 
 def sessions(run: Run) -> list[dict[str, str]]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tomeval.core.text import visible
+
 ESCAPES = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -32,8 +34,16 @@ _PAIR = re.compile(r"(-?\d+(?:\.\d+)?) ± (\d+(?:\.\d+)?)")
 
 
 def escape(text: str) -> str:
-    """Return text with LaTeX's special characters written out; a line break becomes a space."""
-    return "".join(ESCAPES.get(char, char) for char in " ".join(text.split()))
+    r"""Return text with LaTeX's special characters written out; a line break becomes a space.
+
+    What acts or is not seen stands as an escape, see `tomeval.core.text.visible`.
+
+    Examples
+    --------
+    >>> print(escape("50 %\n\x1b"))
+    50 \% \textbackslash{}x1b
+    """
+    return "".join(ESCAPES.get(char, char) for char in " ".join(visible(text).split()))
 
 
 def latex_table(

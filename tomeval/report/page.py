@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tomeval import __version__
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.outcomes import INVALID_REASONS
+from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.drawings import Figures
@@ -26,6 +28,8 @@ from tomeval.runs.results import Run
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
+# The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
+_UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class ReportOptions:
         Number of episodes per cell whose prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
     figures : bool
+    only : sequence of str
+        Names of the figures to draw; default: all that the run supports.
     workers : int
         Processes that draw the figures of a large run. The page does not depend on it. With more
         than one, a script must guard its main part, as always with multiprocessing.
@@ -56,6 +62,7 @@ class ReportOptions:
     baseline: str | None = None
     transcripts: int | None = None
     figures: bool = True
+    only: Sequence[str] = ()
     workers: int = 1
 
 
@@ -84,6 +91,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        finalize=_seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -92,7 +100,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     rows = run.rows(options.interval, options.reference)
     figures = None
     if options.figures and any(row["episodes"] for row in rows):
-        figures = Figures(run, options.interval, options.reference, options.workers)
+        figures = Figures(run, options.interval, options.reference, options.workers, options.only)
     try:
         yield from page.generate(**_context(run, rows, figures, options))
     finally:
@@ -106,7 +114,7 @@ def _context(
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference)
     style = _sealed(asset("report.css"))
-    scripts = [asset(f"{name}.js") for name in _SCRIPTS]
+    scripts = [_UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
     script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
     comparison = _comparison(run, options)
     # Base64 needs no escaping, which would take long.
@@ -115,6 +123,7 @@ def _context(
         blocks = list(blocks)  # packed while the figures are drawn
     table = main_table(rows, run.measures)
     keys = [column.key for column in table.columns]
+    shown = [run.measures[key] for key in keys if key in run.measures]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -138,7 +147,7 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run.measures[key] for key in keys if key in run.measures),
+        "meanings": facts.meanings(run, shown),
         "listed": [run.measures[name] for name in run.headline],
         "drawn": episodes.drawn,
     }
@@ -150,6 +159,11 @@ _INTERVALS = {
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
     "its 95 % BCa bootstrap interval",
 }
+
+
+def _seen(value: Any) -> Any:
+    """Return what the template puts in, made visible: the one place for all of the page's text."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _interval(run: Run, interval: str) -> str:
@@ -188,7 +202,12 @@ def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
         return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
     try:
         found = compare(
-            run, by, options.baseline, metrics=run.headline, reference=options.reference
+            run,
+            by,
+            options.baseline,
+            metrics=run.headline,
+            reference=options.reference,
+            by_task=False,  # the page shows Student's intervals
         )
     except TomevalError as error:
         if options.by or options.baseline:

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
-from tomeval.runs.columns import RATES, heading, interval_of, is_interval
+from tomeval.runs.columns import heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import RATES
 
 if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
 
 _MOST_CHOICES = 40
-_ALWAYS = ("invalid_rate", "episodes")
+_ALWAYS = (*RATES, "episodes")
 _UNFILTERED = (*_ALWAYS, "seed")
 
 

@@ -1,4 +1,4 @@
-"""Tables as text, CSV, JSON, Markdown and LaTeX."""
+"""Tables as text, CSV (also for spreadsheets), JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING, fixed, interval, plus_minus
+from tomeval.core.text import in_line, markdown, spreadsheet, visible
 from tomeval.report.latex import latex_table
-from tomeval.runs.columns import HEADINGS, RATES, has_interval, heading, interval_of, is_interval
+from tomeval.runs.columns import HEADINGS, has_interval, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.rates import RATES
 
-FORMATS = ("text", "csv", "json", "markdown", "latex")
+FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
+DATA = ("csv", "json", "spreadsheet")
+"""The formats for programs, which carry every column at full precision."""
+
 BEST = "bold: best mean of its task"
 
 Rows = Sequence[Mapping[str, Any]]
@@ -26,6 +31,7 @@ def render(
     form: str = "text",
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
+    width: int | None = None,
 ) -> str:
     """Render rows of equal keys as a table.
 
@@ -33,8 +39,9 @@ def render(
     ----------
     rows : sequence of mapping
         Numbers may be NaN: shown as a dash, an empty CSV field, JSON null.
-    form : {"text", "csv", "json", "markdown", "latex"}
-        CSV and JSON carry every column at full precision. The others are for reading: a measure and
+    form : {"text", "csv", "json", "markdown", "latex", "spreadsheet"}
+        CSV and JSON carry every column at full precision, and texts as they are; spreadsheet is CSV
+        in which no text can be taken for a formula. The others are for reading: a measure and
         its interval share a column, and columns in which all rows agree are shown once, above the
         table (text and Markdown) or in the caption (LaTeX).
     measures : mapping of str to Measure, optional
@@ -43,6 +50,9 @@ def render(
         Columns that say which rows are of one task: Markdown and LaTeX print the best mean of each
         measure within a task in bold, ties included, whatever the intervals. Default: nothing is
         bold.
+    width : int, optional
+        Text only: a table that is wider goes on below itself, each part with the columns that tell
+        its rows apart. Default: as wide as it is.
 
     Examples
     --------
@@ -54,15 +64,17 @@ def render(
         raise unknown("format", form, FORMATS)
     if form == "json":
         return json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], indent=1)
-    if form == "csv":
-        return _csv(rows)
+    if form in ("csv", "spreadsheet"):
+        return _csv(rows, spreadsheet if form == "spreadsheet" else lambda value: value)
     if not rows:
         return "nothing to show"
+    words = {"text": in_line, "markdown": markdown, "latex": visible}[form]
+    rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     shared, columns = _columns(rows, measures)
     body = [[_cell(row, column, measures) for column in columns] for row in rows]
-    heads = [heading(column, measures) for column in columns]
+    heads = [words(heading(column, measures)) for column in columns]
     if form == "text":
-        return _text(shared, heads, body)
+        return _text(shared, heads, body, width, _lead(rows, columns))
     best = _best(rows, columns, measures or {}, task) if task is not None else set()
     if best:
         shared = [*shared, BEST]
@@ -71,15 +83,15 @@ def render(
     return latex_table("; ".join(shared), heads, body, best)
 
 
-def _csv(rows: Rows) -> str:
+def _csv(rows: Rows, safe: Callable[[Any], Any]) -> str:
     """Return rows as CSV with a header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     if rows:
-        writer.writerow(rows[0])
+        writer.writerow(map(safe, rows[0]))
         for row in rows:
             values = [_plain(value) for value in row.values()]
-            writer.writerow(["" if value is None else value for value in values])
+            writer.writerow(["" if value is None else safe(value) for value in values])
     return buffer.getvalue().rstrip("\n")
 
 
@@ -156,14 +168,41 @@ def _cell(row: Mapping[str, Any], column: str, measures: Mapping[str, Measure] |
     return "" if value is None else str(value)
 
 
-def _text(shared: list[str], heads: list[str], body: list[list[str]]) -> str:
-    """Return aligned columns."""
+def _lead(rows: Rows, columns: Sequence[str]) -> int:
+    """Return how many leading columns tell the rows apart: those with words, and more if needed."""
+    kinds = [{type(row[name]) for row in rows} for name in columns]
+    words = next((i for i, kind in enumerate(kinds) if str not in kind), len(columns))
+    for count in range(words, len(columns)):
+        if len({tuple(row[name] for name in columns[:count]) for row in rows}) == len(rows):
+            return count
+        if float in kinds[count]:
+            break
+    return words
+
+
+def _text(
+    shared: list[str], heads: list[str], body: list[list[str]], width: int | None, lead: int
+) -> str:
+    """Return aligned columns, in parts of at most `width` if that is possible."""
     widths = [max(len(row[i]) for row in [heads, *body]) for i in range(len(heads))]
-    lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in [heads, *body]
+    parts = [list(range(len(heads)))]
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        first = list(range(lead))
+        begin = sum(widths[:lead]) + 2 * lead
+        parts, left = [], 0
+        for place in range(lead, len(heads)):
+            if not parts or widths[place] + 2 > left:
+                parts.append([*first])
+                left = max(width, 2 * begin) - begin + 2  # long names leave as much again
+            parts[-1].append(place)
+            left -= widths[place] + 2
+    blocks = [
+        "\n".join(
+            "  ".join(row[i].ljust(widths[i]) for i in part).rstrip() for row in [heads, *body]
+        )
+        for part in parts
     ]
-    return "\n".join([*(["; ".join(shared)] if shared else []), *lines])
+    return "\n".join([*(["; ".join(shared)] if shared else []), "\n\n".join(blocks)])
 
 
 def _markdown(
@@ -172,7 +211,7 @@ def _markdown(
     """Return a Markdown table."""
 
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return f"| {' | '.join(cells)} |"
 
     marked = [
         [f"**{cell}**" if (n, i) in best else cell for i, cell in enumerate(row)]

@@ -87,6 +87,11 @@ class RunCell(ABC):
         return planned
 
     @property
+    def attainable(self) -> Mapping[str, float]:
+        """The best that measures can be expected to be here, by column; empty if it is trivial."""
+        return {}
+
+    @property
     def payoff_range(self) -> float | None:
         """Range of the payoffs, for measures in payoff units; None without payoffs."""
         return None

@@ -35,7 +35,7 @@ def closing(run: Run) -> Closing:
     """Say what a run holds, over all its sessions."""
     store = run.store
     counts, stops = tallies.episodes(store), store.stops()
-    cells = [number for number, _ in store.cells()]
+    cells = [cell.number for cell in run.cells]
     total = sum((Counter(count) for count in counts.values()), Counter[str]())
     empty = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     partly = [cell for cell in cells if cell in stops and cell not in empty]
@@ -68,7 +68,7 @@ def _unread(store: Store) -> list[int]:
             tallies.answers(store, [cell], f"seat = '{seat}'")[cell]
             for (seat,) in (seats if any(count.values()) else ())
         ]
-        found += [cell] if any(0 < asked == bad for bad, asked in each) else []
+        found += [cell] if any(0 < said.asked == said.invalid for said in each) else []
     return found
 
 

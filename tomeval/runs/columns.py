@@ -7,16 +7,19 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tomeval.runs.rates import RATES
+
 if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
     from tomeval.statistics import Estimate
 
-RATES = ("invalid_rate", "probe_invalid_rate")
-"""Columns of shares from 0 to 1, which tables print in percent."""
-
 HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
-HEADINGS |= {"cached_percent": "cached %"}
-HEADINGS |= {"invalid_rate": "invalid %", "probe_invalid_rate": "probe invalid %"}
+HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
+HEADINGS |= {
+    f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
+    for rule in ("best_response", "misprediction")
+}
+HEADINGS |= {rate.name: rate.heading for rate in RATES.values()}
 """Headings of columns that are not measures."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,24 @@ from tomeval.core.errors import TomevalError
 
 ROWS_AT_A_TIME = 1000
 
+# What SQLite says of content that tomeval cannot have written.
+_OF_DAMAGE = ("no such table", "no such column", "Could not decode", "malformed JSON", "bad JSON")
+
+
+class NothingPlayed(TomevalError):
+    """A folder's run was stopped before it had begun."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder}: nothing was played yet, its run was stopped at the very start; run the "
+            "same experiment into it again"
+        )
+
 
 class Database:
     """A SQLite database of one version.
+
+    One that is open for reading shows what it held at the first look, whatever is written later.
 
     Parameters
     ----------
@@ -34,24 +49,33 @@ class Database:
 
     def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
         self.path = path
-        with self.reporting():
+        self._seen: Callable[[frozenset[str]], None] | None = None
+        self._reads: dict[str, frozenset[str]] = {}
+        with ExitStack() as unless_opened, self.reporting():
             mode = "mode=rwc" if schema is not None else _reading_mode(path)
             uri = f"{path.resolve().as_uri()}?{mode}"
             self._db = sqlite3.connect(
                 uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
             )
+            unless_opened.callback(self._db.close)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if found == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            filled = self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
+            if found == 0 and filled:
                 raise TomevalError(f"{path}: is not a tomeval run, but another database")
+            if found == 0 and schema is None:
+                raise NothingPlayed(path.parent)
             if schema is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
             if schema is not None and found == 0:
-                self._execute_all(f"{schema};\nPRAGMA user_version = {version}")
+                self.execute_all(f"{schema};\nPRAGMA user_version = {version}")
                 found = version
-        if found != version:
-            raise _wrong_version(path, found, version)
+            if found != version:
+                raise _wrong_version(path, found, version)
+            if schema is None:
+                self._db.execute("BEGIN")
+            unless_opened.pop_all()
 
     def close(self) -> None:
         """Close the database."""
@@ -64,7 +88,7 @@ class Database:
             yield
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorname", "")
-            if str(error).startswith(("no such table", "no such column")):
+            if str(error).startswith(_OF_DAMAGE):
                 raise self.damaged(error) from None
             if code.startswith("SQLITE_FULL"):
                 why = "the disk is full; free some space and run the same command again"
@@ -80,7 +104,7 @@ class Database:
         """Return the error for a store whose content cannot be trusted."""
         return TomevalError(
             f"{self.path}: damaged, not readable as a tomeval run ({why}); "
-            "restore it from a copy or start over in another folder"
+            f"tomeval verify {self.path.parent} tells what is sound"
         )
 
     @contextmanager
@@ -95,30 +119,40 @@ class Database:
             raise
         self._db.execute("COMMIT")
 
+    def renew_views(self, views: str) -> None:
+        """Have views as this version words them, whatever the file says; it is not changed."""
+        with self.reporting():
+            for statement in views.strip().split(";\n"):
+                self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
+
     def copy_from(self, old: Path, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
             self._db.execute("ATTACH ? AS old", (str(old),))
-            self._execute_all(statements)
+            self.execute_all(statements)
             self._db.execute("DETACH old")
 
-    def _execute_all(self, statements: str) -> None:
+    def execute_all(self, statements: str) -> None:
         """Execute statements, separated by semicolons at line ends, in one transaction."""
         with self.transaction() as db:
             for statement in statements.split(";\n"):
                 db.execute(statement)
 
+    def watch(self, seen: Callable[[frozenset[str]], None]) -> None:
+        """Call `seen` with the tables that a query reads, before any of its rows is given."""
+        self._seen = seen
+
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         """Return all rows of a query."""
         with self.reporting():
-            return self._db.execute(sql, parameters).fetchall()
+            return self._execute(sql, parameters).fetchall()
 
     def iterate(
         self, sql: str, parameters: tuple[Any, ...] = ()
     ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Return a query's column names and its rows, one by one."""
         with self.reporting():
-            cursor = self._db.execute(sql, parameters)
+            cursor = self._execute(sql, parameters)
 
         def parts() -> Iterator[list[tuple[Any, ...]]]:
             with self.reporting():
@@ -126,6 +160,30 @@ class Database:
                     yield rows
 
         return [column[0] for column in cursor.description], chain.from_iterable(parts())
+
+    def _execute(self, sql: str, parameters: tuple[Any, ...]) -> sqlite3.Cursor:
+        """Begin a query, and tell which tables it reads."""
+        if self._seen is not None:
+            self._seen(self._tables(sql, parameters))
+        return self._db.execute(sql, parameters)
+
+    def _tables(self, sql: str, parameters: tuple[Any, ...]) -> frozenset[str]:
+        """Return the tables that a query reads, behind views too."""
+        if sql not in self._reads:
+            found: set[str] = set()
+
+            def ask(action: int, name: str | None, *_: str | None) -> int:
+                if action == sqlite3.SQLITE_READ and name:
+                    found.add(name)
+                return sqlite3.SQLITE_OK
+
+            self._db.set_authorizer(ask)
+            try:
+                self._db.execute(f"EXPLAIN {sql}", parameters)
+            finally:
+                self._db.set_authorizer(None)
+            self._reads[sql] = frozenset(found)
+        return self._reads[sql]
 
 
 def _reading_mode(path: Path) -> str:
@@ -141,9 +199,8 @@ def _reading_mode(path: Path) -> str:
 def _wrong_version(path: Path, found: int, version: int) -> TomevalError:
     if 0 < found < version:
         return old_version(path.parent)
-    newer = "a newer" if found > version else "no or an unfinished"
     return TomevalError(
-        f"{path}: written by {newer} version of tomeval (store version {found}, "
+        f"{path}: written by a newer version of tomeval (store version {found}, "
         f"this tomeval reads {version})"
     )
 

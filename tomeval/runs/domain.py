@@ -19,6 +19,8 @@ from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tomeval.models.base import Model, Prompt
     from tomeval.runs.cell import RunCell
     from tomeval.runs.experiment import Experiment
@@ -157,6 +159,21 @@ class Block:
     steps: Iterable[Row]
     answers: list[Row] = field(default_factory=list)
     calls: list[tuple[int, int, str, str, dict[str, Any]]] = field(default_factory=list)
+
+
+class Recorded(NamedTuple):
+    """Games that were played elsewhere, read for a run.
+
+    Attributes
+    ----------
+    cells : list of (dict, Block)
+        The definition of every cell, as `Cell.definition` has it, and its episodes.
+    notes : list of str
+        What was read and left out, in lines for the user.
+    """
+
+    cells: list[tuple[dict[str, Any], Block]]
+    notes: list[str]
 
 
 class Line(NamedTuple):
@@ -320,6 +337,10 @@ class Domain(ABC):
         """Play consecutive episodes at once; only if `together` is not 0."""
         raise TomevalError(f"{self.name}: this cell is played one episode at a time")
 
+    def recorded(self, path: Path, keys: Any) -> Recorded:
+        """Read games that were played elsewhere; `keys` say how, in a form of the domain's own."""
+        raise TomevalError(f"{self.name}: recorded games cannot be imported into a run")
+
     # To read back
 
     @abstractmethod
@@ -340,12 +361,24 @@ class Domain(ABC):
 
     # To report
 
+    def rates(self, run: Run) -> Mapping[str, str]:
+        """Return which rates besides those of all answers tables print, in order.
+
+        By name, see `tomeval.runs.rates`; values are SQL that says over which questions: a
+        condition on the view ``asked``.
+        """
+        return {}
+
     def facts(self, run: Run) -> list[Facts]:
         """Return what is known of players and tasks beyond the cells' columns."""
         return []
 
     def notes(self, run: Run) -> list[str]:
         """Return sentences that readers must know before any number."""
+        return []
+
+    def table_notes(self, run: Run) -> list[str]:
+        """Return those of `notes` that stand below the table of cells too."""
         return []
 
     def browser(self, run: Run, reference: str | None) -> Browser | None:

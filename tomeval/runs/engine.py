@@ -18,14 +18,15 @@ from tomeval.models.base import (
     Reply,
     ScoreRequest,
     Scores,
+    Stopped,
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.remembering import RememberingModel
-from tomeval.models.served.limits import BudgetExceeded
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.schedule import Schedule
+from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
 
@@ -60,6 +61,7 @@ def play_with_models(
     schedule: Schedule,
     concurrency: int,
     watch: Watch,
+    stopping: Stopping,
 ) -> None:
     """Play all that is scheduled for one group of models.
 
@@ -74,19 +76,24 @@ def play_with_models(
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
     watch : Watch
+    stopping : Stopping
+        Once it is asked to stop, no call is made any more; those under way are waited for.
     """
 
     async def play() -> None:
-        async with started(opened) as lines:
+        async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
                 store.check_revision(model_name(json.loads(key)), model.revision)
             await watch.ready(opened)
+            stopping.on_request = schedule.clear
+            if stopping.signal:
+                return
             async with asyncio.TaskGroup() as group:
                 workers = [
-                    group.create_task(_worker(lines, store, cells, schedule, watch))
+                    group.create_task(_worker(lines, store, cells, schedule, watch, stopping))
                     for _ in range(min(concurrency, len(schedule)))
                 ]
-        for worker in workers:
+        for worker in workers if not stopping.signal else ():
             if stopped := worker.result():
                 raise stopped
 
@@ -95,6 +102,7 @@ def play_with_models(
     except BaseExceptionGroup as errors:
         # The first thing that went wrong is what the user should read.
         raise _first(errors) from None
+    stopping.check()
 
 
 class Lines:
@@ -131,13 +139,31 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
         yield Lines(opened)
 
 
+@asynccontextmanager
+async def _nothing_left() -> AsyncIterator[None]:
+    """End every task of the loop when the block ends: after an error, some may still be asking."""
+    try:
+        yield
+    finally:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+
 async def _worker(
-    lines: Lines, store: Store, cells: Sequence[Cell], schedule: Schedule, watch: Watch
-) -> BudgetExceeded | None:
+    lines: Lines,
+    store: Store,
+    cells: Sequence[Cell],
+    schedule: Schedule,
+    watch: Watch,
+    stopping: Stopping,
+) -> Stopped | None:
     """Play one episode after another, and return what stopped it, if anything did.
 
-    A call that would pass a cap stops only its own episode: the others end at their own next call,
-    after the replies that they have paid for. A prompt beyond the context breaks its episode off.
+    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
+    end at their own next call, after the replies that they have paid for. A prompt beyond the
+    context breaks its episode off.
     """
     while job := await schedule.begin():
         number, episode = job
@@ -147,11 +173,11 @@ async def _worker(
         try:
             with lines.episode(list(keys.values())) as mine:
                 models: dict[str, Model] = {
-                    seat: _Counting(_remembering(store, (*job, seat), mine[key]), watch)
+                    seat: _Counting(_remembering(store, (*job, seat), mine[key], stopping), watch)
                     for seat, key in keys.items()
                 }
                 block = await store.domain.play(cell, episode, models, counted.step)
-        except BudgetExceeded as stopped:
+        except Stopped as stopped:
             return stopped
         except ContextExceeded as error:
             watch.too_long(number, episode, counted.steps, error)
@@ -195,10 +221,13 @@ class _Counting(WrappedModel):
         return await self.model.score(request)
 
 
-def _remembering(store: Store, place: tuple[int, int, str], model: Model) -> Model:
+def _remembering(
+    store: Store, place: tuple[int, int, str], model: Model, stopping: Stopping
+) -> Model:
     """Return a seat's own model, which repeats the replies kept from an earlier session."""
     kept = store.kept_replies(*place)
-    return RememberingModel(model.episode(len(kept)), kept, partial(store.keep_reply, *place))
+    asked = stopping.gate(model.episode(len(kept)))
+    return RememberingModel(asked, kept, partial(store.keep_reply, *place))
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

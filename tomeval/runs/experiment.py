@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import experiment_path, read_toml
+from tomeval.core.text import check_text
 from tomeval.models import model_name
 from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
 
@@ -199,6 +200,7 @@ def make_experiment(
 
     With `one_model`, which replaced several models, identical cells count once.
     """
+    check_text(data, where)
     keys = _domain_of(data, where).experiment
     try:
         experiment = keys(**data)

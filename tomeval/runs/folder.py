@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import platform
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -17,12 +18,20 @@ import filelock
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
+from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
-from tomeval.runs.store import OLD_STORES, STORE, Store, identity_sha256
+from tomeval.runs.store import (
+    BEGUN,
+    EXPERIMENT,
+    HOLDER,
+    OLD_STORES,
+    SESSIONS,
+    STORE,
+    Store,
+    identity_sha256,
+)
 
 logger = logging.getLogger(__name__)
-
-EXPERIMENT, SESSIONS = "experiment.json", "sessions.json"
 
 
 def make_folder(folder: Path) -> None:
@@ -32,20 +41,13 @@ def make_folder(folder: Path) -> None:
     if folder.is_dir() and not (folder / STORE).exists():
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
-        # A run that was killed at its very start leaves these two files.
-        others = {path.name for path in folder.iterdir()} - {"run.lock", EXPERIMENT}
+        # A run that was killed at its very start leaves some of these files.
+        others = {path.name for path in folder.iterdir()} - {*BEGUN, f".{EXPERIMENT}.new"}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
                 "choose another folder with --out"
             )
-    store = folder / STORE
-    if store.is_file() and store.stat().st_size == 0 and (folder / SESSIONS).exists():
-        # A run that was killed at its very start may leave an empty store, but no session.
-        raise TomevalError(
-            f"{store}: damaged, it is empty although {SESSIONS} tells of a run; restore it from a "
-            "copy or start over in another folder"
-        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -55,13 +57,30 @@ def make_folder(folder: Path) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder; refuse a second process and a folder that cannot be written."""
+    holder = folder / HOLDER
     try:
         with filelock.FileLock(folder / "run.lock", timeout=0):
-            yield
+            write_text(holder, f"process {os.getpid()} on {platform.node()}")
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    holder.unlink()
     except filelock.Timeout:
-        raise TomevalError(f"{folder}: another process is running in this folder") from None
+        raise TomevalError(
+            f"{folder}: another process is running in this folder{_held_by(holder)}; wait for it, "
+            "stop it, or choose another folder with --out"
+        ) from None
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+def _held_by(holder: Path) -> str:
+    """Return who holds a folder, in brackets; empty if that is not known."""
+    try:
+        return f" ({holder.read_text(encoding='utf-8')})"
+    except (OSError, ValueError):
+        return ""
 
 
 def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted: int) -> None:
@@ -86,12 +105,12 @@ def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted
     path = folder / EXPERIMENT
     if path.exists() and not isinstance(_read(path), dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    write_text(path, json.dumps(resolved, indent=1))
+    write_text(path, json.dumps(signed(resolved), indent=1))
 
 
 def planned(folder: Path) -> int | None:
     """Return how many episodes a cell is to have; None if the folder does not say."""
-    found = _read(folder / EXPERIMENT)
+    found = read_json(folder / EXPERIMENT)
     episodes = found.get("episodes") if isinstance(found, dict) else None
     return episodes if isinstance(episodes, int) else None
 
@@ -112,12 +131,27 @@ def read_list(path: Path) -> list[Any]:
     return []
 
 
+def read_json(path: Path) -> Any:
+    """Return what a JSON file of a run holds; None without it or, with a warning, if damaged."""
+    found = _read(path)
+    if found is None and path.exists():
+        logger.warning("%s: damaged; it is left out", path)
+    return found
+
+
+def is_damaged(path: Path) -> bool:
+    """Tell whether a JSON file of a run is there and is not what was written."""
+    return path.exists() and _read(path) is None
+
+
 def _read(path: Path) -> Any:
-    """Return what a JSON file holds; None if it cannot be read."""
+    """Return what a JSON file holds; None if it cannot be read or is not what was written."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
+    parts = found if isinstance(found, list) else [found]
+    return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
 
 
 def add_session(folder: Path, stop_after_voids: int) -> None:
@@ -128,12 +162,19 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in packages},
+        "versions": dict(_installed(packages)),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
     }
-    write_text(path, json.dumps([*sessions, session], indent=1))
+    write_text(path, json.dumps([*sessions, signed(session)], indent=1))
+
+
+def _installed(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield packages with their versions; those without which a run can do may be missing."""
+    for name in packages:
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

@@ -15,6 +15,7 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import REASK
 from tomeval.runs.store import Store
 from tomeval.statistics import RESAMPLES
 
@@ -60,8 +61,8 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
-            for cell in cells:
-                cell.title, cell.names = _title(cell, cells), self.metric_names
+            for cell, title in zip(cells, _titles(cells), strict=True):
+                cell.title, cell.names = title, self.metric_names
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
@@ -107,22 +108,29 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers that were invalid, those of voided episodes included) and the
-            measures, each followed by the half-width of its 95 % interval. NaN: no data; one
-            episode has no interval. ``reference`` (if there are several), ``seed`` and
+            share of all answers that were invalid, those of voided episodes included),
+            ``reask_rate`` (the share for which the question was asked more than once), the rates of
+            `Domain.rates`, and the measures, each followed by the half-width of its 95 % interval.
+            NaN: no data; one episode has no interval. Then, if chance limits what can be attained
+            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``seed`` and
             ``on_invalid`` come last.
         """
         self.check_reference(reference)
-        invalid = tallies.invalid_rates(self.store)
+        answered = tallies.rates(self.store)
+        own = self.domain.rates(self)
         names = self.metric_names
+        limits = dict.fromkeys(name for cell in self.cells for name in cell.attainable)
         result = []
         for cell in self.cells:
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
-            row["invalid_rate"] = invalid.get(cell.number, float("nan"))
+            row |= answered.get(cell.number) or tallies.Answers().rates()
+            for name, where in own.items():
+                row[name] = tallies.invalid_rate(self.store, [cell.number], where)
             shares = [name for name in names if cell.totals(name, reference).share]
             found = cell.estimate(names, interval, reference, resamples)
             row |= flat(names, found, names if interval == "bca" else shares)
+            row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
             if len(self.domain.references) > 1:
                 row["reference"] = reference or cell.reference
             row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
@@ -149,10 +157,12 @@ class Run:
 
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
-        included, and how many answers were invalid in each way after all attempts.
+        included, how many answers were invalid in each way after all attempts, and the
+        ``reask_rate``, see `rows`.
         """
         usage, unfinished = tallies.paid(self.store), tallies.unfinished(self.store)
         invalid = tallies.invalid_answers(self.store) if usage else {}
+        answered = tallies.rates(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
         counts = tallies.episodes(self.store)
         rows = []
@@ -163,6 +173,7 @@ class Run:
                 row["unfinished"] = unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
+                row[REASK.name] = answered.get(cell.number, {}).get(REASK.name, float("nan"))
             rows.append(row)
         return rows
 
@@ -170,19 +181,26 @@ class Run:
 _FACTS = ("model", "seed", "reference", "on_invalid")
 
 
-def _title(cell: RunCell, cells: Sequence[RunCell]) -> str:
-    """Name a cell's player, with whatever else tells it from cells of the same task."""
-    names = [cell.player]
-    same = [other for other in cells if other.player == cell.player]
-    said = {*cell.domain.task, *_FACTS}
-    for key in cell.domain.by:
-        if key not in said and len({other.columns.get(key) for other in same}) > 1:
-            names.append(str(cell.columns[key]))
-    for key in _FACTS:
-        value = cell.facts.get(key, "")
-        if value != "" and len({str(other.facts.get(key, "")) for other in cells} - {""}) > 1:
-            names.append(str(value) if key == "model" else f"{key} {value}")
-    return ", ".join(names)
+def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
+    """Yield each cell's player, with whatever else tells it from cells of the same task."""
+    told: dict[str, dict[str, set[Any]]] = {}
+    facts: dict[str, set[str]] = {key: set() for key in _FACTS}
+    for cell in cells:
+        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
+        for key in mine:
+            mine[key].add(cell.columns.get(key))
+        for key in _FACTS:
+            facts[key].add(str(cell.facts.get(key, "")))
+    for cell in cells:
+        said, names = {*cell.domain.task, *_FACTS}, [cell.player]
+        for key, values in told[cell.player].items():
+            if key not in said and len(values) > 1:
+                names.append(str(cell.columns[key]))
+        for key in _FACTS:
+            value = cell.facts.get(key, "")
+            if value != "" and len(facts[key] - {""}) > 1:
+                names.append(str(value) if key == "model" else f"{key} {value}")
+        yield ", ".join(names)
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

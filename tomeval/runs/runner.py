@@ -23,9 +23,10 @@ from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.plan import known_models
 from tomeval.runs.processes import play_all
-from tomeval.runs.replies import Unread, explained, last_unread, wrapped
+from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.startup import StartUp
+from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
 logger = logging.getLogger(__name__)
@@ -69,20 +70,22 @@ def run_experiment(
     known_models(experiment)  # a model that cannot be opened must not leave a folder
     identity = experiment.identity()
     make_folder(folder)
-    with locked(folder):
+    with Stopping() as stopping, locked(folder):
         store = Store(folder, get_domain(experiment.domain))
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
-            filler = _Filler(store, experiment, startup, progress, on_counts)
+            filler = _Filler(store, experiment, startup, stopping, progress, on_counts)
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             filler.play_with_models(concurrency, budget, opening)
             if _wanted(store, experiment) == filler.wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
-            more = _Filler(store, experiment, None, progress, on_counts, beyond=filler.wanted)
+            more = _Filler(
+                store, experiment, None, stopping, progress, on_counts, beyond=filler.wanted
+            )
             more.play_with_models(concurrency, budget, opening)
             return filler.played + more.played
         finally:
@@ -114,12 +117,13 @@ class _Filler:
         store: Store,
         experiment: Experiment,
         startup: StartUp | None,
+        stopping: Stopping,
         progress: Progress | None,
         on_counts: OnCounts | None,
         beyond: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """With `beyond`, play only cells that turned out to need more episodes than these."""
-        self.store, self.startup = store, startup
+        self.store, self.startup, self.stopping = store, startup, stopping
         self._progress, self._on_counts = progress, on_counts
         self.domain, self.cells = store.domain, experiment.cells
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
@@ -159,6 +163,7 @@ class _Filler:
         ]
         for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
             self._store(number, block)
+            self.stopping.check()
 
     def play_with_models(
         self, concurrency: int, budget: Budget | None, opening: dict[str, Any]
@@ -192,7 +197,9 @@ class _Filler:
                     caps = budget if is_served(spec) else None
                     opened[key] = open_model(spec, scores=key in scored, budget=caps, **opening)
             self.schedule = Schedule(mine, self.stop_after_voids)
-            play_with_models(opened, self.store, self.cells, self.schedule, concurrency, self)
+            play_with_models(
+                opened, self.store, self.cells, self.schedule, concurrency, self, self.stopping
+            )
         if groups:
             self._warn()
 
@@ -200,10 +207,12 @@ class _Filler:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
         lost = self.ended[FAILED]
         if lost:
+            why = tallies.last_failure(self.store)
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
-                "play them",
+                "play them%s",
                 lost,
+                f"; the last: {excerpt(why)}" if why else "",
             )
         low, scored = tallies.low_mass(self.store)
         if low:

@@ -108,6 +108,11 @@ class Schedule:
         self._change.set()
         return left
 
+    def clear(self) -> None:
+        """Let no more episodes begin."""
+        self._jobs.clear()
+        self._change.set()
+
     def _row(self, cell: int, episode: int) -> list[int]:
         """Return the void episodes without a gap around one, in order."""
         order, void = self._order[cell], self._void[cell]

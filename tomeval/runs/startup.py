@@ -20,6 +20,7 @@ from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
 from tomeval.models import is_served, model_name
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.runs.checksums import signed
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
@@ -146,16 +147,18 @@ class StartUp:
         todo = [(m, q) for m, q in zip(marks, questions, strict=True) if m not in known]
         if not todo:
             return
+        log = self._log
+
+        async def ask(mark: str, question: Overheard) -> Found:
+            """Ask one question, and put the reply into the log at once."""
+            found = await _ask(model, question)
+            log.append(signed(_entry(mark, json.loads(key), model, found)))
+            write_text(self._path, json.dumps(log, indent=1))
+            return found
+
         # An error, such as a cap that is reached, waits until every paid reply is in the log.
-        asked = await asyncio.gather(
-            *(_ask(model, question) for _, question in todo), return_exceptions=True
-        )
-        results = []
-        for (mark, _), found in zip(todo, asked, strict=True):
-            if isinstance(found, Found):
-                results.append(found)
-                self._log.append(_entry(mark, json.loads(key), model, found))
-        write_text(self._path, json.dumps(self._log, indent=1))
+        asked = await asyncio.gather(*(ask(*one) for one in todo), return_exceptions=True)
+        results = [found for found in asked if isinstance(found, Found)]
         for found in asked:
             if isinstance(found, BaseException):
                 raise found

@@ -9,18 +9,23 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
-from tomeval.runs.database import Database, old_version
+from tomeval.runs.database import Database, NothingPlayed, old_version
 from tomeval.runs.domain import Block, Domain, Schema, get_domain
+from tomeval.runs.guard import OF_EPISODES, Guard, Sums
+from tomeval.runs.seal import NAME, SealFile, read_seal
 
 SCHEMA_VERSION = 2
 STORE = "run.sqlite"
+EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
@@ -41,7 +46,9 @@ _TABLES = {
     "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL, "
     "PRIMARY KEY (cell, episode, seat, request)",
 }
-_OF_EPISODES = ("steps", "answers", "calls", "episodes")
+
+BEGUN = ("run.lock", HOLDER, EXPERIMENT, NAME)
+"""What a run writes before its store, or at the same moment."""
 
 
 def schema_sql(schema: Schema) -> str:
@@ -86,26 +93,63 @@ class Store:
             if any((folder / old).is_file() for old in OLD_STORES):
                 raise old_version(folder)
             if domain is None:
-                raise TomevalError(f"{folder}: not a run folder (no {STORE} in it)")
+                begun = any((folder / name).exists() for name in BEGUN)
+                missing = TomevalError(f"{folder}: not a run folder (no {STORE} in it)")
+                raise NothingPlayed(folder) if begun else missing
+        elif not self.path.stat().st_size:
+            # A run that was killed at its very start may leave an empty store, but no session.
+            if (folder / SESSIONS).exists():
+                raise TomevalError(
+                    f"{self.path}: damaged, it is empty although {SESSIONS} tells of a run; "
+                    "restore it from a copy or start over in another folder"
+                )
+        elif domain is not None:
+            _check(folder, domain)
+        seal = read_seal(folder)
         self._db = Database(
             self.path, SCHEMA_VERSION, None if domain is None else schema_sql(domain.schema)
         )
         self.query, self.iterate = self._db.query, self._db.iterate
-        self.damaged, self.close = self._db.damaged, self._db.close
-        self.domain = domain or self._own_domain()
-        held = self.meta().get("domain", self.domain.name)
-        if held != self.domain.name:
-            self.close()
-            raise TomevalError(
-                f"{folder}: holds a run of the domain {held!r}, the experiment is of "
-                f"{self.domain.name!r}; nothing was changed. Choose another folder with --out"
-            )
+        self.damaged = self._db.damaged
+        self._sums: Sums | None = None
+        self._seal: SealFile | None = None
+        with ExitStack() as unless_opened:
+            unless_opened.callback(self._db.close)
+            if domain is None:
+                self.guard = Guard(self._db, seal)
+                self._db.watch(self.guard.trust)
+            else:
+                with self._db.reporting():
+                    self._sums = Sums(self._db)
+                self._seal = SealFile(self.path)
+                self._seal.note(self._sums.commits)
+            self.domain = domain or self._own_domain()
+            self._db.renew_views(self.domain.schema.views)
+            unless_opened.pop_all()
+
+    def close(self) -> None:
+        """Close the store, and seal it if it was open for writing."""
+        self._db.close()
+        if self._seal is not None and self._sums is not None:
+            self._seal.close(self._sums.commits)
 
     def _own_domain(self) -> Domain:
-        name = self.meta().get("domain")
+        meta = self.meta()
+        name = meta.get("domain")
+        if not meta:
+            raise NothingPlayed(self.path.parent)
         if not isinstance(name, str):
             raise self.damaged("it does not say which domain it is of")
         return get_domain(name, str(self.path))
+
+    @contextmanager
+    def _writing(self, *changed: str) -> Iterator[tuple[sqlite3.Connection, Sums]]:
+        """Do all or nothing, with checksums; `changed` names the small tables that are written."""
+        assert self._sums is not None, "open for reading"
+        assert self._seal is not None, "open for reading"
+        with self._sums.transaction(changed) as db:
+            yield db, self._sums
+        self._seal.note(self._sums.commits)
 
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
@@ -118,7 +162,7 @@ class Store:
     def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
         """Write the cells of a new run, once."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
-        with self._db.reporting(), self._db.transaction() as db:
+        with self._writing("meta", "cells") as (db, _):
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
@@ -131,18 +175,21 @@ class Store:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
         keys = [(cell, row[0]) for row in block.episodes]
         done = [(cell, row[0]) for row in block.episodes if row[1] != FAILED]
-        rows: dict[str, Any] = {
-            "steps": ((cell, *row) for row in block.steps),
-            "answers": ((cell, *row) for row in block.answers),
-            "calls": _numbered(cell, block),
-            "episodes": ((cell, *row) for row in block.episodes),
+        rows: dict[str, list[tuple[Any, ...]]] = {
+            "episodes": [(cell, *row) for row in block.episodes],
+            "steps": [(cell, *row) for row in block.steps],
+            "answers": [(cell, *row) for row in block.answers],
+            "calls": list(_numbered(cell, block)),
         }
-        with self._db.reporting(), self._db.transaction() as db:
-            for name in _OF_EPISODES:
+        with self._writing() as (db, sums):
+            for name in reversed(OF_EPISODES):  # an episode's own row last
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", keys)
                 marks = ",".join("?" * self._width(name))
                 db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
+            sums.episodes(db, rows)
             # The replies to a failed episode serve the next attempt.
+            for place in done:
+                sums.replies_leave(db, place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", done)
 
     def _width(self, table: str) -> int:
@@ -153,7 +200,7 @@ class Store:
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
-        with self._db.reporting(), self._db.transaction() as db:
+        with self._writing("revisions") as (db, _):
             row = db.execute("SELECT revision FROM revisions WHERE model = ?", (model,)).fetchone()
             if row is not None and row[0] not in ("", revision):
                 raise TomevalError(
@@ -168,9 +215,9 @@ class Store:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
-        row = (cell, episode, seat, request, reply)
-        with self._db.reporting(), self._db.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?)", row)
+        with self._writing() as (db, sums):
+            row = sums.reply(db, (cell, episode, seat, request, reply))
+            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
@@ -195,7 +242,7 @@ class Store:
         noted = {cell: reason for cell, reason in {**before, **reasons}.items() if reason}
         if noted != before:
             rows = [("stopped", json.dumps(noted))] if noted else []
-            with self._db.reporting(), self._db.transaction() as db:
+            with self._writing("meta") as (db, _):
                 db.execute("DELETE FROM meta WHERE key = 'stopped'")
                 db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
@@ -221,6 +268,23 @@ class Store:
         sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(record)
+
+
+def _check(folder: Path, domain: Domain) -> None:
+    """Check a store before it is opened for writing, which would blur what is damaged in it."""
+    try:
+        store = Store(folder)
+    except NothingPlayed:
+        return
+    try:
+        if store.domain.name != domain.name:
+            raise TomevalError(
+                f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
+                f"{domain.name!r}; nothing was changed. Choose another folder with --out"
+            )
+        store.guard.check_all()
+    finally:
+        store.close()
 
 
 def _numbered(cell: int, block: Block) -> Iterator[tuple[Any, ...]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tomeval.core.outcomes import FAILED, INVALID_REASONS, VALID
+from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID
 from tomeval.models.base import LOW_MASS
+from tomeval.runs.rates import INVALID, REASK
 from tomeval.runs.store import Store
 
 _USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
@@ -55,42 +58,70 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
-def invalid_rates(store: Store) -> dict[int, float]:
-    """Return by cell the share of answers that were invalid; see `answers`."""
-    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}'"
-    doubtful = [cell for (cell,) in store.query(sql)]
-    rates = {cell: bad / asked for cell, (bad, asked) in answers(store, doubtful).items() if asked}
+class Answers(NamedTuple):
+    """How many answers there were, of those how many invalid, and how many asked for again.
+
+    Answers of void episodes are included; backend errors are not answers.
+    """
+
+    invalid: int = 0
+    again: int = 0
+    asked: int = 0
+
+    def rates(self) -> dict[str, float]:
+        """Return the shares by the names of `tomeval.runs.rates`; NaN without answers."""
+        counts = {INVALID.name: self.invalid, REASK.name: self.again}
+        return {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
+
+
+def rates(store: Store) -> dict[int, dict[str, float]]:
+    """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
+    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts > 1"
+    odd = [cell for (cell,) in store.query(sql)]
+    found = {cell: said.rates() for cell, said in answers(store, odd).items() if said.asked}
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
     one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
-    clean = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in doubtful]
-    return rates | {cell: 0.0 for cell in clean if store.query(one, (cell,))}
+    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in set(odd)]
+    usual = Answers(asked=1).rates()
+    return found | {cell: dict(usual) for cell in plain if store.query(one, (cell,))}
+
+
+def invalid_rates(store: Store) -> dict[int, float]:
+    """Return by cell the share of answers that were invalid; see `rates`."""
+    return {cell: found[INVALID.name] for cell, found in rates(store).items()}
 
 
 def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
     """Return the share of invalid answers of some cells and questions; NaN without answers."""
+    return pooled(store, cells, where)[INVALID.name]
+
+
+def pooled(store: Store, cells: Sequence[int], where: str) -> dict[str, float]:
+    """Return the rates of some cells and questions taken together, see `Answers.rates`."""
     found = answers(store, cells, where).values()
-    bad, asked = (sum(counts[i] for counts in found) for i in (0, 1))
-    return bad / asked if asked else float("nan")
+    return Answers(*(sum(counts) for counts in zip(*found, strict=True))).rates()
 
 
-def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, tuple[int, int]]:
-    """Return by cell how many answers were invalid, and how many there were.
+def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, Answers]:
+    """Return by cell what `Answers` counts.
 
-    Those of void episodes are included; backend errors are not answers. `where` narrows the
-    questions: SQL over the view ``asked``.
+    `where` narrows the questions: SQL over the view ``asked``.
     """
     found = {}
     for cell in cells:
         here = f"FROM asked WHERE cell = ? AND ({where})"
-        asked, bad = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0
-        # Nearly all answers are valid: counting the others is far cheaper than testing every one.
-        sql = f"SELECT outcome, COUNT(*) {here} AND outcome != '{VALID}' GROUP BY outcome"
-        for outcome, count in store.query(sql, (cell,)):
-            if outcome in INVALID_REASONS and outcome != "backend_error":
-                bad += count
+        asked, bad, again = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0, 0
+        # Nearly all answers are valid at once: counting the others is far cheaper than testing
+        # every one.
+        odd = f"{here} AND (outcome != '{VALID}' OR attempts > 1)"
+        sql = f"SELECT outcome, COUNT(*), SUM(attempts > 1) {odd} GROUP BY outcome"
+        for outcome, count, repeated in store.query(sql, (cell,)):
+            if outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR):
+                bad += count * (outcome != VALID)
+                again += repeated
             else:
                 asked -= count
-        found[cell] = (bad, asked)
+        found[cell] = Answers(bad, again, asked)
     return found
 
 
@@ -141,6 +172,17 @@ def unfinished(store: Store) -> dict[int, int]:
         "episodes e WHERE e.cell = a.cell AND e.episode = a.episode) GROUP BY cell"
     )
     return dict(store.query(sql))
+
+
+def last_failure(store: Store) -> str:
+    """Return why the last failed episode got no reply; empty if the log does not say."""
+    sql = (
+        f"SELECT json_extract({_RECORD}, '$.error') FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{FAILED}' AND json_extract({_RECORD}, '$.error') IS NOT NULL "
+        "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
+    )
+    rows = store.query(sql)
+    return str(rows[0][0]) if rows else ""
 
 
 def low_mass(store: Store) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.text import in_line, lines_of
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced
@@ -18,7 +19,7 @@ def cell_lines(run: Run) -> Iterator[str]:
     for cell in run.cells:
         words = ", ".join(f"{name} {value}" for name, value in cell.columns.items() if value != "")
         count = counts.get(cell.number, 0)
-        yield f"cell {cell.number}: {words}; seed {cell.seed}: {count} episodes"
+        yield in_line(f"cell {cell.number}: {words}; seed {cell.seed}: {count} episodes")
 
 
 def find_cell(run: Run, number: int, episode: int) -> RunCell:
@@ -51,7 +52,7 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
         asked.setdefault(step, []).append({**record, "purpose": said})
     lines = run.domain.lines(run, which, episode)
     for step, group in itertools.groupby(lines, key=lambda line: line.step):
-        texts = [line.text for line in group]
+        texts = [in_line(line.text) for line in group]
         if step <= 0:
             yield from ([""] if step < 0 else [])
             yield from texts
@@ -71,20 +72,20 @@ def call_lines(call: dict[str, Any]) -> Iterator[str]:
         same = call["prompt_same"]
         if same:
             yield f"   > [... {same} characters as before]"
-        for line in call["prompt_rest"].splitlines():
+        for line in lines_of(call["prompt_rest"]):
             yield f"   > {line}"
     if note := replaced(call):
-        yield f"   > [{note}]"
+        yield f"   > [{in_line(note)}]"
     reply, scores = call.get("reply"), call.get("scores")
     if reply is not None:
         if reply.get("reasoning"):
-            yield from (f"   ({line})" for line in reply["reasoning"].splitlines())
-        yield from (f"   {line}" for line in reply["text"].splitlines())
+            yield from (f"   ({line})" for line in lines_of(reply["reasoning"]))
+        yield from (f"   {line}" for line in lines_of(reply["text"]))
         outcome = f", {call['outcome']}" if "outcome" in call else ""
-        yield f"   [{reply['finish']}{outcome}]"
+        yield f"   [{in_line(reply['finish'] + outcome)}]"
     if scores is not None:
         pairs = zip(call["labels"], scores["logprobs"], strict=True)
-        told = ", ".join(f"{label} {logprob:.3f}" for label, logprob in pairs)
+        told = ", ".join(f"{in_line(label)} {logprob:.3f}" for label, logprob in pairs)
         yield f"   log-probabilities: {told} (mass {scores['mass']:.3f}, {scores['method']})"
     if "error" in call:
-        yield f"   error: {call['error']}"
+        yield f"   error: {in_line(call['error'])}"

@@ -5,7 +5,7 @@ All resampling draws here, so that a seed always means the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,24 +41,24 @@ def chunks(resamples: int, size: int) -> Iterator[slice]:
 
 
 def bootstrap_shifts(
-    strata: Sequence[FloatArray], resamples: int, rng: np.random.Generator
-) -> list[FloatArray]:
-    """Return how far bootstrap sums lie from the observed, per stratum of shape (resamples, C_g).
+    strata: Iterable[FloatArray], resamples: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield how far bootstrap sums lie from the observed, per stratum of shape (resamples, C_g).
+
+    They are large, and drawn as they are asked for: hold no more of them than needed.
 
     Parameters
     ----------
-    strata : sequence of ndarray, shape (n_g, C_g)
+    strata : iterable of ndarray, shape (n_g, C_g)
         Influences of the stratum's units, see `tomeval.statistics.paired.standard_error`; units are
         drawn with replacement within their stratum, the same for all columns.
     """
-    result = []
     for part in strata:
         total = np.empty((resamples, part.shape[1]))
         for chunk in chunks(resamples, len(part)):
             # One product with the counts is far cheaper than gathering every column.
             total[chunk] = draw_counts(chunk.stop - chunk.start, len(part), rng) @ part
-        result.append(total)
-    return result
+        yield total
 
 
 def bca_ends(

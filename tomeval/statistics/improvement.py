@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tomeval.statistics.paired import FloatArray, IntArray, Standard
+from tomeval.statistics.paired import FloatArray, Standard
 
 
 def improvement(
@@ -36,27 +36,39 @@ def improvement(
     >>> improvement(np.array([[0.1 + 0.2]]), np.array([[0.3]]), tie=1e-12)[0].tolist()
     [0.5]
     """
-    from scipy.stats import rankdata
-
     count = len(x)
     whole = _merged(np.concatenate([x, y]), tie)
-    both = rankdata(whole, axis=0)
-    above = (both[:count] - rankdata(whole[:count], axis=0)) / count  # share of y below each x
-    below = 1 - (both[count:] - rankdata(whole[count:], axis=0)) / count  # share of x above each y
+    x, y = whole[:count], whole[count:]
+    above, below = _share_below(y, x), 1 - _share_below(x, y)
     value: FloatArray = above.mean(axis=0)
     return value, (above - value + below - value) / count
 
 
-def _merged(values: FloatArray, tie: ArrayLike) -> IntArray:
-    """Return the rank of each value among its column's distinct ones; tied values share it."""
+def _merged(values: FloatArray, tie: ArrayLike) -> FloatArray:
+    """Return the rank of each value among its column's distinct ones; ties share it, NaN stays."""
     order = np.argsort(values, axis=0, kind="stable")
     ordered = np.take_along_axis(values, order, axis=0)
     steps = np.diff(ordered, axis=0) > np.asarray(tie)
-    numbers = np.zeros(values.shape, dtype=np.int64)
+    numbers = np.zeros(values.shape)
     numbers[1:] = np.cumsum(steps, axis=0)
     result = np.empty_like(numbers)
     np.put_along_axis(result, order, numbers, axis=0)
+    result[np.isnan(values)] = np.nan
     return result
+
+
+def _share_below(others: FloatArray, values: FloatArray) -> FloatArray:
+    """Return which share of `others` lies below each of `values`, ties half, shape (n, M).
+
+    NaN for a metric that is NaN anywhere.
+    """
+    found = np.empty(values.shape, order="F")  # each metric is summed on its own
+    for metric, ordered in enumerate(np.sort(others, axis=0).T):
+        mine = values[:, metric]
+        places = ordered.searchsorted(mine, "left") + ordered.searchsorted(mine, "right")
+        found[:, metric] = places / 2 / len(others)
+    found[:, np.isnan(others).any(axis=0) | np.isnan(values).any(axis=0)] = np.nan
+    return found
 
 
 def improvement_interval(

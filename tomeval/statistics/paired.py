@@ -170,7 +170,11 @@ def sign_flip_exact(parts: FloatArray) -> FloatArray:
 
 
 def sign_flip(
-    strata: Sequence[FloatArray], shares: FloatArray, resamples: int, rng: np.random.Generator
+    strata: Sequence[FloatArray],
+    shares: FloatArray,
+    resamples: int,
+    rng: np.random.Generator,
+    apart: NDArray[np.bool_] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return Monte Carlo p of task means, and of their weighted sum, under random sign flips.
 
@@ -184,6 +188,9 @@ def sign_flip(
     resamples : int
     rng : numpy.random.Generator
         The same signs serve all columns.
+    apart : ndarray of bool, shape (T,), optional
+        Tasks that need a p of their own; the others have 1 / (1 + resamples) in its place. Default:
+        all.
 
     Returns
     -------
@@ -199,16 +206,22 @@ def sign_flip(
     extreme = np.zeros(means.shape, dtype=np.int64)
     extreme_pooled = np.zeros(columns, dtype=np.int64)
     widest = max(max(len(part) for part in strata), shares.size)
+    ends = np.cumsum([part.shape[1] for part in strata]).tolist()
+    rows = [slice(end - part.shape[1], end) for end, part in zip(ends, strata, strict=True)]
+    wanted = [apart is None or bool(apart[mine].any()) for mine in rows]
+    together = [
+        np.einsum("utc,tc->uc", part, shares[mine]) for part, mine in zip(strata, rows, strict=True)
+    ]
     for chunk in chunks(resamples, widest):
         count = chunk.stop - chunk.start
-        pooled, task = np.zeros((count, columns)), 0
-        for part in strata:
-            flat = part.reshape(len(part), -1)
-            sums = (_random_signs(count, len(part), rng) @ flat).reshape(count, -1, columns)
-            rows = slice(task, task + part.shape[1])
-            extreme[rows] += (np.abs(sums) >= least[rows]).sum(axis=0)
-            pooled += np.einsum("rtc,tc->rc", sums, shares[rows])
-            task = rows.stop
+        pooled = np.zeros((count, columns))
+        for number, part in enumerate(strata):
+            signs = _random_signs(count, len(part), rng)
+            pooled += signs @ together[number]
+            if wanted[number]:
+                mine = rows[number]
+                sums = (signs @ part.reshape(len(part), -1)).reshape(count, -1, columns)
+                extreme[mine] += (np.abs(sums) >= least[mine]).sum(axis=0)
         extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
     return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
 

@@ -9,6 +9,7 @@ from tomeval.core.outcomes import Invalid
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
+from tomeval.strategies.lines import split_lines
 from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
 from tomeval.strategies.readers import MARKER, Marked, marked_answer, visible
 
@@ -164,7 +165,7 @@ class PlansInsights(Advice):
         """Keep the text from "Plans:" on without answers; if there is none, nothing changes."""
         found = self._NOTES.search(visible(text) or "")
         if found:
-            lines = found[0].splitlines()
+            lines = [line.rstrip("\r\n") for line in split_lines(found[0])]
             kept = [line for line in lines if MARKER.casefold() not in line.casefold()]
             self._coming = "\n".join(kept).strip()
 

@@ -283,6 +283,8 @@ class Beside(Generic[T]):
 
     def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
         self._line, self._task = line, asyncio.ensure_future(asking)
+        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def answer(self) -> Said[T] | Invalid:
         """Wait for the answer; only the first one returned has its calls."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from tomeval.strategies.introductions import is_own
+from tomeval.strategies.lines import split_lines, without_comments
+from tomeval.strategies.loose_json import read_object
 from tomeval.strategies.thinking import visible
-from tomeval.strategies.wrappings import closed, closer, normal, opened
+from tomeval.strategies.wrappings import (
+    AFTER,
+    EMOJI,
+    INVISIBLE,
+    closed,
+    closer,
+    normal,
+    opened,
+    without_ends,
+)
 
 MARKER = "Final answer:"
 
@@ -17,9 +29,23 @@ T = TypeVar("T")
 
 _WORDS = re.compile(r"\s+".join(MARKER[:-1].split()), re.IGNORECASE)
 _COLON = re.compile(r"\s*[:：]")
+# Other words that say the same, where a reply has no line in the form that was asked for.
+_LOOSE_WORDS = re.compile(
+    r"(?:(?:and |so|thus|hence|therefore|overall|in (?:conclusion|short|summary)),?\s+)?"
+    r"(?:(?:my|the)\s+)?(?:final[\s_-]+)?answer\b",
+    re.IGNORECASE,
+)
+_LOOSE_COLON = re.compile(
+    r"\s*(?:is\s*)?[:：]|\s+is\b(?!\s*$)|\s+(?:[-=]>|[-–—=→])(?=\s)", re.IGNORECASE
+)
+_TAGGED = re.compile(r"<(answer|final_answer|final)>\s*", re.IGNORECASE)
+_BOXED = re.compile(r"(?:\$\$?|\\[\[(])?\s*\\+boxed\s*\{")
+_OBJECT = re.compile(r"\{\s*(?:[\"'“”‘’\w]|$)")
+_OBJECTS, _OBJECT_LINES = 20, 200  # nobody writes more
+_UNDERLINE = re.compile(r"\s*(?:-{3,}|={3,})\s*")
 _HEADING = re.compile(r"#{1,6}\s*")
 # Headings, quotes, lists and check marks that may begin a line; it matches nothing else, too.
-_LEAD = re.compile(r"^(?:\s|>|#{1,6}|[-+*•]\s|\d{1,2}[.)]\s|[✅✔☑➡→👉🎯🏁]\ufe0f?)*")
+_LEAD = re.compile(rf"^(?:[\s{INVISIBLE}]|>|#{{1,6}}|[-+*•–—]\s|[-=]>|\d{{1,2}}[.)]\s|{EMOJI})*")
 
 
 class Read(NamedTuple, Generic[T]):
@@ -64,9 +90,13 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     3. A marked line begins with the marker. Case, width, and what Markdown, LaTeX, tags or quotes
        put around the line or the marker do not matter, nor does a heading, list or quote mark
        before it. What it marks stands on the line or, if nothing does, below it. The marker as a
-       heading (with ``#`` or in bold, alone on its line) needs no colon. A reply without a marked
-       line is ``unparsable``: no other text is ever searched for an answer.
-    4. The last marked line is the answer. Earlier ones must give the same answer, except where they
+       heading (with ``#``, underlined or in bold, alone on its line) needs no colon. If no line is
+       marked so, other words that say the same mark it ("So my answer is"), and if there are none,
+       a tag, a box or an object that begins a line. A reply without any is ``unparsable``: no other
+       text is ever searched for an answer.
+    4. What is commented out is not there (`without_comments`). A last marked line that its
+       introduction gives to somebody else, or asks about, is no answer (`is_own`).
+    5. The last marked line is the answer. Earlier ones must give the same answer, except where they
        repeat the instruction with its dots, or are headings that have only prose below them.
        Readers check that (`same`), and that nothing follows the answer but marks or the same
        answer again.
@@ -81,14 +111,16 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     shown = visible(text)
     if finish == "length" or shown is None:
         return Read("truncated")
-    lines = shown.splitlines(keepends=True)
-    found = [(place, said) for place, line in enumerate(lines) if (said := _said(line)) is not None]
+    lines = split_lines(without_comments(shown))
+    found = _marked_lines(lines)
     if not found:
         return Read("unparsable", fault=f"no line with {MARKER!r}")
-    ends = [place for place, _ in found[1:]] + [len(lines)]
+    if not is_own(lines[: found[-1][0]]):
+        return Read("unparsable", fault="the marked line is introduced as no answer")
+    ends = [place for place, _, _ in found[1:]] + [len(lines)]
     claims = [
-        Claim(said, _ending(lines[place]) + "".join(lines[place + 1 : end]))
-        for (place, said), end in zip(found, ends, strict=True)
+        Claim(said, _ending(lines[after - 1]) + "".join(lines[after:end]))
+        for (_, after, said), end in zip(found, ends, strict=True)
     ]
     *earlier, (said, below) = claims
     said_before = tuple(claim for claim in earlier if not _echo(claim.said))
@@ -106,37 +138,101 @@ def _echo(said: str) -> bool:
     return dotted and not words and len(re.findall(r"\w+", key)) <= 1
 
 
+def _marked_lines(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Return the marked lines in the first form that any has: place, what follows, what they say.
+
+    The forms are the marker, other words that say the same, and what says it without words: tags,
+    a box, an object.
+    """
+    for words, colon in ((_WORDS, _COLON), (_LOOSE_WORDS, _LOOSE_COLON)):
+        found = []
+        for place, line in enumerate(lines):
+            ruled = place + 1 < len(lines) and _UNDERLINE.fullmatch(lines[place + 1]) is not None
+            said = _said(line, words, colon, ruled)
+            if said is not None and not (words is _LOOSE_WORDS and _OBJECT.match(line.lstrip())):
+                found.append((place, place + 1, said))
+        if found:
+            return found
+    return _unmarked(lines)
+
+
+def _unmarked(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Return the lines that begin with a tag, a box or an object, which say that they answer."""
+    found: list[tuple[int, int, str]] = []
+    objects = [place for place, line in enumerate(lines) if _OBJECT.match(_LEAD.sub("", line))]
+    objects = objects[-_OBJECTS:]
+    for place, line in enumerate(lines):
+        text = _LEAD.sub("", line.strip(), count=1)
+        tag = _TAGGED.match(text)
+        if found and place < found[-1][1]:
+            continue
+        if tag:
+            whole = closed(without_ends(text), f"</{tag[1]}>")
+            found.append((place, place + 1, text[tag.end() :] if whole is None else text))
+        elif _BOXED.match(text):
+            found.append((place, place + 1, text))
+        elif place in objects:
+            length = _object_lines([text, *lines[place + 1 : place + _OBJECT_LINES]])
+            if length:
+                said = " ".join(
+                    [text, *(line.strip() for line in lines[place + 1 : place + length])]
+                )
+                found.append((place, place + length, said))
+    return found
+
+
+def _object_lines(lines: list[str]) -> int:
+    """Return on how many lines the object stands that the first one begins with; 0: none.
+
+    Nothing but marks may follow on the last of them.
+    """
+    text = "\n".join(line.rstrip("\r\n") for line in lines)
+    try:
+        _, rest = read_object(text)
+    except ValueError:
+        return 0
+    alone = AFTER.fullmatch(rest.partition("\n")[0])
+    return text[: len(text) - len(rest)].count("\n") + 1 if alone else 0
+
+
 def _ending(line: str) -> str:
     return line[len(line.rstrip()) :]
 
 
-def _said(line: str) -> str | None:
-    """Return what a marked line marks, or None if the line is not marked."""
-    found = _marks(line)
-    return _marks(normal(line)) if found is None and not line.isascii() else found
+def _said(
+    line: str, words: re.Pattern[str], colon: re.Pattern[str], ruled: bool = False
+) -> str | None:
+    """Return what a marked line marks, or None if the line is not marked.
+
+    `words` and `colon` are the marker; `ruled` tells whether the line is underlined: a heading.
+    """
+    found = _marks(line, words, colon, ruled)
+    if found is None and not line.isascii():
+        return _marks(normal(line), words, colon, ruled)
+    return found
 
 
-def _marks(line: str) -> str | None:
+def _marks(line: str, words: re.Pattern[str], colon: re.Pattern[str], ruled: bool) -> str | None:
     """Return what is left of a line without its marker and the marks around line and marker."""
     line = line.strip()
     text = _LEAD.sub("", line, count=1)
     closing: list[str] = []
-    while not _WORDS.match(text):
+    while not words.match(text):
         pair = closer(text)
         if pair is None:
             return None
         closing.append(pair[1])
         text = _LEAD.sub("", text[len(pair[0]) :], count=1)
-    marked_up = bool(closing or _HEADING.match(line))
-    text = _close(_WORDS.sub("", text, count=1), closing)
-    colon = _COLON.match(text)
-    if colon is None:
+    marked_up = bool(closing or ruled or _HEADING.match(line))
+    text = _close(words.sub("", text, count=1), closing)
+    joint = colon.match(text)
+    if joint is None:
         return "" if marked_up and not closing and not text.strip() else None
-    text = _close(text[colon.end() :], closing)
+    text = _close(text[joint.end() :], closing)
     for right in closing:
         text = text.rstrip()
         inner = closed(text, right)
-        inner = closed(text.removesuffix("."), right) if inner is None else inner
+        inner = closed(without_ends(text).removesuffix("."), right) if inner is None else inner
         if inner is None:
             return f"{right}{text}"  # open to the end: marked, but by no label or object
         text = inner

@@ -13,8 +13,10 @@ from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from tomeval.core.outcomes import VALID
+from tomeval.strategies.lines import split_lines
 from tomeval.strategies.loose_json import read_object
 from tomeval.strategies.marked import MARKER, NOUN, Claim, Marked, Read, marked_answer
+from tomeval.strategies.remarks import in_brackets, leaves_no_doubt
 from tomeval.strategies.thinking import visible
 from tomeval.strategies.wrappings import AFTER, BEFORE, folded, lines_that_say, normal, unwrapped
 
@@ -23,18 +25,16 @@ __all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_
 T = TypeVar("T")
 
 _LAYERS = 8  # marks within marks; nobody writes more
+_REASONS = re.compile(
+    r"(?:my )?(?:reason(?:ing|s)?|explanations?|thoughts?|thinking|rationale|analysis)"
+)
+_ANSWER_KEY = re.compile(
+    r"(?:my |the )?(?:final[ _-]?)?(?:answer|action|choice|move|label|option|prediction|decision)"
+)
 _NOUN = re.compile(rf"[\"'“”]?({NOUN})[\"'“”]?(?:\s*:\s*|\s+)(?=\S)", re.IGNORECASE)
 # A label and a short remark on it, such as what it stands for: "J (Cooperate)".
-_REMARK = re.compile(r"(.*\S)\s*\(([^()\n]*)\)")
-_PLAIN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
+_REMARK = re.compile(r"(.*\S)\s*([(（\[][^()（）\[\]\n]*[)）\]]\.?)")
 _DIGIT = re.compile(r"[0-9]")
-_DOUBT = re.compile(
-    r"\b(?:not|no|never|n?or|n?either|maybe|perhaps|probably|possibly|likely|presumably|guess\w*"
-    r"|think|uns\w+|uncertain|unclear|unknown|if|unless|but|instead|hmm|wait|actually|tie|leaning"
-    r"|tentative\w*|might|may|could|else|otherwise|avoid|except|without|against|random\w*|other"
-    r"|opponent|partner|rather|reject\w*|wrong|false|nicht|kein|oder|vielleicht|non|pas|ou|quizás"
-    r"|o|ni|не|нет|или)\b"
-)
 
 
 class Reader(Protocol[T]):
@@ -60,9 +60,11 @@ class Labels:
 
     - case, full-width and other compatible forms, and white space;
     - a full stop or exclamation mark;
-    - Markdown, LaTeX, tags, brackets or quotes around the label, also a JSON object of one key;
+    - Markdown, LaTeX, tags, brackets or quotes around the label, also an object that holds it and
+      reasons for it;
     - a word such as "Option" before it;
-    - a remark in parentheses of at most four plain words, if it names no other label and no doubt.
+    - a picture, such as a check mark, that does not say no;
+    - a remark in brackets, beside the label or below it, see `leaves_no_doubt`.
 
     A label that has such marks itself is read as written first. Below the answer may stand marks
     (the end of a code fence, a closing tag) or the same label again; any other text there may take
@@ -93,7 +95,10 @@ class Labels:
         marked = marked_answer(text, finish)
         if isinstance(marked, Read):
             return Read(marked.outcome)  # without the fault: label outcomes explain themselves
-        named = [self._find(line) for line in self._lines(marked)]
+        lines = self._lines(marked)
+        named = [self._find(line) for line in lines]
+        if len(named) > 1 and named[-1] is None and self._is_remark(lines[-1], named[0]):
+            named.pop()
         if len(set(named)) > 1:
             return Read("unparsable", fault="text after the answer")
         action = named[0] if named else None
@@ -113,7 +118,8 @@ class Labels:
         """Return the marked line's text and the lines below it, without those of marks alone."""
         said = claim.said.strip()
         first = [said] if said in self.labels else lines_that_say(said)
-        return first + lines_that_say(claim.below)
+        below = (line.strip() for line in split_lines(claim.below))
+        return first + [line for line in below if line in self.labels or lines_that_say(line)]
 
     def _find(self, said: str) -> int | None:
         """Return the one label that a text names, with as few marks off as possible."""
@@ -153,16 +159,28 @@ class Labels:
         remark = _REMARK.fullmatch(text)
         if remark and self._is_remark(remark[2], self._find(remark[1])):
             yield remark[1]
+        if text.startswith("{") and (value := self._in_object(text)) is not None:
+            yield value.strip()
 
     def _is_remark(self, text: str, action: int | None) -> bool:
-        """Tell whether a text in parentheses leaves no doubt that a label is meant."""
-        plain = folded(text.strip("*_\"' "))
-        others = (label for place, label in enumerate(self.labels) if place != action)
-        named = any(
-            re.search(rf"(?<!\w){re.escape(folded(label))}(?!\w)", plain) for label in others
-        )
-        doubted = named or action is None or _DOUBT.search(plain)
-        return not doubted and _PLAIN.fullmatch(plain) is not None
+        """Tell whether a text in brackets leaves no doubt that a label is meant."""
+        said = in_brackets(text)
+        others = [label for place, label in enumerate(self.labels) if place != action]
+        return said is not None and action is not None and leaves_no_doubt(said, others)
+
+    def _in_object(self, text: str) -> str | None:
+        """Return what an object in JSON gives as the answer, beside reasons for it."""
+        try:
+            data, rest = read_object(text)
+        except ValueError:
+            return None
+        if not isinstance(data, dict) or not AFTER.fullmatch(rest):
+            return None
+        said = [key for key in data if not _REASONS.fullmatch(folded(key))]
+        if len(said) != 1 or not _ANSWER_KEY.fullmatch(folded(said[0])):
+            return None
+        value = data[said[0]]
+        return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True)
@@ -222,7 +240,8 @@ class JsonShape(Generic[T]):
             value, rest = self._value(marked.said + marked.below)
         except ValueError as error:
             return Read("unparsable", fault=str(error))
-        if not AFTER.fullmatch(rest):
+        remark = in_brackets(AFTER.sub("", rest, count=1))
+        if not AFTER.fullmatch(rest) and not (remark and leaves_no_doubt(remark)):
             return Read("unparsable", fault="text after the answer")
         if not all(self._agrees(claim, value) for claim in marked.earlier):
             return Read("unparsable", fault="different answers")

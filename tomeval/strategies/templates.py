@@ -1,4 +1,4 @@
-"""Prompt templates: files with a front matter, rendered in a sandbox."""
+"""Prompt templates: files with a front matter, rendered in a sandbox; own ones within limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_text, shipped
+from tomeval.strategies.bounded import BoundedEnvironment
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill", "instead")
+_MAX_SOURCE = 200_000  # characters of a template's file
 _SETS, DEFAULT_SET = "sets", "default"
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
+
+# What parsing can raise: of jinja2, and of Python for what is nested too deeply.
+_NO_TEMPLATE = (jinja2.TemplateSyntaxError, RecursionError, SyntaxError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,8 @@ class Template:
 class Prompts:
     """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
-    Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these.
+    Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these. Own ones may be
+    a stranger's: they reach no other file, and what they cost is bounded, see `bounded`.
     """
 
     def __init__(self, domain: str, folder: Path | None = None) -> None:
@@ -63,9 +69,9 @@ class Prompts:
             )
         self._shipped = shipped("prompts") / domain
         self._folders = [self._shipped, *([folder] if folder else [])][::-1]
-        self._env = ImmutableSandboxedEnvironment(
-            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
+        own = folder is not None and not folder.is_relative_to(shipped("prompts"))
+        sandbox = BoundedEnvironment if own else ImmutableSandboxedEnvironment
+        self._env = sandbox(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         self._cache: dict[str, Template] = {}
         if folder is not None:
             self._check_names(folder)
@@ -109,6 +115,8 @@ class Prompts:
         return digest.hexdigest()
 
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
+        if isinstance(self._env, BoundedEnvironment):
+            self._env.begin()
         try:
             return template.render(values).strip()
         except (jinja2.TemplateError, *_FAILURES) as error:
@@ -119,7 +127,12 @@ class Prompts:
         path = next((p for f in self._folders if (p := f / f"{name}.j2").is_file()), None)
         if path is None:
             raise unknown("prompt template", name, self.names())
+        home = next(f for f in self._folders if path.is_relative_to(f))
+        if not path.resolve().is_relative_to(home.parent.resolve()):
+            raise TomevalError(f"{path}: leads out of the folder of prompts, to {path.resolve()}")
         text = read_text(path)
+        if len(text) > _MAX_SOURCE:
+            raise TomevalError(f"{path}: has more than {_MAX_SOURCE:,} characters")
         start, fence, rest = text.partition(f"{_FENCE}\n")
         head, fence_2, body = rest.partition(f"\n{_FENCE}\n")
         if start.strip() or not fence or not fence_2:
@@ -139,8 +152,9 @@ class Prompts:
         try:
             texts = (body, *(data.get(key, "") for key in _KEYS[3:]))
             compiled = [self._compile(part) for part in texts]
-        except jinja2.TemplateSyntaxError as error:
-            raise TomevalError(f"{path}: not a valid template: {error}") from None
+        except _NO_TEMPLATE as error:
+            why = str(error) or type(error).__name__
+            raise TomevalError(f"{path}: not a valid template: {why}") from None
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         return Template(name, data["title"], data["source"], data["version"], sha256, *compiled)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|seed:think"
-_OPEN = re.compile(rf"<(?:{_NAMES})>|\[THINK\]|◁think▷", re.IGNORECASE)
+_OPEN = re.compile(rf"<(?:{_NAMES})>|\[THINK\]|◁think▷|<\|START_THINKING\|>", re.IGNORECASE)
 _THROUGH_CLOSE = re.compile(
-    rf"^.*(?:</(?:{_NAMES})>|\[/THINK\]|◁/think▷)", re.DOTALL | re.IGNORECASE
+    rf"^.*(?:</(?:{_NAMES})>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>)(?:<\|START_RESPONSE\|>)?",
+    re.DOTALL | re.IGNORECASE,
 )
 # gpt-oss writes into channels; servers that drop its control tokens leave the channels' names.
 _CHANNEL = re.compile(r"<\|channel\|>")

@@ -6,49 +6,68 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from tomeval.strategies.lines import split_lines
+
 _TAGS = "answer|final|final_answer|response|output|b|strong|i|em|u|mark|code|p|center"
 _COMMANDS = r"boxed|fbox|text|textbf|textit|texttt|textrm|mathrm|mathbf|mathsf|mathtt|mathit|emph"
 _PAIRS = (
     *(("```", "```"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_")),
-    *(("$$", "$$"), ("$", "$"), ("\\[", "\\]"), ("\\(", "\\)")),
+    *(("==", "=="), ("$$", "$$"), ("$", "$"), ("\\[", "\\]"), ("\\(", "\\)")),
     *(("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("|", "|")),
     *(("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"), ("【", "】"), ("《", "》")),
 )
+_REFUSING = "❌✖✗✘❎🚫⛔🛑👎🤔❓❔🤷😕🙅⚠🙃😐😬😅😶🤨🧐🤞🎲🪙🫤"  # pictures that say no, or ask
+EMOJI = rf"(?:(?![{_REFUSING}])[←-⇿⌀-⏿■-➿⬀-⯿🌀-🫿]\ufe0f?)"
+"""A picture beside an answer that takes nothing back."""
+INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"
+"""Characters that show as nothing."""
 _QUOTES = "\"'“”„‟‘’‚`´＂"
 _FORMATS = "json|jsonc|text|txt|plaintext|plain|markdown|md|latex|tex|python"  # of code fences
 _OPENER = re.compile(rf"<(?P<tag>{_TAGS})>|\\+(?:{_COMMANDS})\s*\{{", re.IGNORECASE)
 # Control tokens that some servers leave at the end of a reply.
 _ENDS = (
     *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>"),
-    *("<|return|>", "<|END_OF_TURN_TOKEN|>", "</s>", "<eos>", "<end_of_turn>"),
+    *("<|return|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<|message_end|>"),
+    *("</s>", "<eos>", "<end_of_turn>"),
     "<｜end▁of▁sentence｜>",
 )
 _END = "|".join(map(re.escape, _ENDS))
 _STOPS = (".", "!", "。")
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 
 BEFORE = re.compile(
-    rf"(?:(?:`+|~~~)(?:(?:{_FORMATS})\b)?|[\s*_$(\[|{re.escape(_QUOTES)}]|\\[\[(]|{_OPENER.pattern})*",
+    rf"(?:(?:`+|~~~)(?:(?:{_FORMATS})\b)?|{EMOJI}|[-=]{{3,}}|[\s*_$(\[|{re.escape(_QUOTES)}]|\\[\[(]|{_OPENER.pattern})*",
     re.IGNORECASE,
 )
 """Marks before an object in JSON."""
 
 AFTER = re.compile(
-    rf"(?>[\s*_$)\]}}|.{re.escape(_QUOTES)}]|~~~|-{{3,}}|\\[\])]|</(?:{_TAGS})>|{_END})*+",
+    rf"(?>[\s{INVISIBLE}*_$)\]}}|.{re.escape(_QUOTES)}]|~~~|{EMOJI}|[-=═─━]{{3,}}|\\[\])]|</(?:{_TAGS})>|{_END})*+",
     re.IGNORECASE,
 )
 """Marks after an object in JSON."""
 
+_PICTURES = re.compile(rf"^(?:{EMOJI}\s*)+|(?:\s*{EMOJI})+$")
+_NO_INVISIBLE = dict.fromkeys(map(ord, INVISIBLE))
 _MARKS_ALONE = re.compile(
-    rf"(?>(?:`{{3,}}|~~~)(?:(?:{_FORMATS})\b)?|\$|\\[\[\]()]|[-*_=]{{2,}}|</?(?:{_TAGS})>|{_END}|[{{}}\])]|\s)*+",
+    rf"(?>(?:`{{3,}}|~~~)(?:(?:{_FORMATS})\b)?|\$|\\[\[\]()]|[-*_=═─━]{{2,}}|{EMOJI}|</?(?:{_TAGS})>|{_END}|[{{}}\])]|[\s{INVISIBLE}])*+",
     re.IGNORECASE,
 )
 
 
+def without_ends(text: str) -> str:
+    """Return a reply without the control tokens and invisible characters at its end."""
+    while True:
+        rest = text.rstrip().rstrip(INVISIBLE)
+        rest = next((rest.removesuffix(end) for end in _ENDS if rest.endswith(end)), rest)
+        if len(rest.rstrip()) == len(text.rstrip()):
+            return text
+        text = rest.rstrip()
+
+
 def normal(text: str) -> str:
     """Return a text with compatible forms (full width, ligatures) in their plain form: NFKC."""
-    return unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
+    return unicodedata.normalize("NFKC", text.translate(_NO_INVISIBLE))
 
 
 def folded(text: str) -> str:
@@ -88,6 +107,9 @@ def opened(text: str, right: str) -> str | None:
 
 def unwrapped(text: str) -> Iterator[str]:
     """Yield what is left of a text if a stop or a control token, or a pair around it, comes off."""
+    pictures = _PICTURES.sub("", text).strip()
+    if pictures and pictures != text:
+        yield pictures
     if text.endswith(_ENDS):
         yield text.removesuffix(next(end for end in _ENDS if text.endswith(end))).strip()
     if text.endswith(_STOPS) and not text[:-1].endswith(_STOPS):
@@ -101,4 +123,4 @@ def unwrapped(text: str) -> Iterator[str]:
 
 def lines_that_say(text: str) -> list[str]:
     """Return the lines of a text that hold more than marks, such as a code fence or a rule."""
-    return [line.strip() for line in text.splitlines() if not _MARKS_ALONE.fullmatch(line)]
+    return [line.strip() for line in split_lines(text) if not _MARKS_ALONE.fullmatch(line)]

@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
 
 import pytest
+from decrypto_support import call
 
-from tomeval import cli
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.decrypto.tables import TABLES
+from tomeval.domains.decrypto.tables import TABLES, table_rows
+from tomeval.interchange.exporting import export_run
 from tomeval.runs.results import Run
 
+NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 4), 3)]
 TOML = """
 domain = "decrypto"
 name = "small"
@@ -32,19 +37,6 @@ beliefs = true
 [players.minilm]
 embedding = "minilm"
 """
-
-
-def call(monkeypatch, capsys, *args, stdin=""):
-    """Run a command in this process; return exit code, output, error output."""
-    monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, args)])
-    monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    found = capsys.readouterr()
-    return code, found.out, found.err
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +88,38 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
     assert call(monkeypatch, capsys, *args, "--format", "text")[0] == 0
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_the_terminal(small, monkeypatch, capsys, columns) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for what in (*TABLES, "cells"):
+        if what == "replay":
+            continue
+        piped = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        shown = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+        assert max(map(len, shown)) <= columns
+        numbers = [sum(line.count("[") for line in lines) for lines in (piped, shown)]
+        assert numbers[0] == numbers[1] > 0
+
+
+def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
+    with Run(small) as run:
+        rows = table_rows("functional", run)
+        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
+        asked += (
+            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
+        )
+        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
+        for row in rows:
+            names = tuple(row[role] for role in ROLES)
+            assert row["predicted_turns"] == run.store.query(asked, names)[0][0]
+            assert row["own_turns"] == row["turns"]
+    assert [row["predicted_turns"] > 0 for row in rows] == [
+        row["encoder"] == "script" and row["games"] > 0 for row in rows
+    ]
+
+
 def test_a_table_for_replays_alone(small, monkeypatch, capsys) -> None:
     code, _, err = call(monkeypatch, capsys, "table", small, "--what", "replay")
     assert code == 2
@@ -133,9 +157,38 @@ def test_export(small, tmp_path, monkeypatch, capsys, form) -> None:
     first = rows[0]
     assert (first["encoder"], first["encoder_model"]) == ("script", "scripted:decrypto")
     assert int(first["interception"]) == (first["eve"] == first["code"])
-    assert json.loads(first["predicted_eve"]) == [int(digit) for digit in str(first["code"])]
+    assert str(first["code"]) == "321"
+    names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
+    assert [first[name] for name in names] == [first["code"]] * 3
     with Run(small) as run:
         assert len(rows) == run.store.query("SELECT COUNT(*) FROM steps")[0][0]
+
+
+def test_codes_are_numbers_in_every_format_and_in_old_runs(small, tmp_path) -> None:
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    old = tmp_path / "old"
+    shutil.copytree(small, old)
+    # A run of a version that showed lists, and had no checksums.
+    with sqlite3.connect(old / "run.sqlite") as db:
+        db.execute("DROP TABLE sums")
+        db.execute("DROP TABLE marks")
+        db.execute("DROP VIEW step_records")
+        db.execute(
+            "CREATE VIEW step_records AS SELECT s.*, (SELECT value FROM answers p WHERE "
+            "p.cell = s.cell AND p.episode = s.episode AND p.step = s.step AND p.question = 'eve') "
+            "AS predicted_eve FROM steps s"
+        )
+    db.close()
+    for folder in (small, old):
+        with Run(folder) as run:
+            export_run(run, "steps", "parquet", tmp_path / "steps.parquet")
+            export_run(run, "steps", "csv", tmp_path / "steps.csv")
+        table = pyarrow.read_table(tmp_path / "steps.parquet")
+        codes = [table.column(name) for name in ("code", "bob", "eve", "predicted_eve")]
+        assert {str(column.type) for column in codes} == {"int64"}
+        assert set().union(*(column.to_pylist() for column in codes)) <= {*NUMBERS, None}
+        rows = list(csv.DictReader(io.StringIO((tmp_path / "steps.csv").read_text())))
+        assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
 
 
 def test_exports_name_the_models_of_all_seats(small, tmp_path, monkeypatch, capsys) -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from decrypto_support import experiment
+from decrypto_support import Logged, everything, experiment
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
+from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.runner import run_experiment
 
 SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
 
@@ -150,3 +152,47 @@ def test_shipped_experiments_match_greedily(name) -> None:
 def test_the_shipped_probes_ask_beliefs_in_both_conditions() -> None:
     probes = load_experiment("decrypto_tom").cells[0].probes
     assert all(getattr(probes, field.name) for field in fields(probes))
+
+
+def test_sampling_options_reach_every_request(tmp_path, monkeypatch) -> None:
+    log = Logged(everything)
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    own = {"model": "scripted:logged", "top_p": 0.5, "top_k": 0}
+    made = experiment(
+        players={"l": {"model": "scripted:logged"}, "own": own},
+        pairings=[{"encoder": ["l", "own"], "decoder": "matched", "interceptor": "l"}],
+        **{"top_p": 0.9, "top_k": 40, "min_p": 0.05, "episodes": 1, "probes": {"eve": True}},
+    )
+    run_experiment(made, tmp_path / "run")
+    found = {
+        (one.sampling.temperature, one.sampling.top_p, one.sampling.top_k, one.sampling.min_p)
+        for one in log.requests
+    }
+    assert found == {
+        (0.6, 0.9, 40, 0.05),
+        (0.0, 0.9, 40, 0.05),  # probes
+        (0.6, 0.5, 0, 0.05),
+        (0.0, 0.5, 0, 0.05),
+    }
+    seats = made.cells[1].definition["players"]
+    assert {
+        name: seats["encoder"]["options"].get(name) for name in ("top_p", "top_k", "min_p")
+    } == {
+        "top_p": 0.5,
+        "top_k": None,  # off, as in runs of before
+        "min_p": 0.05,
+    }
+
+
+def test_without_them_a_player_is_defined_as_before() -> None:
+    options = experiment().cells[0].definition["players"]["encoder"]["options"]
+    assert sorted(options) == [
+        *("max_attempts", "max_tokens", "memory", "probe_temperature", "prompts", "strategy"),
+        *("system", "temperature"),
+    ]
+
+
+@pytest.mark.parametrize("change", [{"top_p": 0.0}, {"top_k": -1}, {"min_p": 1.5}])
+def test_sampling_options_out_of_range(change) -> None:
+    with pytest.raises(TomevalError, match=f"{next(iter(change))} must be a number from"):
+        _ = experiment(**change).cells

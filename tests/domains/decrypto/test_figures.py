@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from layout import check
+from scipy import stats
 
 import tomeval
 from tomeval.domains.decrypto.figures.heat_maps import MAPS, heat_maps
 from tomeval.domains.decrypto.figures.probes import BELIEFS, PREDICTIONS
+from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.tables import table_rows
 from tomeval.plots import Options, draw
 from tomeval.plots.families import families
@@ -70,6 +75,38 @@ def test_heat_maps_show_the_rows_of_the_table(opened, drawn, name) -> None:
         (row["encoder"], row["decoder"], row["interceptor"]): f"{row[MAPS[name][1]]:.1f}"
         for row in rows
     }
+
+
+def test_heat_maps_of_turns_have_the_interval_that_is_asked_for(tmp_path) -> None:
+    """The ends are those of numpy and scipy; shares have Wilson's, whatever is asked for."""
+    players = {"minilm": {"embedding": "minilm"}, "wordnet": {"embedding": "wordnet"}}
+    pairs = [{"encoder": "all", "decoder": "matched", "interceptor": "minilm"}]
+    made = {"domain": "decrypto", "players": players, "pairings": pairs, "episodes": 60}
+    with tomeval.run(made, tmp_path / "run") as run:
+        lengths = [np.bincount(pairing.played.game) for pairing in pairings(run)]
+        drawn = {name: heat_maps(run, Options(interval=name)) for name in ("normal", "t", "bca")}
+    assert all(np.ptp(found) > 0 for found in lengths)
+
+    def ends(drawing):
+        texts = [text.get_text().split("\n")[1] for text in drawing.figure.axes[0].texts]
+        return [tuple(map(float, text.split("–"))) for text in texts]
+
+    tails = {"normal": 1.96, "t": stats.t.ppf(0.975, 59)}
+    for name, quantile in tails.items():
+        halves = [quantile * found.std(ddof=1) / math.sqrt(60) for found in lengths]
+        expected = [
+            (n.mean() - half, n.mean() + half) for n, half in zip(lengths, halves, strict=True)
+        ]
+        assert ends(drawn[name][2]) == [pytest.approx(pair, abs=0.051) for pair in expected]
+    for found, (low, high) in zip(lengths, ends(drawn["bca"][2]), strict=True):
+        data = stats.bootstrap((found,), np.mean, method="BCa", rng=np.random.default_rng(0))
+        assert (low, high) == pytest.approx(tuple(data.confidence_interval), abs=0.1)
+    words = {"normal": "1.96 standard errors", "t": "Student", "bca": "BCa"}
+    for name, (lost, caught, turns) in drawn.items():
+        assert words[name] in turns.caption
+        assert "Wilson" in lost.caption
+        assert ends(lost) == ends(drawn["normal"][0])
+        assert ends(caught) == ends(drawn["normal"][1])
 
 
 def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:

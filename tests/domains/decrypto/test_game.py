@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.decrypto.forms import is_form
 from tomeval.domains.decrypto.game import (
     CODES,
     OUTCOMES,
@@ -20,7 +21,6 @@ from tomeval.domains.decrypto.game import (
     deal_stream,
     hint_fault,
     hint_history,
-    is_form,
     outcome_of,
 )
 
@@ -209,6 +209,57 @@ def test_illegal_hints(hint, why) -> None:
     assert repr(hint) in fault
 
 
+@pytest.mark.parametrize("sign", ["'", *"’‘‛′＇`´ʹʻʼꞌ"])
+@pytest.mark.parametrize("form", ["rivers_", "river_", "river_s", "River_d", "ri_ver", "o_river"])
+def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
+    hint = form.replace("_", sign)
+    assert hint_fault((hint, "snow", "bank"), KEYS, RIGHT) == (
+        f"hint 1, {hint!r}: is a keyword or a form of one ('river')"
+    )
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "river.",
+        "r.i.v.e.r",
+        "ri' ver",
+        "old rivers’",
+        "RIVERS'",
+        "rivers's",
+        "𝐑𝐈𝐕𝐄𝐑𝐒",
+        "ｒｉｖｅｒ’s",
+        "rıver",
+        "rîver’",
+        "non-river",
+        "riv-ers",
+        "-river-",
+        "Ri-ver’s",
+    ],
+)
+def test_signs_accents_and_kinds_of_letters_hide_no_keyword(hint) -> None:
+    assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS, RIGHT) or "")
+
+
+@pytest.mark.parametrize(
+    ("hint", "keyword"),
+    [
+        ("ladies'", "lady"), ("runners’", "run"), ("dancing’s", "dance"), ("rock'n'roll", "rock"),
+        ("smørs", "smor"), ("ŁODZ'", "lodz"), ("ocean", "ocean’s"), ("jacks'", "jack-o'-lantern"),
+    ],
+)  # fmt: skip
+def test_keywords_and_plural_possessives(hint, keyword) -> None:
+    assert is_form(hint, keyword)
+
+
+@pytest.mark.parametrize(
+    ("hint", "keyword"),
+    [("bank's", "driver's"), ("it'd", "cold'd"), ("o'clock", "o'neill"), ("James'", "jamb")],
+)
+def test_the_same_ending_is_no_form(hint, keyword) -> None:
+    assert not is_form(hint, keyword)
+
+
 @pytest.mark.parametrize(
     "hint", ["snow", "New York", "mother-in", "o'clock", "Übung", "St. Moritz"]
 )
@@ -226,6 +277,9 @@ def test_repeats_are_refused_where_the_rules_say_so() -> None:
         hint_fault(("ice", *again[1:]), KEYS, (4, 1, 3), past, strict) or ""
     )
     assert hint_fault(again, KEYS, (1, 4, 3), past, strict) is None
+    spelt = ("Bank.", "sno’w", "loaf")
+    assert "digit 1 has had" in (hint_fault(spelt, KEYS, (1, 3, 2), past, strict) or "")
+    assert "digit 4 has had" in (hint_fault(spelt, KEYS, (3, 4, 2), past, strict) or "")
 
 
 def test_hint_history_by_digit() -> None:

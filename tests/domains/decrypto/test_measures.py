@@ -179,13 +179,16 @@ def test_means_are_over_games_of_their_own_means() -> None:
 def test_outcomes_and_replays_that_break_off() -> None:
     data = played(GAMES, outcomes=["survived", "both", None])
     found = pooled(MEASURES["both_percent"].of(data, ""), data.clusters)
-    low, high = wilson(1, 2)
+    low, high = wilson(1, 3)  # of all games: the undecided one does not leave
     assert [float(x[0]) for x in found] == pytest.approx(
-        [50, 50 * (high - low), 100 * low, 100 * high]
+        [100 / 3, 50 * (high - low), 100 * low, 100 * high]
     )
-    shares = [MEASURES[f"{name}_percent"].of(data, "") for name in OUTCOMES]
-    assert sum(part.top.sum() for part in shares) == 2
-    assert [part.bottom.sum() for part in shares] == [2] * 4
+    shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]
+    assert [part.top.sum() for part in shares] == [0, 0, 1, 1, 1]
+    assert [part.bottom.sum() for part in shares] == [3] * 5
+    assert sum(float(part.top.sum() / part.bottom.sum()) for part in shares) == pytest.approx(1)
+    turns = MEASURES["turns_per_game"].of(data, "")  # of those that ended
+    assert np.isnan(turns.values).tolist() == [False, False, True]
     assert math.isnan(measured(played(GAMES, replayed=True), "turns_per_game")[0])
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.game import CODES, Rules, Turn, outcome_of
-from tomeval.domains.decrypto.replays import RecordedGame, import_turns, read_games, write_games
+from tomeval.domains.decrypto.game import CODES, NoCode, Rules, Turn, outcome_of
+from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
 
 KEYS = ("river", "violin", "bread", "winter")
 TURN = Turn((2, 4, 1), ("string", "snow", "bank"), (2, 4, 1), (1, 2, 3))
@@ -18,11 +18,13 @@ GAME = RecordedGame(KEYS, (TURN,), Rules(), "one", {"encoder": "a person"}, "a t
 letters = st.characters(codec="utf-8", exclude_categories=("C", "Z"))
 # Files are read back in composed form.
 text = st.text(letters, min_size=1, max_size=9).map(lambda word: normalize("NFC", word))
+said = st.sampled_from(["", "1-1-2", "7 1 2", "24 1", "I pass", "2-4", "1234"])
+guesses = st.sampled_from(CODES) | said.map(NoCode)
 turns = st.tuples(
     st.sampled_from(CODES),
     st.tuples(text, text, text),
-    st.sampled_from(CODES),
-    st.sampled_from(CODES),
+    guesses,
+    guesses,
 ).map(lambda row: Turn(*row))
 
 
@@ -87,6 +89,7 @@ def gone(key):
         (turn(code=[1, 1, 2]), "turn 1: code must be three different digits from 1 to 4"),
         (turn(code="1-2"), "code must be"),
         (turn(bob=None), "bob must be"),
+        (turn(eve={"code": [1, 2, 3]}), "eve must be a code, or the text that was said in place"),
         (turn(hints=["a", "b"]), "hints must be a list of 3"),
         (turn(hints=["a", "b", 3]), "a hint must be text"),
         (turn(hint="x"), "unknown key 'hint' (did you mean 'hints'?)"),
@@ -100,6 +103,16 @@ def test_spoiled_files_name_the_place(tmp_path, change, message) -> None:
         read_games(path)
     assert message in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stands", "read"),
+    [("241", (2, 4, 1)), (241, (2, 4, 1)), ([1, 1, 2], NoCode("1,1,2")), ("", NoCode(""))],
+)
+def test_guesses_of_other_programs(tmp_path, stands, read) -> None:
+    path = tmp_path / "games.json"
+    path.write_text(spoiled(turn(eve=stands)))
+    assert read_games(path)[0].turns[0].eve == read
 
 
 def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
@@ -116,56 +129,6 @@ def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
         read_games(path)
 
 
-CSV = """game,keyword_1,keyword_2,keyword_3,keyword_4,code,hint_1,hint_2,hint_3,bob,eve
-x,river,violin,bread,winter,2-4-1,string,snow,bank,241,1 2 3
-x,river,violin,bread,winter,123,flow,bow,loaf,1-2-3,4.3.2
-y,a,b,c,d,312,"ice cream",p,q,312,312
-"""
-
-
-def test_import_of_csv(tmp_path) -> None:
-    path = tmp_path / "turns.csv"
-    path.write_text(CSV)
-    one, two = import_turns(path)
-    assert one.turns == (TURN, Turn((1, 2, 3), ("flow", "bow", "loaf"), (1, 2, 3), (4, 3, 2)))
-    assert (two.name, two.keywords, two.turns[0].hints[0]) == (
-        "y",
-        ("a", "b", "c", "d"),
-        "ice cream",
-    )
-    write_games(tmp_path / "games.json", [one, two])
-    assert read_games(tmp_path / "games.json") == [one, two]
-
-
-def test_import_of_json(tmp_path) -> None:
-    path = tmp_path / "turns.json"
-    row = {"keywords": list(KEYS), "code": [2, 4, 1], "hints": list(TURN.hints), "bob": "241"}
-    path.write_text(json.dumps([{**row, "eve": "1-2-3"}]))
-    assert import_turns(path)[0].turns == (TURN,)
-    path.write_text(json.dumps([row]))
-    with pytest.raises(TomevalError, match="entry 1: missing 'eve'"):
-        import_turns(path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("game,", "gme,"), "unknown key 'gme' (did you mean 'game'?)"),
-        ((",eve\n", "\n"), "columns: missing 'eve'"),
-        (("2-4-1", "2-4-5"), "line 2: code must be three different digits"),
-        (("flow,bow,loaf,1-2-3", "flow,bow,loaf"), "line 3: needs 11 fields"),
-        (("x,river,violin,bread,winter,123", "x,river,violin,bread,wintr,123"), "other keywords"),
-        (("string", ""), "line 2: a hint is empty"),
-    ],
-)
-def test_import_names_the_line(tmp_path, change, message) -> None:
-    path = tmp_path / "turns.csv"
-    path.write_text(CSV.replace(*change, 1))
-    with pytest.raises(TomevalError) as caught:
-        import_turns(path)
-    assert message in str(caught.value)
-
-
 def test_missing_and_broken_files(tmp_path) -> None:
     with pytest.raises(TomevalError, match="no such file"):
         read_games(tmp_path / "nothing.json")
@@ -176,6 +139,3 @@ def test_missing_and_broken_files(tmp_path) -> None:
     path.write_text("[" * 100_000)
     with pytest.raises(TomevalError, match="not valid JSON"):
         read_games(path)
-    path.write_text("[]")
-    with pytest.raises(TomevalError, match="holds no turn"):
-        import_turns(path)

@@ -213,6 +213,30 @@ def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     assert run_experiment(experiment(players=players), tmp_path / "a") == 0
 
 
+def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None:
+    """What Social asks before Alice's hints has no row of its own: her hints are invalid, once."""
+
+    def answer(question):
+        return "nothing" if "Which code will Bob guess?" in question else everything(question)
+
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
+    strategy = {"encoder": "Social QA"}
+    players = {"l": {"model": "scripted:logged", "max_attempts": 2, "strategy": strategy}}
+    run_experiment(experiment(players=players, on_invalid="random"), tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        sql = "SELECT seat, outcome, attempts, COUNT(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1"
+        asked = run.store.query(sql)
+        [row], [status] = table_rows("outcomes", run), run.status()
+    turns = asked[0][3]
+    assert asked == [
+        ("decoder", "valid", 1, turns),
+        ("encoder", "unparsable", 2, turns),
+        ("interceptor", "valid", 1, turns),
+    ]
+    assert status["unparsable"] == turns
+    assert row["invalid_rate"] == row["reask_rate"] == status["reask_rate"] == 1 / 3
+
+
 def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "logged", Logged(lambda question: "nothing"))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
@@ -373,7 +397,7 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     run_experiment(made, tmp_path / "a")
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
-        (outcomes,) = table_rows("outcomes", run)
+        recorded, outcomes = table_rows("outcomes", run)
         played = pairings(run)[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
     assert played.code.tolist() == [123, 124, 132, 123, 124]
@@ -383,7 +407,10 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     assert row["bob_agrees_percent"] == 100.0
     assert row["decoded_percent"] == pytest.approx(80)
     assert played.outcomes == [None, None]  # the records end before either limit
-    assert outcomes["survived_percent"] != outcomes["survived_percent"]  # not a number
+    for row in (recorded, outcomes):
+        assert (row["games"], row["undecided"], row["survived"]) == (2, 2, 0)
+        assert (row["undecided_percent"], row["survived_percent"]) == (100.0, 0.0)
+        assert row["turns_per_game"] != row["turns_per_game"]  # not a number: none ended
     assert not played.own.any()
     # The past is the record's: Eve's own guesses of then.
     text = "".join(r[-1] for r in rows(tmp_path / "a")["calls"])

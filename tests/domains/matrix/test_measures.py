@@ -290,11 +290,16 @@ def test_episodes_are_measured_one_by_one(game, seed) -> None:
 # --- missing input --------------------------------------------------------------------------------
 
 
-def test_unknown_partner_leaves_reward_and_tom() -> None:
+def test_unknown_partner_leaves_all_but_regret_and_foresight() -> None:
     found = one(played_of(IPD, [], [0, 1], [0, 0], [0, 1], which=(-1,)))
-    numbers = {name for name, value in found.items() if not np.isnan(value)}
-    assert numbers == {"reward_per_step", "tom_percent"}
+    missing = {name for name, value in found.items() if np.isnan(value)}
+    assert missing == {"delta_functional_per_step", "foresight_gap_per_step"}
     assert (found["reward_per_step"], found["tom_percent"]) == (9, 50)
+    # cooperating once gave up 2; defecting is best against either prediction
+    assert (found["stepwise_regret_per_step"], found["response_gap_per_step"]) == (1, 1)
+    assert found["delta_tom_best_response_per_step"] == 0
+    assert found["delta_tom_misprediction_per_step"] == 1  # 2 of the one wrong prediction
+    assert found["self_consistency_percent"] == 50
 
 
 def test_without_predictions_nothing_literal_is_measured() -> None:

@@ -96,7 +96,7 @@ def test_errors(arguments, message):
 
 
 def test_command_line(capsys, monkeypatch):
-    from tomeval.cli.main import main
+    from tomeval.cli.app import main
 
     def tomeval(*arguments):
         monkeypatch.setattr("sys.argv", ["tomeval", *arguments])

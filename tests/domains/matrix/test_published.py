@@ -54,9 +54,10 @@ def test_the_shipped_results_stand_beside_the_tabular_baseline(run) -> None:
     ]
     assert both == [0.224, 0.211]
     assert any(note.startswith("tit_for_tat: published ΔFunctional") for note in notes)
+    assert any("mean_misprediction" in note for note in notes)
     assert "4 cells: no published results of random" in notes
     quiet = beside(run, shipped("experiments") / "reported_results.csv", reference="stationary")[1]
-    assert not any(note.startswith("tit_for_tat") for note in quiet)
+    assert not any(note.startswith("tit_for_tat: published ΔFunctional") for note in quiet)
 
 
 def test_published_delta_tom_is_the_misprediction_rule(run) -> None:

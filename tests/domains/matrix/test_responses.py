@@ -41,6 +41,26 @@ def test_ipd_by_hand() -> None:
     assert misjudgement_cost(GAMES["IPD"], "misprediction").tolist() == [[0, 5], [2, 0]]
 
 
+def test_the_mean_rule_by_hand() -> None:
+    # 1 and 2 in RPS, 10 and 7 in IBS, 2 and 5 in IPD: the published tit-for-tat rows.
+    for name, mean in (("RPS", 1.5), ("IBS", 8.5), ("IPD", 3.5)):
+        cost = misjudgement_cost(GAMES[name], "mean_misprediction")
+        wrong = ~np.eye(len(cost), dtype=bool)
+        assert set(cost[wrong].tolist()) == {mean}
+        assert not np.diag(cost).any()
+
+
+def test_misprediction_depends_on_a_strictly_dominated_action() -> None:
+    # The prisoner's dilemma with a third own action that earns 1 and 4 where defecting earns 10 and
+    # 5. Nobody would play it, but among the actions that are not best against C it is the best
+    # against D (4 > 0): "D" where C was played now costs 10 - 1 instead of 10 - 8.
+    ipd, more = make_game([[8, 0], [10, 5]]), make_game([[8, 0], [10, 5], [1, 4]])
+    assert misjudgement_cost(ipd, "misprediction").tolist() == [[0, 5], [2, 0]]
+    assert misjudgement_cost(more, "misprediction").tolist() == [[0, 5], [9, 0]]
+    for game in (ipd, more):  # the definition does not see it
+        assert not misjudgement_cost(game, "best_response").any()
+
+
 def test_ties_count_by_their_mean() -> None:
     # Against prediction 0 the first two actions tie; against 1 they earn 3 and 1, the best is 4.
     game = make_game([[5, 3], [5, 1], [0, 4]])
@@ -73,7 +93,7 @@ def test_relations_that_hold_in_every_game(game) -> None:
 
 
 @pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
-@pytest.mark.parametrize("rule", ["best_response", "misprediction"])
+@pytest.mark.parametrize("rule", ["best_response", "misprediction", "mean_misprediction"])
 def test_shift_scale_relabel(game, rule) -> None:
     cost = misjudgement_cost(game, rule)
     assert np.allclose(misjudgement_cost(make_game(game.own + 8.0), rule), cost)

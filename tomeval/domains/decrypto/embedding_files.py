@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -17,6 +18,8 @@ from tomeval.domains.decrypto.lexicon import WordLists, shipped_lists, shipped_v
 
 MAX_DIMENSIONS = 10_000
 _MAX_WORD_BYTES = 10_000  # longer "words" mean that the file is something else
+_MAX_LINE = 1_000_000  # bytes: far more than `MAX_DIMENSIONS` numbers need
+_UNPACKING = (zipfile.BadZipFile, zlib.error)
 
 HUB_PREFIX = "hf:"
 
@@ -103,7 +106,7 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
         )
     try:
         found = readers[suffix](path, frozenset(wanted))
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, *_UNPACKING) as error:
         raise TomevalError(f"{path}: cannot be read ({error})") from None
     if not found:
         raise TomevalError(f"{path}: has none of the {len(wanted):,} words that are wanted")
@@ -116,7 +119,8 @@ def _read_npz(path: Path, name: str) -> Embedding:
         with np.load(path, allow_pickle=False) as file:
             words = file["words"].tobytes().decode().split("\n")
             vectors = file["vectors"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    # A header may claim any shape, which is a MemoryError; no pickle is read.
+    except (OSError, ValueError, LookupError, EOFError, MemoryError, *_UNPACKING) as error:
         raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
     if vectors.dtype.kind != "f":
         raise TomevalError(f"{path}: vectors must be floats, are {vectors.dtype}")
@@ -133,7 +137,9 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
     found: dict[str, NDArray[np.float64]] = {}
     dimensions: int | None = None
     with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), start=1):
+            if len(line) == _MAX_LINE:
+                raise TomevalError(f"{path}:{number}: a line of {_MAX_LINE:,} bytes and more")
             fields = line.rstrip(b"\r\n ").split(b" ")
             if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
                 dimensions = _checked_dimensions(path, int(fields[1]))

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.decrypto.embeddings import Embedding, on_score_grid
-from tomeval.domains.decrypto.game import CODES, hint_words, stems
+from tomeval.domains.decrypto.forms import traces
+from tomeval.domains.decrypto.game import CODES
 from tomeval.domains.decrypto.lexicon import WordLists
 
 MATCHINGS = ("assignment", "greedy")
@@ -164,7 +164,7 @@ def forms(keywords: Sequence[str], hints: tuple[str, ...]) -> Bools:
     places = _hints_by_stem(hints)
     found = np.zeros((len(keywords), len(hints)), bool)
     for row, keyword in enumerate(keywords):
-        for stem in _all_stems(keyword):
+        for stem in traces(keyword):
             found[row, places.get(stem, [])] = True
     return found
 
@@ -173,14 +173,9 @@ def forms(keywords: Sequence[str], hints: tuple[str, ...]) -> Bools:
 def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, hint in enumerate(hints):
-        for stem in _all_stems(hint):
+        for stem in traces(hint):
             found.setdefault(stem, []).append(place)
     return found
-
-
-def _all_stems(text: str) -> set[str]:
-    words = hint_words(text)
-    return set(chain.from_iterable(stems(word) for word in {"".join(words), *words}))
 
 
 def nearest(scores: Floats, count: int) -> Ints:

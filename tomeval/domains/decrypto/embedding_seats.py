@@ -20,6 +20,7 @@ from tomeval.domains.decrypto.embedding_players import (
     nearest,
 )
 from tomeval.domains.decrypto.embeddings import Embedding
+from tomeval.domains.decrypto.forms import hint_letters
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
@@ -29,7 +30,6 @@ from tomeval.domains.decrypto.game import (
     InterceptorView,
     Keywords,
     Turn,
-    fold,
     hint_history,
 )
 from tomeval.domains.decrypto.lexicon import WordLists
@@ -68,9 +68,9 @@ def encoder_candidates(
     digit = view.code[place] - 1
     history = hint_history(view.turns)[digit]
     scores, ranked = _scored(spec.embedding, lists, view.keywords)
-    had = {fold(hint) for hint in history}
+    had = {hint_letters(hint) for hint in history}
     near = ranked[digit][: spec.k + len(history)]
-    found = [hint for hint in near if fold(lists.hints[hint]) not in had]
+    found = [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
     return _nearer(found, scores, digit) if spec.careful and found else found
 
 

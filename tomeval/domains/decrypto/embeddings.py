@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.decrypto.game import fold, hint_words, stems
+from tomeval.domains.decrypto.forms import fold, hint_words, stems
 from tomeval.domains.decrypto.lexicon import DATA
 
 SHIPPED = {

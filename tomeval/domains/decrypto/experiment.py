@@ -88,8 +88,8 @@ class DecryptoExperiment(Experiment):
         Files of own word lists.
     records : str
         A file of recorded games to replay in place of new ones.
-    model, strategy, memory, temperature, probe_temperature, max_tokens, max_attempts, prompts,
-    system
+    model, strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens,
+    max_attempts, prompts, system
         Defaults of language-model players.
     """
 
@@ -111,6 +111,9 @@ class DecryptoExperiment(Experiment):
     memory: str = "restated"
     temperature: float = 0.6
     probe_temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
     max_tokens: int | dict[str, int] = 750
     max_attempts: int = 10
     prompts: str = ""

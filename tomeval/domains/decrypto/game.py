@@ -9,15 +9,15 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
+from tomeval.domains.decrypto.forms import hint_letters, hint_words, is_form
 
 Code = tuple[int, int, int]
 Hints = tuple[str, str, str]
@@ -30,9 +30,11 @@ CODES: tuple[Code, ...] = tuple(itertools.permutations(DIGITS, 3))
 OUTCOMES = ("miscommunication", "interception", "both", "survived")
 """How a finished game ended; the first three are Eve's wins."""
 
+UNDECIDED = "undecided"
+"""What tables say of a recorded game that was broken off, or whose replay would have gone on."""
+
 MAX_HINT_LENGTH = 60
 _WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
-_ENDINGS = ("'s", "s", "es", "ed", "ing", "ings", "er", "ers")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Rules:
     miscommunications, interceptions : int
         How many of either end the game.
     no_repeat_hints : bool
-        Whether a hint that a digit had before, ignoring case, is illegal for this digit.
+        Whether a hint that a digit had before is illegal for this digit; see `hint_fault`.
     """
 
     turns: int = 8
@@ -65,13 +67,31 @@ class Rules:
             )
 
 
+@dataclass(frozen=True)
+class NoCode:
+    """A guess of a recorded game that is no code, and so is wrong.
+
+    `said` is what stands in its place, empty if nothing does. Printed digit by digit, as codes are,
+    it is "no code".
+    """
+
+    said: str = ""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield what stands for the digits."""
+        yield "no code"
+
+
+Guess = Code | NoCode
+
+
 class Turn(NamedTuple):
     """One finished turn, seen by all: hints in the order of the code, and the guesses."""
 
     code: Code
     hints: Hints
-    bob: Code
-    eve: Code
+    bob: Guess
+    eve: Guess
 
     @property
     def miscommunicated(self) -> bool:
@@ -168,7 +188,7 @@ class Game:
         """Return what Eve may see once hints are given."""
         return InterceptorView(self.turns, hints, self.rules)
 
-    def after(self, hints: Hints, bob: Code, eve: Code) -> Game:
+    def after(self, hints: Hints, bob: Guess, eve: Guess) -> Game:
         """Return the game after a turn."""
         if self.outcome is not None:
             raise ValueError(f"the game is over: {self.outcome}")
@@ -255,62 +275,6 @@ def clean_hint(hint: str) -> str:
     return " ".join(unicodedata.normalize("NFC", hint).split())
 
 
-def fold(text: str) -> str:
-    """Return a text for comparison: without case, outer and double blanks, and accents.
-
-    Examples
-    --------
-    >>> fold("  Crème   Brûlée ")
-    'creme brulee'
-    """
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return " ".join("".join(c for c in parts if not unicodedata.combining(c)).split())
-
-
-def hint_words(hint: str) -> list[str]:
-    """Return the words of a hint; blanks and hyphens separate them."""
-    return fold(hint).replace("’", "'").replace("-", " ").split()
-
-
-@lru_cache(maxsize=65536)
-def stems(word: str) -> frozenset[str]:
-    """Return what `word` may be a form of: itself, and it without one ending.
-
-    Endings: -'s, -s, -es, -ed, -ing, -ings, -er, -ers, if three letters remain. The rest counts as
-    it is, with -e added, with a final i as y, and with a doubled last letter made single.
-
-    Examples
-    --------
-    >>> sorted(stems("dancing"))
-    ['danc', 'dance', 'dancing']
-    >>> "run" in stems("running"), "berry" in stems("berries"), stems("sing") == {"sing"}
-    (True, True, True)
-    """
-    found = {word}
-    for ending in _ENDINGS:
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) >= 3:
-            found |= {rest, rest + "e"}
-            if rest.endswith("i"):
-                found.add(rest[:-1] + "y")
-            if rest[-1] == rest[-2]:
-                found.add(rest[:-1])
-    return frozenset(found)
-
-
-def is_form(word: str, keyword: str) -> bool:
-    """Tell whether a hint's word is a keyword or a form of one: whether they share a stem.
-
-    Case and accents do not matter. Compounds and words of similar meaning are not forms.
-
-    Examples
-    --------
-    >>> is_form("Dancers", "dance"), is_form("sunlight", "sun"), is_form("bus", "bus")
-    (True, False, True)
-    """
-    return not stems(fold(word)).isdisjoint(stems(fold(keyword)))
-
-
 def hint_fault(
     hints: Sequence[str],
     keywords: Sequence[str],
@@ -322,8 +286,8 @@ def hint_fault(
 
     A hint is one or two words of letters (blanks and hyphens separate words), at most 60
     characters. Neither its words nor both written together may be one of the four keywords, a word
-    of one, or a form of either, see `is_form`. With ``rules.no_repeat_hints`` a digit never gets
-    the same hint of `turns` twice, ignoring case and accents.
+    of one, or a form of either, see `forms.is_form`. With ``rules.no_repeat_hints`` a digit never
+    gets the same hint of `turns` twice, ignoring case, accents and signs.
 
     Examples
     --------
@@ -347,10 +311,8 @@ def hint_fault(
         ):
             return f"{where}: must be one or two words of letters"
         for keyword in keywords:
-            parts = hint_words(keyword)
-            revealed = {"".join(parts), *parts}
-            if any(is_form(w, k) for w in {"".join(words), *words} for k in revealed):
+            if is_form(hint, keyword):
                 return f"{where}: is a keyword or a form of one ({keyword!r})"
-        if past is not None and fold(hint) in map(fold, past[digit - 1]):
+        if past is not None and hint_letters(hint) in map(hint_letters, past[digit - 1]):
             return f"{where}: digit {digit} has had this hint"
     return None

@@ -54,7 +54,7 @@ def encode_words(folder: Path, words: Sequence[str]) -> NDArray[np.float32]:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = transformers.AutoModel.from_pretrained(
-            folder, local_files_only=True, dtype=torch.float32
+            folder, local_files_only=True, dtype=torch.float32, use_safetensors=True
         ).eval()
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)

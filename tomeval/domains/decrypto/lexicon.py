@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_text
-from tomeval.domains.decrypto.game import DIGITS, MAX_HINT_LENGTH, fold
+from tomeval.domains.decrypto.forms import fold
+from tomeval.domains.decrypto.game import DIGITS, MAX_HINT_LENGTH
 
 DATA = Path(__file__).parent / "data"
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)?")

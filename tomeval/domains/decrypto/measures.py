@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from tomeval.domains.decrypto.game import OUTCOMES
+from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played, Words
 from tomeval.domains.decrypto.probes import same_keywords
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
@@ -28,9 +28,13 @@ Items = dict[str, tuple[Bools, Bools]]
 
 
 def turns_per_game(played: Played) -> Totals:
-    """Return the turns of every game; replays do not count, as their length is the record's."""
+    """Return the turns of every game that ended.
+
+    Replays do not count, as their length is the record's.
+    """
     turns = np.bincount(played.game, minlength=played.games).astype(np.float64)
-    return Totals(turns, np.full(played.games, 0.0 if played.replayed else 1.0))
+    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
+    return Totals(turns, np.zeros(played.games) if played.replayed else ended)
 
 
 def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
@@ -72,8 +76,11 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     }
 
 
-REPLAY_MEASURES: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
-REPLAY_MEASURES += ("intercepted", "intercepted_record", "eve_agrees")
+AGREEMENT: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
+AGREEMENT += ("intercepted", "intercepted_record", "eve_agrees")
+NO_CODE = ("bob_no_code", "eve_no_code")
+REPLAY_MEASURES = (UNDECIDED, *AGREEMENT, *NO_CODE)
+"""Measures that only replays of records have."""
 _BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
 IN_VIEW = "_in_view"
 """Ends the names of measures whose questions quoted Eve's answer to prompt A."""
@@ -92,6 +99,8 @@ def turn_items(played: Played) -> Items:
         "miscommunication_per_turn": (played.miscommunicated, every),
         "interception_per_turn": (played.intercepted, every),
         "knowingly_bad": (bad, known),
+        "bob_no_code": (played.bob == NONE, every),
+        "eve_no_code": (played.eve == NONE, every),
     }
     for question in ENCODER_QUESTIONS:
         predicted = played.predicted[question]
@@ -175,10 +184,9 @@ def _by_game(played: Played, values: Floats | Bools, among: Bools) -> tuple[Floa
 
 
 def _outcome(name: str, played: Played, reference: str) -> Totals:
-    """Return which games ended in one way; replays that were broken off did not end."""
-    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
-    hits = np.array([outcome == name for outcome in played.outcomes], dtype=np.float64)
-    return Totals(hits, ended, share=True)
+    """Return which of all games ended in one way, or are undecided."""
+    hits = np.array([(found or UNDECIDED) == name for found in played.outcomes], dtype=np.float64)
+    return Totals(hits, np.ones(played.games), share=True)
 
 
 def _share(name: str, played: Played, reference: str) -> Totals:
@@ -203,7 +211,7 @@ Head = tuple[str, str, Literal[1, 0, -1]]
 def _percents(source: str, meanings: dict[Head, str]) -> Iterator[Measure]:
     """Yield shares of turns, or of games if the name is an outcome's."""
     for (name, heading, better), meaning in meanings.items():
-        of = partial(_outcome if name in OUTCOMES else _share, name)
+        of = partial(_outcome if name in (*OUTCOMES, UNDECIDED) else _share, name)
         yield Measure(f"{name}_percent", heading, meaning, "%", better, source, of)
 
 
@@ -321,6 +329,8 @@ MEASURES = registry(
                 -1,
             ): "The share of turns on which Alice expects "
             "a bad outcome and sends the hints anyway.",
+            (UNDECIDED, "undecided %", 0): "Replays: games without an outcome, because the record "
+            "ends before either limit.",
             ("decoded", "Bob decodes %", 0): "Replays: turns on which Bob guesses the code.",
             ("decoded_record", "Bob decodes %, record", 0): "The same in the record.",
             ("bob_agrees", "Bob as recorded %", 0): "Replays: turns on which Bob guesses as "
@@ -329,6 +339,9 @@ MEASURES = registry(
             ("intercepted_record", "Eve intercepts %, record", 0): "The same in the record.",
             ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
             "recorded.",
+            ("bob_no_code", "Bob no code %", 0): "Replays: turns on which the record has something "
+            "else than a code for Bob's guess, which counts as a wrong one.",
+            ("eve_no_code", "Eve no code %", 0): "The same for Eve's guess.",
         },
     ),
 )

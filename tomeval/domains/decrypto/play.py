@@ -17,7 +17,9 @@ from tomeval.domains.decrypto.game import (
     Deal,
     EncoderView,
     Game,
+    Guess,
     Hints,
+    NoCode,
     Rules,
     Turn,
     hint_fault,
@@ -30,7 +32,7 @@ from tomeval.domains.decrypto.probes import (
     ask_encoder,
     ask_interceptor,
 )
-from tomeval.domains.decrypto.replays import RecordedGame
+from tomeval.domains.decrypto.replays import RecordedGame, turn_json
 from tomeval.domains.decrypto.seats import ROLES, Decoder, Encoder, Interceptor
 
 T = TypeVar("T")
@@ -40,6 +42,9 @@ RECORD = "record"
 
 Call = tuple[int, str, dict[str, Any]]
 """Turn, role, record."""
+
+Heard = Said[Guess] | Said[Code] | Invalid
+"""A listener's guess; a recorded one may be no code."""
 
 
 @dataclass
@@ -67,8 +72,8 @@ class PlayedTurn:
     number: int
     code: Code
     hints: Hints | None = None
-    bob: Code | None = None
-    eve: Code | None = None
+    bob: Guess | None = None
+    eve: Guess | None = None
     outcomes: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     told: bool = False
@@ -146,7 +151,7 @@ async def play_game(
     try:
         for turn in range(len(record.turns) if record else table.rules.turns):
             past = record.turns[turn] if record else None
-            row = PlayedTurn(game.number, game.code)
+            row = PlayedTurn(game.number, game.code, details=_kept(record, turn))
             played.turns.append(row)
             await _Round(table, game, row, played.calls, past).play()
             answered.append(_as_turn(row))
@@ -162,6 +167,18 @@ async def play_game(
     except _Void as stopped:
         played.status, played.outcome = str(stopped), None
     return played
+
+
+def _kept(record: RecordedGame | None, turn: int) -> dict[str, Any]:
+    """Return what a replay keeps of the record: every turn's, and with the first the whole game.
+
+    So tables can show the record beside those who replay it, even where they broke off.
+    """
+    if record is None:
+        return {}
+    told = turn_json(record.turns[turn])
+    kept: dict[str, Any] = {name: told[name] for name in ("hints", "bob", "eve")}
+    return {RECORD: kept | ({"game": record.as_json()} if turn == 0 else {})}
 
 
 def _as_turn(row: PlayedTurn) -> Turn:
@@ -185,8 +202,6 @@ class _Round:
         self, table: Table, game: Game, row: PlayedTurn, calls: list[Call], past: Turn | None
     ) -> None:
         self.table, self.game, self.row, self.calls, self.past = table, game, row, calls, past
-        if past is not None:
-            row.details[RECORD] = {"hints": past.hints, "bob": past.bob, "eve": past.eve}
         self._heard: dict[tuple[str, Hints], Said[Code] | Invalid] = {}
 
     async def play(self) -> None:
@@ -230,9 +245,9 @@ class _Round:
 
     async def _listen(self, hints: Hints) -> tuple[Said[Code] | Invalid, Said[Code] | Invalid]:
         bob, eve = await together(self._guess("decoder", hints), self._guess("interceptor", hints))
-        return bob, eve
+        return _as_told(bob), _as_told(eve)
 
-    async def _guess(self, role: str, hints: Hints) -> Said[Code] | Invalid:
+    async def _guess(self, role: str, hints: Hints) -> Heard:
         """Return a listener's guess; for the same hints always the same one."""
         seat = getattr(self.table, role)
         if seat is None:
@@ -254,7 +269,7 @@ class _Round:
             return []
         return await ask_encoder(self.table.encoder, self.table.probes, view, hints)
 
-    async def _eve(self, hints: Hints) -> tuple[Said[Code] | Invalid, list[Probed]]:
+    async def _eve(self, hints: Hints) -> tuple[Heard, list[Probed]]:
         """Ask Eve for her beliefs, then for her guess."""
         beliefs: list[Probed] = []
         if self.table.interceptor is not None:
@@ -294,6 +309,15 @@ class _Round:
         if self.past is None:
             raise RuntimeError("there is no record")
         return self.past
+
+
+def _as_told(answer: Heard) -> Said[Code] | Invalid:
+    """Return a guess as Alice is told of it: a recorded one that is no code cannot be read."""
+    if isinstance(answer, Invalid):
+        return answer
+    if isinstance(answer.value, NoCode):
+        return Invalid("unparsable", answer.value.said)
+    return Said(answer.value, attempts=answer.attempts, details=answer.details)
 
 
 def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:

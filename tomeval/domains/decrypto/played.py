@@ -19,6 +19,9 @@ Words = tuple[str, ...]
 NONE = 0
 """Stands for 'no code' in arrays of codes."""
 
+LISTENERS = ("bob", "eve")
+"""Those who guess codes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
@@ -41,7 +44,8 @@ class Played:
     Attributes
     ----------
     outcomes : list of str or None, length G
-        How each game ended; None for a replay of a record that was broken off.
+        How each game ended; None, undecided, if it was broken off before either limit, or the
+        record that it replays was.
     clusters : ndarray, shape (G,)
         The sampling unit: games with equal labels belong together (they share keywords and codes).
     game : ndarray of int, shape (N,)
@@ -49,11 +53,11 @@ class Played:
     turn : ndarray of int, shape (N,)
         Turn numbers, from 1.
     code, bob, eve : ndarray of int, shape (N,)
-        Three digits each, such as 241.
+        Three digits each, such as 241; `NONE` for a recorded guess that is no code.
     own : ndarray of bool, shape (N,)
         Whether the hints are Alice's own: valid, and heard (in replays they may not be).
     guessed : dict of str to ndarray of bool, shape (N,)
-        For ``bob`` and ``eve``: whether the guess is their own, not drawn for an invalid one.
+        For `LISTENERS`: whether the guess is a code, and their own, not drawn for an invalid one.
     predicted : dict of str to ndarray of int, shape (N,)
         Alice's predictions by question; `NONE` if invalid or not asked.
     beliefs : dict of int to Beliefs
@@ -62,7 +66,7 @@ class Played:
     best : ndarray, shape (N,)
         Best attainable value of each turn; NaN if it was not searched for.
     recorded : dict of str to ndarray of int, shape (N,)
-        In replays, the guesses of ``bob`` and ``eve`` in the record.
+        In replays, the guesses of `LISTENERS` in the record.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
     """
@@ -124,7 +128,7 @@ def pool(parts: list[Played]) -> Played:
         bob=joined("bob"),
         eve=joined("eve"),
         own=joined("own"),
-        guessed={key: joined("guessed", key) for key in ("bob", "eve")},
+        guessed={key: joined("guessed", key) for key in LISTENERS},
         predicted={key: joined("predicted", key) for key in ENCODER_QUESTIONS},
         beliefs={
             place + int(turns[i]): said
@@ -135,7 +139,7 @@ def pool(parts: list[Played]) -> Played:
         best=joined("best"),
         recorded={
             key: joined("recorded", key)
-            for key in ("bob", "eve")
+            for key in LISTENERS
             if all(part.recorded for part in parts)
         },
         replayed=any(part.replayed for part in parts),

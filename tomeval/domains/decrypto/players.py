@@ -39,7 +39,10 @@ RECORD = "record"
 
 LLM_OPTIONS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
 LLM_OPTIONS += ("max_tokens", "max_attempts", "prompts", "system")
-"""Options of a language-model player beside its model."""
+TRUNCATION: tuple[str, ...] = ("top_p", "top_k", "min_p")
+LLM_OPTIONS += TRUNCATION
+"""Options of a language-model player beside its model. Those of `TRUNCATION` stand in a player's
+definition only if they cut anything: they came later, and runs of before can go on."""
 
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
     "llm": ("model", *LLM_OPTIONS),
@@ -226,7 +229,12 @@ def _llm(
         raise TomevalError("needs a model: give it one, or set 'model' in the experiment")
     model_name(model)
     complete = LLMOptions(**options)
-    known = {option: getattr(complete, option) for option in LLM_OPTIONS}
+    known = {
+        option: value
+        for option in LLM_OPTIONS
+        if (value := getattr(complete, option)) != getattr(LLMOptions, option)
+        or option not in TRUNCATION
+    }
     return DecryptoPlayer(name, "llm", known, model, base=base)
 
 

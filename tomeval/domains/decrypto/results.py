@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.domains.decrypto.game import Rules
+from tomeval.domains.decrypto.game import Rules, as_code
 from tomeval.domains.decrypto.play import RECORDED
-from tomeval.domains.decrypto.played import NONE, Beliefs, Ints, Played, pool
+from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Ints, Played, pool
+from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number
 from tomeval.runs.cell import RunCell
@@ -102,7 +104,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         "SELECT t.episode, t.step, t.code, t.bob, t.eve, t.encoder_outcome, t.decoder_outcome, "
         "t.interceptor_outcome, t.best, "
         "json_extract(t.details, '$.encoder.given') IS NOT NULL, "
-        "json_extract(t.details, '$.record.bob'), json_extract(t.details, '$.record.eve') "
+        "json_extract(t.details, '$.record') "
         "FROM steps t "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY episode, step",
@@ -110,7 +112,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     )
     if len(rows) != sum(row[2] for row in games):
         raise store.damaged("the turns of a complete game are not complete")
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 12
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 11
     try:
         whole = [np.array(column, dtype=np.int64) for column in columns[1:5]]
     except (TypeError, ValueError) as error:
@@ -130,14 +132,16 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         eve=eve,
         own=np.array(own, dtype=bool),
         guessed={
-            "bob": np.array([outcome in heard for outcome in columns[6]], dtype=bool),
-            "eve": np.array([outcome in heard for outcome in columns[7]], dtype=bool),
+            "bob": np.array([outcome in heard for outcome in columns[6]], dtype=bool)
+            & (bob != NONE),
+            "eve": np.array([outcome in heard for outcome in columns[7]], dtype=bool)
+            & (eve != NONE),
         },
         predicted=predicted,
         beliefs=beliefs,
         keywords=[tuple(json.loads(row[3])) for row in games],
         best=np.array(columns[8], dtype=np.float64),  # None becomes NaN
-        recorded=_recorded(columns[10:]) if replayed else {},
+        recorded=_recorded(columns[10]) if replayed else {},
         replayed=replayed,
     )
 
@@ -166,9 +170,55 @@ def _probes(
     return predicted, beliefs
 
 
-def _recorded(columns: Sequence[Sequence[str]]) -> dict[str, Ints]:
-    """Return the record's guesses from their JSON."""
-    return {
-        key: np.array([code_number(json.loads(code)) for code in column], dtype=np.int64)
-        for key, column in zip(("bob", "eve"), columns, strict=True)
-    }
+def _recorded(column: Sequence[str]) -> dict[str, Ints]:
+    """Return the record's guesses from the JSON that every turn of a replay keeps of it."""
+    turns = [json.loads(text) for text in column]
+    return {key: np.array([_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS}
+
+
+def _number(guess: Any) -> int:
+    """Return a recorded guess as a number, `NONE` if it is no code."""
+    code = as_code(guess)
+    return NONE if code is None else code_number(code) or NONE
+
+
+def as_recorded(run: Run) -> tuple[Played, dict[str, str]] | None:
+    """Return the recorded games of a replay as they were played, and who sat where.
+
+    Each game once, however many pairings replay it, and whatever became of its replays. A seat is
+    named if all games agree on who sat there; else its name is empty. None if no record is
+    replayed, or by a version of tomeval that did not keep it.
+    """
+    rows = run.store.query(
+        "SELECT episode, json_extract(details, '$.record.game') AS game FROM steps "
+        "WHERE step = 1 AND game IS NOT NULL GROUP BY episode ORDER BY episode"
+    )
+    try:
+        games = [
+            (episode, game_of(json.loads(text), f"record {episode}")) for episode, text in rows
+        ]
+    except (TomevalError, ValueError) as error:
+        raise run.store.damaged(error) from None
+    if not games:
+        return None
+    turns = [(place, n, turn) for place, (_, game) in enumerate(games)
+             for n, turn in enumerate(game.turns, 1)]  # fmt: skip
+    ones = np.ones(len(turns), dtype=bool)
+    code, bob, eve = (
+        np.array([code_number(getattr(turn, key)) for *_, turn in turns], np.int64)
+        for key in ("code", *LISTENERS)
+    )
+    names = {role: {game.players.get(role, "") for _, game in games} for role in ROLES}
+    return Played(
+        outcomes=[game.outcome for _, game in games],
+        clusters=np.array([str(episode) for episode, _ in games]),
+        game=np.array([place for place, *_ in turns], np.int64),
+        turn=np.array([number for _, number, _ in turns], np.int64),
+        code=code,
+        bob=bob,
+        eve=eve,
+        own=ones,
+        guessed={"bob": bob != NONE, "eve": eve != NONE},
+        predicted={q: np.full(len(turns), NONE, np.int64) for q in ENCODER_QUESTIONS},
+        keywords=[game.keywords for _, game in games],
+    ), {role: found.pop() if len(found) == 1 else "" for role, found in names.items()}

@@ -13,8 +13,7 @@ from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import OUTCOMES, EncoderView, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
 from tomeval.domains.decrypto.seats import ROLES, Chair, seat_stream
-from tomeval.models.base import Model
-from tomeval.models.served.limits import BudgetExceeded
+from tomeval.models.base import Model, Stopped
 
 
 def best_of(cell: DecryptoCell) -> Best | None:
@@ -61,7 +60,7 @@ async def play_one(
     table.on_turn = on_turn
     try:
         return await play_game(table, index, deal, record)
-    except BudgetExceeded:
+    except Stopped:
         raise
     except TomevalError as error:
         names = ", ".join(cell.name(role) for role in ROLES)
@@ -106,7 +105,10 @@ def _from_batch(
     rows = [
         PlayedTurn(
             number,
-            *turn,
+            turn.code,
+            turn.hints,
+            turn.bob,
+            turn.eve,
             outcomes=dict.fromkeys(ROLES, VALID),
             attempts=dict.fromkeys(ROLES, 1),
             best=best(EncoderView(deal.keywords, turn.code, turns[: number - 1], rules))

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tomeval.domains.decrypto.game import Code
+from tomeval.domains.decrypto.game import Code, Guess, NoCode
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
-from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs.domain import Block, Schema
 
 _OUTCOMES = {f"{role}_outcome": "TEXT NOT NULL" for role in ROLES}
@@ -33,9 +33,19 @@ _SHOWN_AS = {
     "keywords": "believed_keywords",
 }
 """Columns of `step_records` whose names are not those of the questions."""
+
+
+def _value(question: str) -> str:
+    """Return SQL for an answer as exports show it: a code as the number that steps have too."""
+    if question not in ENCODER_QUESTIONS:
+        return "value"
+    digits = enumerate((100, 10, 1))
+    return " + ".join(f"{worth} * json_extract(value, '$[{i}]')" for i, worth in digits)
+
+
 _PROBES = ",\n       ".join(
-    "(SELECT value FROM answers p WHERE p.cell = s.cell AND p.episode = s.episode AND "
-    f"p.step = s.step AND p.seat = '{PROBED_SEAT[question]}' AND p.question = '{question}') "
+    f"(SELECT {_value(question)} FROM answers p WHERE p.cell = s.cell AND p.episode = s.episode "
+    f"AND p.step = s.step AND p.seat = '{PROBED_SEAT[question]}' AND p.question = '{question}') "
     f"AS {_SHOWN_AS.get(question, question)}"
     for question in QUESTIONS
 )
@@ -85,7 +95,10 @@ SCHEMA = Schema(
     steps=_STEP_COLUMNS,
     views=_VIEWS,
     upgrade=_UPGRADE,
-    shown={"miscommunication": "INTEGER", "interception": "INTEGER"},
+    shown=dict.fromkeys(
+        ("miscommunication", "interception", *(_SHOWN_AS[name] for name in ENCODER_QUESTIONS)),
+        "INTEGER",
+    ),
 )
 
 
@@ -140,17 +153,26 @@ def _json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def code_number(code: Code | None) -> int | None:
-    """Return a code as a number of three digits.
+def code_number(code: Guess | None) -> int | None:
+    """Return a code as a number of three digits, 0 for a guess that is none.
 
     Examples
     --------
     >>> code_number((2, 4, 1)), number_code(241)
     (241, (2, 4, 1))
+    >>> code_number(NoCode("1-1-2"))
+    0
     """
-    return None if code is None else 100 * code[0] + 10 * code[1] + code[2]
+    if code is None or isinstance(code, NoCode):
+        return None if code is None else 0
+    return 100 * code[0] + 10 * code[1] + code[2]
 
 
 def number_code(number: int) -> Code:
     """Return the code that `code_number` stores as `number`."""
     return number // 100, number // 10 % 10, number % 10
+
+
+def number_guess(number: int) -> Guess:
+    """Return the guess that `code_number` stores as `number`."""
+    return number_code(number) if number else NoCode()

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED, VOID
-from tomeval.domains.decrypto.game import OUTCOMES
+from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.domains.decrypto.measures import (
+    AGREEMENT,
     BELIEF_MEASURES,
     CHANCE,
     MEASURES,
-    REPLAY_MEASURES,
+    NO_CODE,
+    expects_bad,
     turn_share,
     turns_a_wrong,
 )
 from tomeval.domains.decrypto.played import Played, pool
-from tomeval.domains.decrypto.results import Pairing, pairings
+from tomeval.domains.decrypto.results import Pairing, as_recorded, pairings
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -34,20 +36,27 @@ _SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
 _PREDICTED = ("tom", "predicted", "actual")
 
 
-def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
+def pooled(
+    totals: Totals,
+    clusters: np.ndarray[Any, Any],
+    interval: str = "normal",
+    rng: np.random.Generator | None = None,
+) -> Estimate:
     """Estimate a measure, given by game (G,), over games of which some belong together.
 
     Parameters
     ----------
     clusters : ndarray, shape (G,)
         The sampling unit: games of several pairings that share keywords and codes have one label.
+    interval, rng
+        Of means over games, see `tomeval.statistics.estimate`.
 
     Returns
     -------
     Estimate
-        Shares have Wilson's interval, clustered. Means over games have the normal one, linearised
-        as of a ratio of sums if clusters differ in size. NaN without a game; the interval is NaN
-        with fewer than two clusters.
+        Shares have Wilson's interval, clustered. Means over games have the one that is asked for,
+        linearised as of a ratio of sums if clusters differ in size. NaN without a game; the
+        interval is NaN with fewer than two clusters.
     """
     labels, inverse = np.unique(clusters, return_inverse=True)
     if totals.share and totals.bottom is not None:
@@ -57,13 +66,14 @@ def pooled(totals: Totals, clusters: np.ndarray[Any, Any]) -> Estimate:
     has = np.isfinite(values)
     values, labels = values[has], np.unique(clusters[has])
     if len(labels) == len(values):
-        return estimate(values)
+        return estimate(values, interval, rng=rng)
     mean = values.mean()
     _, inverse = np.unique(clusters[has], return_inverse=True)
     count = np.bincount(inverse)
     # A ratio of sums over clusters, linearised: each cluster's deviation, per average cluster.
-    half = estimate(np.bincount(inverse, weights=values - mean) / count.mean()).half
-    return Estimate(np.array([mean]), half, mean - half, mean + half)
+    apart = np.bincount(inverse, weights=values - mean) / count.mean()
+    found = estimate(apart, interval, rng=rng)
+    return Estimate(np.array([mean]), found.half, mean + found.low, mean + found.high)
 
 
 def _percent(share: Share) -> Estimate:
@@ -85,7 +95,8 @@ def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
 
 TABLES: dict[str, tuple[str, ...]] = {
     "outcomes": (
-        *("games", VOID, FAILED, "invalid_rate", *(f"{name}_percent" for name in OUTCOMES)),
+        *("games", VOID, FAILED, "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in OUTCOMES),
         *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
     ),
     "perspective": (
@@ -97,13 +108,26 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(f"{name}_percent" for name in BELIEF_MEASURES),
     ),
     "functional": (
-        *("games", "turns", "value_per_turn", "delta_functional_per_turn", "delta_tom_per_turn"),
-        *("response_per_turn", "knowingly_bad_percent"),
+        *("games", "turns", "own_turns", "value_per_turn", "delta_functional_per_turn"),
+        *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
     ),
     "turns": (),
-    "replay": ("games", "turns", "invalid_rate", *(f"{name}_percent" for name in REPLAY_MEASURES)),
+    "replay": (
+        *("games", "turns", "invalid_rate", "reask_rate"),
+        *(f"{name}_percent" for name in AGREEMENT),
+    ),
 }
 """The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
+
+_ENDINGS = (*OUTCOMES, UNDECIDED)
+_REPLAYED = (
+    *("games", *_ENDINGS, VOID, FAILED, "invalid_rate"),
+    *(f"{name}_percent" for name in (*_ENDINGS, *NO_CODE)),
+    *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
+)
+"""The outcomes of replays: also how many games ended in each way, and the record's guesses."""
+
+AS_RECORDED = "as recorded"
 
 
 def _turn_rows(played: Played) -> list[Row]:
@@ -133,17 +157,20 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays.
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
+
+    The outcomes of a replay begin with those of the recorded games themselves.
     """
     for role in by:
         if role not in ROLES:
             raise unknown("role", role, ROLES)
     roles = by or ROLES
+    record = as_recorded(run) if what == "outcomes" else None
     groups: dict[tuple[str, ...], list[Pairing]] = {}
     for pairing in pairings(run):
         groups.setdefault(tuple(pairing.names[role] for role in roles), []).append(pairing)
-    result = []
+    result = [_recorded_row(*record, roles)] if record else []
     for names, members in groups.items():
-        head = dict(zip(roles, names, strict=True))
+        head: Row = dict(zip(roles, names, strict=True))
         played = pool([pairing.played for pairing in members])
         cells = [cell.number for pairing in members for cell in pairing.cells]
         if what == "turns":
@@ -151,21 +178,42 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         elif what == "replay" and not played.replayed:
             raise TomevalError("this run replays no record: there is nothing to compare with")
         else:
-            result.append(head | _columns(played, _counts(run, cells, played, what), TABLES[what]))
+            columns = _REPLAYED if what == "outcomes" and played.replayed else TABLES[what]
+            result.append(head | _columns(played, _counts(run, cells, played, what), columns))
     return result
+
+
+def _recorded_row(played: Played, players: Mapping[str, str], roles: Sequence[str]) -> Row:
+    """Return the outcomes of the recorded games, in the columns of their replays."""
+    seats = {role: players[role] and f"{players[role]}, {AS_RECORDED}" for role in roles}
+    head = {role: seats[role] or AS_RECORDED for role in roles}
+    counts: Row = {"games": played.games, VOID: 0, FAILED: 0, "invalid_rate": float("nan")}
+    return head | _columns(played, counts | _ended(played), _REPLAYED)
+
+
+def _ended(played: Played) -> dict[str, int]:
+    """Return how many games ended in each way."""
+    return {name: [found or UNDECIDED for found in played.outcomes].count(name)
+            for name in _ENDINGS}  # fmt: skip
 
 
 def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     """Return the numbers of games and turns, and the shares of invalid moves and probes.
 
+    Of the turns, values are of those with hints of Alice's own, and ΔToM of those of them on which
+    every asked prediction could be read.
+
     Probes are those of the seat that a table is of: Eve's beliefs or Alice's predictions.
     """
     found = tallies.episodes(run.store)
     row: Row = {"games": played.games, "turns": len(played.turn)}
+    row["own_turns"] = int(played.own.sum())
+    row["predicted_turns"] = int(expects_bad(played)[1].sum())
     row["turns_a_wrong"] = turns_a_wrong(played)
+    row |= _ended(played)
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
-    row["invalid_rate"] = tallies.invalid_rate(run.store, cells, _SEATS)
+    row |= tallies.pooled(run.store, cells, _SEATS)
     seat = "interceptor" if what == "beliefs" else "encoder"
     probes = f"seat = '{seat}' AND NOT {_SEATS}"
     row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TextIO, TypeVar
 
 from tomeval.core.outcomes import Said
+from tomeval.core.printing import show
 from tomeval.domains.decrypto.game import (
     Code,
     DecoderView,
     EncoderView,
+    Guess,
     Hints,
     InterceptorView,
     Rules,
@@ -46,11 +48,11 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         """Print a line."""
-        print(text, file=self.sink, flush=True)
+        show(text, to=self.sink)
 
     def read(self, prompt: str) -> str:
         """Return a line without its end; `QuitGame` at the end of the input."""
-        print(prompt, end="", file=self.sink, flush=True)
+        show(prompt, to=self.sink, end="")
         line = self.source.readline()
         if not line:
             self.say()
@@ -110,8 +112,8 @@ def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -
     return "\n".join(lines)
 
 
-def shown(code: Code) -> str:
-    """Return a code as people write it.
+def shown(code: Guess) -> str:
+    """Return a code as people write it, or that it is none.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import best_response, worst_response
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.responses import ROUNDING
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.runs.cell import RunCell
 
@@ -27,26 +28,39 @@ def attained(cell: RunCell) -> FloatArray:
     the worst and 1 the best that can be expected, in every game. Chance in a stochastic partner can
     carry an episode outside. Raises `TomevalError` if every policy earns the same.
     """
-    played, horizon = matrix_cell(cell), cell.definition["horizon"]
-    ends = np.full((len(played.partners), 2), np.nan)
-    for index in np.unique(cell.which):
-        partner = played.partners[index]
-        ends[index] = _ends(played.game, partner, horizon)
-        if _all_the_same(*ends[index]):
-            raise TomevalError(
-                f"game {played.game.name}, partner {partner.name}: every policy earns the same, so "
-                "there is no share of what is attainable"
-            )
-    low, high = ends[cell.which].T
-    found: FloatArray = (cell.totals("reward_per_step").values - low) / (high - low)
-    return found
+    played = matrix_cell(cell).played
+    if not played.partners:
+        raise TomevalError(f"{cell.name}: the partner is unknown, and so is what is attainable")
+    partners, weights = played.opponents()
+    table = np.column_stack([weights, played.lengths])
+    kinds, inverse = np.unique(table, axis=0, return_inverse=True)
+    ends = np.zeros((len(kinds), 2))
+    for place, (*shares, length) in enumerate(kinds.tolist()):
+        for k in np.flatnonzero(shares).tolist():
+            found = _ends(played.game, partners[k], int(length))
+            if _all_the_same(*found):
+                raise TomevalError(
+                    f"game {played.game.name}, partner {partners[k].name}: every policy earns the "
+                    "same, so there is no share of what is attainable"
+                )
+            ends[place] += shares[k] * np.array(found)
+    low, high = ends[inverse.ravel()].T
+    result: FloatArray = (cell.totals("reward_per_step").values - low) / (high - low)
+    return result
 
 
 def is_attainable(cell: RunCell) -> bool:
     """Tell whether against every partner of a cell some policy earns more than another."""
-    played, horizon = matrix_cell(cell), cell.definition["horizon"]
-    ends = (_ends(played.game, partner, horizon) for partner in played.partners)
-    return not any(_all_the_same(*found) for found in ends)
+    found = matrix_cell(cell)
+    if not found.partners:
+        return False
+    if not found.recorded:
+        pairs = [(partner, cell.definition["horizon"]) for partner in found.partners]
+    else:
+        lengths = set(found.played.lengths.tolist())
+        pairs = [(one, length) for one in found.played.opponents()[0] for length in lengths]
+    ends = (_ends(found.game, *pair) for pair in pairs)
+    return not any(_all_the_same(*pair) for pair in ends)
 
 
 def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
@@ -62,4 +76,4 @@ def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, floa
 
 
 def _all_the_same(worst: float, best: float) -> bool:
-    return best - worst <= 1e-12 * max(1.0, abs(best))
+    return best - worst <= ROUNDING * max(abs(best), abs(worst))

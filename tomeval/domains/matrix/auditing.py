@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -12,9 +13,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.log_rows import csv_rows
 from tomeval.domains.matrix.optima import bounds, possible_totals
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.scoring import csv_rows
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.responses import RULES, misjudgement_cost
 
 COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
 FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"
@@ -67,8 +70,9 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
           T-step or the stationary optimum as reference, whichever is wider. Episodes draw
           their partner, so the bounds are the widest over the partners of the set; a stochastic
           partner may fall any way it can.
-        - ΔToM/T outside what the same cell's share of mispredictions can cost, under the
-          `misprediction` rule that every reported row follows.
+        - ΔToM/T outside what the same cell's share of mispredictions can cost under each of the
+          rules of `tomeval.domains.matrix.responses.misjudgement_cost`. A row that fits one of
+          them is not listed, whichever rule the others follow; `rules_that_fit` says which.
 
         Every printed number stands for all numbers that round to it.
 
@@ -79,16 +83,17 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
     """
     path = Path(path)
     rows = read_results(path)
-    cells: dict[tuple[str, str], tuple[Range, Range]] = {}
-    literal = {_cell(row): row for row in rows if row["metric"] == LITERAL}
+    literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
+    tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
     found = []
     for row in rows:
         if row["metric"] not in AUDITED:
             continue
         key = (row["game"], row["partner"])
-        if key not in cells:
-            cells[key] = _attainable(path, row, horizon)
-        regret, cost = cells[key]
+        if key not in tasks:
+            game, partners = _task(path, row)
+            tasks[key] = _regrets(game, partners, horizon), _costs(game, partners)
+        regret, costs = tasks[key]
         if row["metric"] == FUNCTIONAL and Range.of(row["mean"]).apart(regret):
             reason = (
                 f"ΔFunctional/T {row['mean']} is not attainable: against {row['partner']} in "
@@ -96,47 +101,94 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
             )
             found.append(_report(row, reason))
         if row["metric"] == TOM and _cell(row) in literal:
-            mismatch = _misprediction(row, literal[_cell(row)]["mean"], cost)
-            if mismatch:
-                found.append(_report(row, mismatch))
+            tom = literal[_cell(row)]
+            if not _fitting(row["mean"], tom, costs):
+                found.append(_report(row, _misfit(row, tom, costs)))
         if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
             found.append(_report(row, f"ToM % {row['mean']} is not between 0 and 100"))
     return found
 
 
-def _misprediction(row: dict[str, str], tom: str, cost: Range) -> str | None:
-    """Return why ΔToM does not fit ToM %, or None if it does."""
+def rules_that_fit(path: str | Path) -> list[dict[str, Any]]:
+    """Return how many ΔToM/T of a results file each rule can produce, by game and partner.
+
+    Returns
+    -------
+    list of dict
+        One per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for every rule how
+        many of them it fits. A row can fit several rules. `path` and errors are as for `audit`.
+    """
+    path = Path(path)
+    rows = read_results(path)
+    literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    costs: dict[tuple[str, str], dict[str, Range]] = {}
+    for row in rows:
+        if row["metric"] != TOM or _cell(row) not in literal:
+            continue
+        key = (row["game"], row["partner"])
+        if key not in found:
+            costs[key] = _costs(*_task(path, row))
+            found[key] = {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
+        found[key]["rows"] += 1
+        for rule in _fitting(row["mean"], literal[_cell(row)], costs[key]):
+            found[key][rule] += 1
+    return list(found.values())
+
+
+def _fitting(mean: str, tom: str, costs: Mapping[str, Range]) -> list[str]:
+    """Return the rules under which a printed ΔToM/T fits a printed ToM %."""
+    said = Range.of(mean)
+    return [rule for rule, cost in costs.items() if not said.apart(_possible(tom, cost))]
+
+
+def _possible(tom: str, cost: Range) -> Range:
+    """Return what ΔToM/T can be at a printed ToM %, if a wrong prediction costs this much."""
     percent = Range.of(tom)
     errors = Range(max(0.0, 1 - percent.high / 100), max(0.0, 1 - percent.low / 100))
-    possible = Range(cost.low * errors.low, cost.high * errors.high)
-    if not Range.of(row["mean"]).apart(possible):
-        return None
+    return Range(cost.low * errors.low, cost.high * errors.high)
+
+
+def _misfit(row: dict[str, str], tom: str, costs: Mapping[str, Range]) -> str:
+    """Say what a wrong prediction would have to cost, and what it costs under each rule."""
     share = 1 - float(tom) / 100
     per_error = f"{float(row['mean']) / share:.2f}" if share > 0 else "without bound"
+    rules = "; ".join(
+        f"{cost} under {rule}, which puts ΔToM/T in {_possible(tom, cost)}"
+        for rule, cost in costs.items()
+    )
     return (
         f"ΔToM/T {row['mean']} at ToM % {tom} means {per_error} per misprediction; in "
-        f"{row['game']} against {row['partner']} one costs {cost}, so ΔToM/T would have to "
-        f"lie in {possible}"
+        f"{row['game']} against {row['partner']} one costs {rules}"
     )
 
 
-def _attainable(path: Path, row: dict[str, str], horizon: int) -> tuple[Range, Range]:
-    """Return the ranges of ΔFunctional/T and of the cost of a misprediction in a cell."""
+def _task(path: Path, row: dict[str, str]) -> tuple[MatrixGame, PartnerSet]:
+    """Return the game and the partners that a row names."""
     try:
-        game: MatrixGame = get_game(row["game"])
-        partners = get_partner_set(row["partner"], game)
+        game = get_game(row["game"])
+        return game, get_partner_set(row["partner"], game)
     except TomevalError as error:
         raise TomevalError(f"{path}, line {row['line']}: {error}") from None
+
+
+def _costs(game: MatrixGame, partners: PartnerSet) -> dict[str, Range]:
+    """Return by rule what a wrong prediction can cost, over the moves that partners can make."""
+    played = np.any([(p.emissions > 0).any(axis=0) for p in partners.partners], axis=0)
+    wrong = ~np.eye(game.m, dtype=bool) & played  # [predicted, actual]
+    found = {rule: misjudgement_cost(game, rule)[wrong] for rule in RULES}
+    return {rule: Range(float(cost.min()), float(cost.max())) for rule, cost in found.items()}
+
+
+def _regrets(game: MatrixGame, partners: PartnerSet, horizon: int) -> Range:
+    """Return the range of ΔFunctional/T in a cell."""
     rows = bounds(game, partners, horizon)
     regrets = []
     for partner, bound in zip(partners.partners, rows, strict=True):
         low, high = possible_totals(game, partner, horizon)
         for optimum in (bound.best, bound.stationary):
             regrets += [optimum - high / horizon, optimum - low / horizon]
-    return (
-        Range(min(regrets), max(regrets)),
-        Range(min(b.misprediction_min for b in rows), max(b.misprediction_max for b in rows)),
-    )
+    return Range(min(regrets), max(regrets))
 
 
 def _cell(row: dict[str, str]) -> tuple[str, ...]:

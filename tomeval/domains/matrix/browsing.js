@@ -39,14 +39,15 @@ transcript.view = {
     return episode.own[i] === null ? null : cell.payoff[episode.own[i]][episode.their[i]][0];
   },
 
-  // Regret against the best response over the episode; an episode that broke off has none.
+  // Regret against the best response over the episode; an episode that broke off has none, nor has
+  // one whose partner is not known for certain.
   regret(cell, episode, i) {
-    return episode.complete ? episode.reference[i] - transcript.view.reward(cell, episode, i) : null;
+    return episode.complete && episode.reference ? episode.reference[i] - transcript.view.reward(cell, episode, i) : null;
   },
 
   // Regret by step as a line.
   above(cell, episode) {
-    if (!episode.complete || episode.steps.length < 2) return null;
+    if (!episode.complete || !episode.reference || episode.steps.length < 2) return null;
     const values = episode.own.map((_, i) => transcript.view.regret(cell, episode, i));
     const low = Math.min(0, ...values);
     const high = Math.max(0, ...values);
@@ -98,11 +99,14 @@ transcript.view = {
   answer(labels, action, episode, i, form, code, right = null) {
     const outcome = (episode[form] ?? {})[i];
     const cellOf = dom.make("td", {});
-    if (action !== null) cellOf.append(labels[action]);
+    if (action !== null) cellOf.append(dom.seen(labels[action]));
     else cellOf.append(outcome === undefined ? "not asked" : "nothing");
     if (right !== null) {
       cellOf.append(" ", dom.make("span", { class: right ? "right" : "wrong", text: right ? "✓" : "✗", "aria-hidden": "true" }));
       cellOf.append(dom.make("span", { class: "unseen", text: right ? " (right)" : " (wrong)" }));
+    }
+    if (action !== null && (episode[`${form}_unasked`] ?? []).includes(i)) {
+      cellOf.append(" ", dom.make("span", { class: "invalid", text: "drawn at random, not asked" }));
     }
     if (outcome !== undefined) {
       cellOf.append(" ", dom.make("span", { class: "invalid", text: action === null ? outcome : `drawn at random, the answer was ${outcome}` }));
@@ -112,7 +116,9 @@ transcript.view = {
     if (tries > 1) notes.push(`asked ${tries} times`);
     if (code !== null) notes.push(labels.map((label, a) => `${label} ${dom.number(episode.book[code][a], 3)}`).join(", "));
     const reactions = form === "predict" ? (episode.react ?? {})[i] : undefined;
-    if (reactions !== undefined) notes.push(`next, by own action: ${reactions.map((b) => (b < 0 ? "invalid" : labels[b])).join(", ")}`);
+    const unread = (episode.react_invalid ?? {})[i] ?? {};
+    const reaction = (b, own) => (b < 0 ? "nothing" : labels[b]) + (own in unread ? ` (${b < 0 ? "" : "drawn at random, the answer was "}${unread[own]})` : "");
+    if (reactions !== undefined) notes.push(`next, by own action: ${reactions.map(reaction).join(", ")}`);
     if (notes.length) cellOf.append(dom.make("small", { text: notes.join("; ") }));
     return cellOf;
   },

@@ -17,6 +17,7 @@ from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.storing import invalid_reactions
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -36,18 +37,22 @@ class StepBrowser:
         self._store, self._reference = run.store, reference
         self.script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
-    def _episodes(self, cell: RunCell) -> list[tuple[int, str, int]]:
-        """Return partner, status and number of steps of every episode."""
+    def _episodes(self, cell: RunCell) -> list[tuple[int, str, int, int]]:
+        """Return partner, status, number of steps and number of every episode."""
         return self._store.query(
-            "SELECT partner, status, steps FROM episodes WHERE cell = ? ORDER BY episode",
+            "SELECT partner, status, steps, episode FROM episodes WHERE cell = ? ORDER BY episode",
             (cell.number,),
         )
 
     def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
         """Yield the episodes of a cell in short form."""
         _, steps = self._store.iterate(_STEPS, (cell.number,))
-        for _, _, length in self._episodes(cell):
-            yield _packed_steps(list(zip(*islice(steps, length), strict=True)))
+        unread = invalid_reactions(self._store, cell.number)
+        for _, _, length, number in self._episodes(cell):
+            episode = _packed_steps(list(zip(*islice(steps, length), strict=True)))
+            if number in unread:
+                episode["react_invalid"] = {i - 1: said for i, said in unread[number].items()}
+            yield episode
         if next(steps, None) is not None:
             raise self._store.damaged("it holds steps of no episode")
 
@@ -56,13 +61,15 @@ class StepBrowser:
         assert isinstance(cell, MatrixRunCell)
         episodes, game = self._episodes(cell), cell.game
         reference = self._reference or cell.reference
-        pairs = sorted({(row[0], row[2]) for row in episodes if row[1] == COMPLETE})
+        # Without a single partner that begins anew there is no regret by step to be shown.
+        told = cell.partners and cell.played.mixture is None
+        pairs = sorted({(row[0], row[2]) for row in episodes if told and row[1] == COMPLETE})
         return {
             "own": list(cell.labels.own),
             "their": list(cell.labels.partner),
-            "partners": [partner.name for partner in cell.partners],
+            "partners": cell.partner_names,
             "partner": [row[0] for row in episodes],
-            "states": [list(partner.states) for partner in cell.partners],
+            "states": [list(partner.states) for partner in cell.partners] or [[]],
             "payoff": game.payoffs.tolist(),
             "stepwise": stepwise_regret(game).tolist(),
             "belief": misjudgement_cost(game, "best_response").tolist(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.domains.matrix import listing
@@ -11,18 +12,37 @@ from tomeval.domains.matrix.attained import attained, is_attainable, predicted_r
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts import run_facts, told_notes
-from tomeval.domains.matrix.measures import MEASURES, METRICS
+from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.domains.matrix.storing import SCHEMA, SEAT, as_block, has_reactions
+from tomeval.domains.matrix.steps import REACT
+from tomeval.domains.matrix.storing import (
+    SCHEMA,
+    SEAT,
+    as_block,
+    has_reactions,
+    partners_known,
+)
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Browser, Doing, Domain, Facts, Line, Parts, Score
+from tomeval.runs.domain import (
+    Block,
+    Browser,
+    Doing,
+    Domain,
+    Facts,
+    Line,
+    Parts,
+    Recorded,
+    Score,
+)
 from tomeval.runs.measures import Measure
+from tomeval.runs.rates import REACTION_INVALID
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -39,7 +59,7 @@ class Matrix(Domain):
     schema = SCHEMA
     measures = MEASURES
     headline = ("delta_functional_per_step", "tom_percent", "delta_tom_best_response_per_step")
-    by = ("strategy", "subject", "model", "labels")
+    by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
     paired = "game, partner"
@@ -99,8 +119,10 @@ class Matrix(Domain):
 
     def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
         """Return the columns that tell a cell from others."""
+        said = ("condition",) if "condition" in definition else ()  # recorded games only
         return {
             "subject": definition["subject"],
+            **{name: definition[name] for name in said},
             "model": definition.get("model", ""),
             "strategy": definition.get("strategy", ""),
             "game": definition["game"]["name"],
@@ -118,18 +140,31 @@ class Matrix(Domain):
         return episode_lines(run.store, matrix_cell(cell), episode)
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
-        """Return the measures, those of the conditional probe only if it was asked."""
+        """Return the measures that the run's partners and questions allow."""
+        names = measures_for(partners_known(run.store), has_reactions(run.store))
+        return {name: self.measures[name] for name in names}
+
+    def rates(self, run: Run) -> Mapping[str, str]:
+        """Return the rate of the conditional probe, if it was asked."""
         if has_reactions(run.store):
-            return self.measures
-        return {name: self.measures[name] for name in METRICS}
+            return {REACTION_INVALID.name: f"question LIKE '{REACT} %'"}
+        return {}
 
     def facts(self, run: Run) -> list[Facts]:
         """Return subjects, games and partners."""
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of subjects that learned the partner's move."""
-        return told_notes(run)
+        """Tell of subjects that learned the partner's move, and of recorded games."""
+        return told_notes(run) + recorded_notes(run)
+
+    def table_notes(self, run: Run) -> list[str]:
+        """Tell of recorded games."""
+        return recorded_notes(run)
+
+    def recorded(self, path: Path, keys: LogKeys) -> Recorded:
+        """Read a log of matches."""
+        return recorded_games(path, keys)
 
     def browser(self, run: Run, reference: str | None) -> Browser:
         """Return the packed steps."""
@@ -165,20 +200,29 @@ class Matrix(Domain):
 
     def level(self, cell: RunCell, by: str) -> str:
         """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""
-        return str(cell.columns[by] or cell.columns["subject"])
+        return str(cell.columns.get(by) or cell.columns["subject"])
 
     def held(self, cell: RunCell, by: str) -> str:
         """Return the model, or the subject where models or label sets are compared."""
         subject, model = str(cell.columns["subject"]), str(cell.columns["model"])
+        if matrix_cell(cell).recorded:
+            return self._held_of_recorded(cell, by)
         if by == "model":
             return subject if model else ""
         if by in ("labels", "run"):
             return ", ".join(filter(None, (subject, model)))
         return model
 
+    def _held_of_recorded(self, cell: RunCell, by: str) -> str:
+        """Return all that says who played and how, but what is compared."""
+        compared = by if by == "run" or cell.columns.get(by) else "subject"
+        told = ("subject", "condition", "model", "strategy")
+        words = [str(cell.columns.get(name, "")) for name in told if name != compared]
+        return ", ".join(filter(None, words))
+
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""
-        return "subject" if by in ("model", "labels", "run") else "model"
+        return "subject" if by in ("model", "labels", "condition", "run") else "model"
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return payoffs and partner tables by name."""

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
-from tomeval.domains.matrix.games import MatrixGame, check_keys, get_game
+from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
@@ -223,36 +223,51 @@ class MatrixCell(Cell):
             "strategy": self.spec.strategy,
             "templates": s.templates(),
             "options": s.options,
-            "game": {
-                "name": s.game.name,
-                "title": s.game.title,
-                "wording": s.game.wording,
-                "source": s.game.source,
-                "payoffs": s.game.payoffs.tolist(),
-            },
-            "labels": {"name": s.labels.name, "own": s.labels.own, "partner": s.labels.partner},
-            "partners": {
-                "name": s.partners.name,
-                "weights": s.partners.weights,
-                "tables": [
-                    {
-                        "name": partner.name,
-                        "title": partner.title,
-                        "source": partner.source,
-                        "start": partner.start,
-                        "states": partner.states,
-                        "emissions": partner.emissions.tolist(),
-                        "next_state": partner.next_state.tolist(),
-                        "sha256": partner.fingerprint(),
-                    }
-                    for partner in s.partners.partners
-                ],
-            },
+            "game": game_data(s.game),
+            "labels": labels_data(s.labels),
+            "partners": partners_data(s.partners),
             "horizon": s.horizon,
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
         }
+
+
+def game_data(game: MatrixGame) -> dict[str, Any]:
+    """Return a game as definitions of cells have it, without labels."""
+    return {
+        "name": game.name,
+        "title": game.title,
+        "wording": game.wording,
+        "source": game.source,
+        "payoffs": game.payoffs.tolist(),
+    }
+
+
+def labels_data(labels: Labels) -> dict[str, Any]:
+    """Return a label set as definitions of cells have it."""
+    return {"name": labels.name, "own": labels.own, "partner": labels.partner}
+
+
+def partners_data(partners: PartnerSet) -> dict[str, Any]:
+    """Return a partner set as definitions of cells have it, complete with tables."""
+    return {
+        "name": partners.name,
+        "weights": partners.weights,
+        "tables": [
+            {
+                "name": partner.name,
+                "title": partner.title,
+                "source": partner.source,
+                "start": partner.start,
+                "states": partner.states,
+                "emissions": partner.emissions.tolist(),
+                "next_state": partner.next_state.tolist(),
+                "sha256": partner.fingerprint(),
+            }
+            for partner in partners.partners
+        ],
+    }
 
 
 def _text(value: object, what: str) -> str:

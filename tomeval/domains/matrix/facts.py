@@ -48,6 +48,43 @@ def told_notes(run: Run) -> list[str]:
     return notes
 
 
+def recorded_notes(run: Run) -> list[str]:
+    """Say what measures of recorded games do not tell by themselves."""
+    cells = [c for c in run.cells if isinstance(c, MatrixRunCell) and c.recorded]
+    if not cells:
+        return []
+    notes = [
+        "Games played elsewhere: comparisons pair matches of two subjects by their order in the "
+        "log, as nothing says that they met the same chance."
+    ]
+    if any(not cell.partners for cell in cells):
+        notes.append(
+            "Where the partner is unknown there is no ΔFunctional and no foresight, which need its "
+            "table. Regret in hindsight, with the partner's moves as recorded, is not the same."
+        )
+    if any(len(set(cell.played.lengths.tolist())) > 1 for cell in cells):
+        notes.append(
+            "Matches differ in length: T is the longest of a game and partner; every measure is "
+            "per step, and regret is measured from the best response over the match's own length."
+        )
+    if any(cell.played.mixture is not None and len(cell.partners) > 1 for cell in cells):
+        notes.append(
+            "Some matches fit several partners of their set: ΔFunctional is the mean over these, "
+            "weighted by their posterior probabilities."
+        )
+    if not all(cell.adds_up for cell in cells):
+        notes.append(
+            "Some steps have no prediction: measures of predictions are of the other steps, so "
+            "belief, response and foresight do not add up to ΔFunctional."
+        )
+    if any("groups" in cell.definition for cell in cells):
+        notes.append(
+            "The partner's memory goes on from match to match: regret is measured from the best "
+            "response over one match from the state that the partner was in."
+        )
+    return notes
+
+
 def _subjects(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per subject: kind, model, and the options."""
     rows = []
@@ -69,9 +106,13 @@ def _subjects(cells: list[MatrixRunCell]) -> Rows:
 
 def _partners(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per partner, with its title, source and fingerprint."""
-    rows = []
+    rows: Rows = []
     for cell in cells:
         data = cell.definition["partners"]
+        if not data["tables"]:
+            columns = ("set", "game", "partner", "share", "title", "source", "fingerprint")
+            said = (data["name"], cell.game.name, data["name"], "", "no table is known", "", "")
+            rows.append(dict(zip(columns, said, strict=True)))
         for table, weight in zip(data["tables"], data["weights"], strict=True):
             rows.append(
                 {

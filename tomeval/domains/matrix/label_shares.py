@@ -11,6 +11,7 @@ import numpy as np
 from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.matrix.played import FloatArray, IntArray
 from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.store import Store
 
 
@@ -55,11 +56,12 @@ def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     if played.predicted is not None:
         forms.append(("predicted", "partner", played.predicted, cell.game.m))
     for name, side, answers, count in forms:
-        by_label = _per_episode(answers, episode, played.lengths, count)
+        said = answers != NONE  # in recorded games some steps may lack a prediction
+        by_label = _per_episode(answers[said], episode[said], count)
         if name == "chosen":
             expected = _stated(store, cell.number, count)
         else:
-            expected = _per_episode(played.partner, episode, played.lengths, count).mean(axis=0)
+            expected = _per_episode(played.partner[said], episode[said], count).mean(axis=0)
         orders = _orders(store, cell.number, side, count)
         if orders is None or (orders == orders[0]).all():
             result[name] = Shares(by_label, expected)
@@ -70,11 +72,12 @@ def label_shares(store: Store, cell: MatrixRunCell) -> dict[str, Shares]:
     return result
 
 
-def _per_episode(answers: IntArray, episode: IntArray, lengths: IntArray, count: int) -> FloatArray:
-    """Return the share of each action per episode, shape (E, count)."""
-    size = len(lengths)
-    counts = np.bincount(episode * count + answers, minlength=size * count)
-    shares: FloatArray = counts.reshape(size, count) / lengths[:, None]
+def _per_episode(answers: IntArray, episode: IntArray, count: int) -> FloatArray:
+    """Return the share of each action per episode that has answers, shape (E, count)."""
+    found, place = np.unique(episode, return_inverse=True)
+    counts = np.bincount(place.ravel() * count + answers, minlength=len(found) * count)
+    counts = counts.reshape(len(found), count)
+    shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
     return shares
 
 

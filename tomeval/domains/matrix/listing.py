@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
+from tomeval.domains.matrix.ceilings import CEILINGS
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
 from tomeval.domains.matrix.partner_files import partner_file, partner_names
@@ -103,12 +104,12 @@ def bounds_rows(game: str, partner_set: str, horizon: int, reference: str) -> tu
     partners = get_partner_set(partner_set, found)
     rows = [dataclasses.asdict(row) for row in bounds(found, partners, horizon, reference)]
     if len(rows) > 1:
-        weighted = ("best", "worst", "stationary", "regret_min", "regret_max")
+        weighted = ("best", "worst", "stationary", "regret_min", "regret_max", *CEILINGS)
         whole: dict[str, Any] = {"partner": f"{partners.name} (mean)", "weight": 1.0}
         whole |= {key: sum(row["weight"] * row[key] for row in rows) for key in weighted}
         whole["misprediction_min"] = min(row["misprediction_min"] for row in rows)
         whole["misprediction_max"] = max(row["misprediction_max"] for row in rows)
-        rows.append(whole)
+        rows.append({key: whole[key] for key in rows[0]})
     return rows, relevance(found, partners, horizon)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
 
 from tomeval.domains.matrix.conditional import conditional_metrics
+from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
-from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
 
 METRICS = (
@@ -26,6 +29,33 @@ METRICS = (
 )
 """The measures that every step adds to, in the order of the tables."""
 
+OF_PARTNER = ("delta_functional_per_step", "foresight_gap_per_step")
+"""Those that need the partner's table."""
+
+CONDITIONAL = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
+"""Those of the conditional probe."""
+
+OF_PREDICTIONS = (
+    "tom_percent",
+    "delta_tom_best_response_per_step",
+    "delta_tom_misprediction_per_step",
+    "response_gap_per_step",
+    "self_consistency_percent",
+)
+"""Those that need predictions."""
+
+
+def measures_for(known: Sequence[bool], conditional: bool = False) -> tuple[str, ...]:
+    """Return the measures of a table, given for each of its cells whether the partner is known.
+
+    Where none is known, those that need its table are left out; where any is unknown, regret in
+    hindsight is added. `conditional`: whether the conditional probe was asked.
+    """
+    left_out = () if any(known) or not known else OF_PARTNER
+    added = () if all(known) else HINDSIGHT
+    probed = CONDITIONAL if conditional else ()
+    return (*(name for name in METRICS if name not in left_out), *probed, *added)
+
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     """Return every metric's contribution of every step.
@@ -40,8 +70,8 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
     -------
     dict of str to ndarray, shape (N,)
         One entry per name in `METRICS`, in payoff units or percent. Their mean over an episode's
-        steps is the episode's value. NaN if the needed input is missing: everything but reward
-        and ToM % without a partner table, everything about predictions without predictions.
+        steps is the episode's value. NaN if the needed input is missing: ΔFunctional and foresight
+        without a partner table, everything about predictions on steps without one.
 
     Notes
     -----
@@ -59,32 +89,35 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
     game, shape = played.game, played.own.shape
     missing = np.full(shape, np.nan)
     result = dict.fromkeys(METRICS, missing)
-    result["reward_per_step"] = played.own_reward
-    predicted = played.predicted
-    if predicted is not None:
-        result["tom_percent"] = 100.0 * (predicted == played.partner)
-    if not played.partners:
-        return result
-    functional = _reference_by_step(played, reference) - played.own_reward
     stepwise = stepwise_regret(game)[played.own, played.partner]
-    result["delta_functional_per_step"] = functional
+    result["reward_per_step"] = played.own_reward
     result["stepwise_regret_per_step"] = stepwise
-    result["foresight_gap_per_step"] = functional - stepwise
-    if predicted is not None:
+    if played.partners:
+        functional = _reference_by_step(played, reference) - played.own_reward
+        result["delta_functional_per_step"] = functional
+        result["foresight_gap_per_step"] = functional - stepwise
+    if played.predicted is not None:
+        said = played.predicted != NONE
+        predicted = np.where(said, played.predicted, 0)
         belief = misjudgement_cost(game, "best_response")[predicted, played.partner]
         wrong = misjudgement_cost(game, "misprediction")[predicted, played.partner]
         consistent = best_responses(game)[played.own, predicted]
-        result["delta_tom_best_response_per_step"] = belief
-        result["delta_tom_misprediction_per_step"] = wrong
-        result["response_gap_per_step"] = stepwise - belief
-        result["self_consistency_percent"] = 100.0 * consistent
+        found = {
+            "tom_percent": 100.0 * (predicted == played.partner),
+            "delta_tom_best_response_per_step": belief,
+            "delta_tom_misprediction_per_step": wrong,
+            "response_gap_per_step": stepwise - belief,
+            "self_consistency_percent": 100.0 * consistent,
+        }
+        result |= {name: np.where(said, values, np.nan) for name, values in found.items()}
     return result
 
 
 def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     """Return every metric per episode: the mean over its steps, shape (E,).
 
-    The episode is the sampling unit of every interval. Parameters and NaN as for `step_metrics`.
+    The episode is the sampling unit of every interval. Parameters and NaN as for `step_metrics`;
+    what needs predictions is the mean over the episode's steps that have one, NaN if none has.
 
     Examples
     --------
@@ -107,9 +140,17 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
     if played.episodes == 0:
         return {name: np.empty(0) for name in METRICS}
     starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]])
-    return {
-        name: np.add.reduceat(values, starts) / played.lengths for name, values in by_step.items()
-    }
+    if played.predicted is not None and (played.predicted == NONE).any():
+        said = np.add.reduceat(played.predicted != NONE, starts, dtype=np.int64)
+        counts = dict.fromkeys(OF_PREDICTIONS, said)
+        by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
+    else:
+        counts = {}
+    with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a prediction
+        return {
+            name: np.add.reduceat(values, starts) / counts.get(name, played.lengths)
+            for name, values in by_step.items()
+        }
 
 
 def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -120,14 +161,32 @@ def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
 
 
+def _mixed_reference(played: Played, mixture: Mixture, reference: str) -> FloatArray:
+    """Return r*_t of every step where partners are known up to probabilities, shape (N,)."""
+    known: dict[tuple[int, int], FloatArray] = {}
+    parts = []
+    for weights, length in zip(mixture.weights, played.lengths.tolist(), strict=True):
+        total = np.zeros(length)
+        for k in np.flatnonzero(weights).tolist():
+            if (k, length) not in known:
+                known[k, length] = reference_rewards(
+                    played.game, mixture.partners[k], length, reference
+                )
+            total += weights[k] * known[k, length]
+        parts.append(total)
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
 def _reference_by_step(played: Played, reference: str) -> FloatArray:
     """Return r*_t of every step, shape (N,)."""
-    pairs, inverse = np.unique(
-        np.stack([played.which, played.lengths], axis=1), axis=0, return_inverse=True
-    )
+    if played.mixture is not None:
+        return _mixed_reference(played, played.mixture, reference)
+    # Partner and length as one number: pairs take numpy long to tell apart.
+    width = int(played.lengths.max(initial=0)) + 1
+    pairs, inverse = np.unique(played.which * width + played.lengths, return_inverse=True)
     rewards = [
-        reference_rewards(played.game, played.partners[k], int(length), reference)
-        for k, length in pairs
+        reference_rewards(played.game, played.partners[pair // width], pair % width, reference)
+        for pair in pairs.tolist()
     ]
     if not rewards:
         return np.empty(0)
@@ -142,8 +201,21 @@ def all_metrics(played: Played, reference: str) -> dict[str, FloatArray]:
     return episode_metrics(played, reference) | conditional_metrics(played)
 
 
+@lru_cache(maxsize=4)
+def _in_hindsight(played: Played) -> dict[str, FloatArray]:
+    """Return the measures that stand in for regret where no partner is known, once for a cell."""
+    return hindsight_metrics(played)
+
+
 def _of(name: str, played: Played, reference: str) -> Totals:
-    return Totals(all_metrics(played, reference)[name])
+    if name in HINDSIGHT:
+        return Totals(_in_hindsight(played)[name])
+    values = all_metrics(played, reference)[name]
+    there = np.isfinite(values)
+    if there.all() or not there.any():
+        return Totals(values)
+    # Recorded games: episodes in which nothing was predicted have no such value.
+    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
 
 
 _PAPER = "Riemer et al. 2025, arXiv 2412.19726"
@@ -258,5 +330,23 @@ MEASURES = registry(
         "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
         "better.",
     ),
+    _measure(
+        HINDSIGHT[0],
+        "hindsight regret (constant)",
+        0,
+        _OWN,
+        "How much less per step the subject earned than the best single action, chosen after the "
+        "episode against the partner's moves as recorded. In payoff units, any sign; stands in "
+        "where the partner is unknown, and is no ΔFunctional.",
+    ),
+    _measure(
+        HINDSIGHT[1],
+        "hindsight regret (memory-one)",
+        0,
+        _OWN,
+        "The same against the best reply to the previous joint move as recorded. In payoff units, "
+        "any sign.",
+    ),
 )
-"""All measures, in the order of the tables; the last two need the conditional probe."""
+"""All measures, in the order of the tables. The conditional probe and unknown partners add to
+`METRICS`, see `measures_for`."""

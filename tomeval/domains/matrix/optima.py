@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.ceilings import most_attainable
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.responses import misjudgement_cost
+from tomeval.domains.matrix.responses import ROUNDING, gains, misjudgement_cost, payoff_rounding
 from tomeval.domains.matrix.stationary import stationary_reward
 
 REFERENCES = ("horizon", "stationary")
@@ -28,6 +29,9 @@ class Plan:
     # Shape (T + 1, S): ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts
     # in state s.
     values: NDArray[np.float64]
+    # Shape (T + 1, S): the same less that of the best state of the step (for a worst response, of
+    # the worst one). Differences of large sums keep their digits here.
+    relative: NDArray[np.float64]
     # Shape (T, S): the subject's action; the lowest index where several tie.
     policy: NDArray[np.int64]
     optimal: NDArray[np.bool_]  # shape (T, S, n): all actions that attain the value
@@ -86,23 +90,32 @@ def worst_response(game: MatrixGame, partner: Partner, horizon: int) -> Plan:
 
 
 def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) -> Plan:
-    """Maximise ``sign`` times the expected sum of rewards."""
+    """Maximise ``sign`` times the expected sum of rewards.
+
+    Actions are compared by what they gain over the least payoff and over the best next state, so
+    that the numbers compared stay as small as what is at stake. Two actions tie if they differ by
+    no more than the rounding that has built up from the last step to this one.
+    """
     _check_horizon(horizon)
     _check_sizes(game, partner)
     rewards = partner.emissions @ game.own.T
     chance, following = partner.emissions[:, None, :], partner.next_state  # both (S, n or 1, m)
+    gain = sign * (partner.emissions @ gains(game).T)
     size, n = rewards.shape
-    values = np.zeros((horizon + 1, size))
+    values, relative = np.zeros((horizon + 1, size)), np.zeros((horizon + 1, size))
     policy = np.zeros((horizon, size), dtype=np.int64)
     optimal = np.zeros((horizon, size, n), dtype=bool)
-    scale = 1e-9 * float(np.abs(game.own).max())
+    least, total, rounding = float(game.own.min()), 0.0, payoff_rounding(game)
     for t in range(horizon - 1, -1, -1):
-        q = rewards + (chance * values[t + 1][following]).sum(axis=2)
-        top = (sign * q).max(axis=1)
-        # Sums of up to T payoffs are rounded: ties are within a scaled tolerance.
-        optimal[t] = sign * q >= top[:, None] - scale * (horizon - t)
+        q = gain + (chance * relative[t + 1][following]).sum(axis=2)
+        top = q.max(axis=1)
+        rounding += ROUNDING * float(np.ptp(q))
+        optimal[t] = q >= top[:, None] - rounding
         policy[t] = optimal[t].argmax(axis=1)
-        values[t] = sign * top
+        relative[t] = top - top.max()
+        total += float(top.max())
+        values[t] = sign * (relative[t] + total) + least * (horizon - t)
+    relative *= sign
     state = np.zeros(size, dtype=np.float64)
     state[partner.start] = 1.0
     per_step = np.empty(horizon)
@@ -112,23 +125,28 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
         mass = state[:, None] * partner.emissions
         reached = following[rows, policy[t]].ravel()
         state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
-    return Plan(float(values[0, partner.start]), values, policy, optimal, per_step)
+    return Plan(float(values[0, partner.start]), values, relative, policy, optimal, per_step)
 
 
+@lru_cache(maxsize=64)
 def reference_rewards(
     game: MatrixGame, partner: Partner, horizon: int, reference: str
 ) -> NDArray[np.float64]:
     """Return the rewards r*_t that ΔFunctional is measured from, shape (T,).
 
     Under ``horizon`` the expected rewards of the best T-step response (the definition); under
-    ``stationary`` the best mean reward per step in the long run, the same for every step.
+    ``stationary`` the best mean reward per step in the long run, the same for every step. Solved
+    once while several cells of a game and a partner set are read one after the other.
     """
     _check_horizon(horizon)
     if reference == "horizon":
-        return best_response(game, partner, horizon).rewards
-    if reference == "stationary":
-        return np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
-    raise unknown("reference", reference, REFERENCES)
+        rewards = best_response(game, partner, horizon).rewards
+    elif reference == "stationary":
+        rewards = np.full(horizon, stationary_reward(*dynamics(game, partner), partner.start))
+    else:
+        raise unknown("reference", reference, REFERENCES)
+    rewards.setflags(write=False)  # shared by all who ask
+    return rewards
 
 
 def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
@@ -167,6 +185,11 @@ class Bounds:
     # partner can play.
     misprediction_min: float
     misprediction_max: float
+    # The most ToM % and the least ΔToM/T, under both rules, that a subject can expect who knows the
+    # partner's table and state but not its draws: 100, 0 and 0 for a deterministic partner.
+    tom_percent_attainable: float
+    delta_tom_best_response_attainable: float
+    delta_tom_misprediction_attainable: float
 
 
 def bounds(
@@ -208,6 +231,7 @@ def bounds(
                 regret_max=start - worst,
                 misprediction_min=float(costs.min()),
                 misprediction_max=float(costs.max()),
+                **most_attainable(game, partner, horizon),
             )
         )
     return rows
@@ -234,24 +258,26 @@ def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> flo
     for believed, plan, p in zip(partners.partners, plans, partners.weights, strict=True):
         for actual, optimum, q in zip(partners.partners, plans, partners.weights, strict=True):
             if believed is not actual:
-                earned = _value_against(game, believed, plan, actual)
-                total += p * q * (optimum.value - earned) / horizon
+                earned = _rewards_against(game, believed, plan, actual)
+                total += p * q * float((optimum.rewards - earned).mean())
     return total
 
 
-def _value_against(game: MatrixGame, believed: Partner, plan: Plan, actual: Partner) -> float:
-    """Return the expected sum of rewards of a plan for `believed` played against `actual`."""
+def _rewards_against(
+    game: MatrixGame, believed: Partner, plan: Plan, actual: Partner
+) -> NDArray[np.float64]:
+    """Return the expected rewards, shape (T,), of a plan for `believed` against `actual`."""
     own = plan.optimal / plan.optimal.sum(axis=2, keepdims=True)  # (T, S', n)
     joint = np.zeros((len(believed.emissions), len(actual.emissions)))
     joint[believed.start, actual.start] = 1.0
-    total = 0.0
-    for row in own:
+    rewards = np.empty(len(own))
+    for t, row in enumerate(own):
         # mass[s', s'', a, b]: the two tables' states and the joint action of this step
         mass = joint[:, :, None, None] * row[:, None, :, None] * actual.emissions[None, :, None, :]
-        total += float((mass * game.own).sum())
+        rewards[t] = (mass * game.own).sum()
         joint = np.zeros_like(joint)
         np.add.at(joint, (believed.next_state[:, None], actual.next_state[None]), mass)
-    return total
+    return rewards
 
 
 def _check_horizon(horizon: int) -> None:

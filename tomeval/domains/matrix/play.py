@@ -18,7 +18,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import (
     COMPLETE,
     FAILED,
-    OUTCOMES,
     VOID,
     Decision,
     Invalid,
@@ -28,15 +27,14 @@ from tomeval.core.streams import Stream
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.domains.matrix.record import Record, unasked
+from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
-
-_NOT_ASKED = OUTCOMES.index("not_asked")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,7 @@ async def play_episode_async(
     name = f"{setup.stream('subject').key:032x}-{episode}"
     subject, door = setup.seat_subject(partner, rng, model, name)
     cumulative = partner.cumulative()
-    record = _Record(episode, which)
+    record = Record(episode, which)
     played: list[Joint] = []
     state = partner.start
     for step in range(1, setup.horizon + 1):
@@ -153,7 +151,7 @@ async def play_episode_async(
         own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
         prediction: Answer | None = None
         predicted: int | None = None
-        if own is not None:
+        if own is not None or unasked(answer):
             said = await _wait(subject.predict(observation, own))
             prediction = None if said is None else _checked(said)
             if prediction is not None:
@@ -218,79 +216,3 @@ def _settle(
     if setup.on_invalid == "random" and answer.reason != "backend_error":
         return int(fallback.integers(count))
     return None
-
-
-class _Record:
-    """Collects the rows of one episode."""
-
-    def __init__(self, episode: int, partner: int) -> None:
-        self.episode, self.partner = episode, partner
-        self.rows: list[tuple[int, ...]] = []
-        self.book: dict[tuple[float, ...], int] = {}
-        self.details: dict[tuple[int, int], dict[str, Any]] = {}
-        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
-
-    def add(
-        self,
-        step: int,
-        state: int,
-        theirs: int,
-        act: tuple[Answer, int | None],
-        predict: tuple[Answer | None, int | None],
-        told: bool,
-    ) -> None:
-        """Add one step: the answers and the actions that count (None if there is none)."""
-        row = [state, theirs]
-        for form, (answer, action) in (("act", act), ("predict", predict)):
-            valid = isinstance(answer, Decision)
-            probs = answer.probs if isinstance(answer, Decision) else None
-            code = NONE if probs is None else self.book.setdefault(probs, len(self.book))
-            outcome = 0 if valid else _NOT_ASKED
-            if isinstance(answer, Invalid):
-                outcome = OUTCOMES.index(answer.reason)
-            row += [NONE if action is None else action, code, outcome]
-            row.append(0 if answer is None else answer.attempts)
-            if answer is not None and answer.details is not None:
-                self.details.setdefault((0, step - 1), {})[form] = answer.details
-            if answer is not None:
-                self._log(step, form, answer)
-        self.rows.append((*row, int(told)))
-
-    def add_reactions(
-        self, step: int, answers: tuple[Answer, ...], stated: list[int | None]
-    ) -> None:
-        """Add the answers of the conditional probe to a step, and the actions that count."""
-        counted = [NONE if action is None else action for action in stated]
-        self.details.setdefault((0, step - 1), {})["reactions"] = counted
-        for answer in answers:
-            self._log(step, "react", answer)
-
-    def _log(self, step: int, form: str, answer: Answer) -> None:
-        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
-        for call in answer.calls:
-            place = (call.get("step", step), call.get("purpose", form))
-            self.calls.append((self.episode, *place, call))
-
-    def steps(self, status: str) -> Steps:
-        """Return the episode as arrays."""
-        columns = np.array(self.rows, dtype=np.int64).T[:, None, :]
-        state, theirs, own, own_probs, act, act_n, pred, pred_probs, predict, pred_n, told = columns
-        return Steps(
-            episodes=np.array([self.episode]),
-            partners=np.array([self.partner]),
-            status=status,
-            partner_state=state,
-            own_action=own,
-            partner_action=theirs,
-            predicted_action=pred,
-            own_probs=own_probs,
-            predicted_probs=pred_probs,
-            book=list(self.book),
-            act_outcome=act,
-            predict_outcome=predict,
-            act_attempts=act_n,
-            predict_attempts=pred_n,
-            told=told.astype(bool),
-            details=self.details,
-            calls=self.calls,
-        )

@@ -210,6 +210,12 @@ def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
     if ours["horizon"] != _HORIZON:
         notes.append(f"published episodes have {_HORIZON} steps, these {ours['horizon']}")
     reacts = any(len(partner.emissions) > 1 for partner in cell.partners)
+    if reacts:
+        notes.append(
+            f"{ours['partners']}: published ΔToM against partners that react is the share of wrong "
+            "predictions times their mean cost (the rule mean_misprediction of docs/audit.md); "
+            "here every wrong prediction counts by its own cost"
+        )
     if reacts and ours["reference"] == "horizon":
         notes.append(
             f"{ours['partners']}: published ΔFunctional against partners that react is measured "

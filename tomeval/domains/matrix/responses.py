@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import unknown
 from tomeval.domains.matrix.games import MatrixGame
 
-RULES = ("best_response", "misprediction")
+RULES = ("best_response", "misprediction", "mean_misprediction")
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""What one sum of few terms may be off by, relative to the largest of them, with a margin."""
 
 
+def gains(game: MatrixGame) -> NDArray[np.float64]:
+    """Return the subject's payoffs less the smallest one, shape (n, m).
+
+    They ask for the same decisions as the payoffs, whatever is added to those, but sums of them are
+    no larger than what is at stake: comparisons then see differences, not the rounding of a
+    constant that all actions share.
+    """
+    above: NDArray[np.float64] = game.own - game.own.min()
+    return above
+
+
+def payoff_rounding(game: MatrixGame) -> float:
+    """Return how far a payoff may be from the number that was meant, in payoff units."""
+    return ROUNDING * float(np.abs(game.own).max())
+
+
+@lru_cache(maxsize=256)
 def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
     """Tell which of the subject's actions are best against each partner action, shape (n, m).
 
     ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
     """
     best: NDArray[np.bool_] = game.own == game.own.max(axis=0)
+    best.setflags(write=False)  # shared by all who ask
     return best
 
 
+@lru_cache(maxsize=256)
 def stepwise_regret(game: MatrixGame) -> NDArray[np.float64]:
     """Return what each action loses in one step, the partner's move held fixed, shape (n, m).
 
     ``max_a' r(a', b) - r(a, b)``, in payoff units, at least 0.
     """
     regret: NDArray[np.float64] = game.own.max(axis=0) - game.own
+    regret.setflags(write=False)
     return regret
 
 
+@lru_cache(maxsize=256)
 def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     """Return the regret of one step when the subject trusts a prediction.
 
     Parameters
     ----------
-    rule : {"best_response", "misprediction"}
+    rule : {"best_response", "misprediction", "mean_misprediction"}
         ``best_response``: the subject plays a best response to the prediction (the definition of
         ΔToM as written). ``misprediction``: a right prediction costs nothing and a wrong one leads
         to an action that is not best: the one that is best against the prediction among those that
         are not best against the actual action. The two differ only where a best response to a
-        wrong prediction is still best, as defecting always is in the prisoner's dilemma. Every
-        reported ΔToM follows the second rule. Tied actions count by their mean.
+        wrong prediction is still best, as defecting always is in the prisoner's dilemma.
+        ``mean_misprediction``: every wrong prediction costs the same, the mean over all wrong pairs
+        of what they cost under ``misprediction``. Reported ΔToM follows the second rule for
+        single-action partners and the third for tit for tat. Tied actions count by their mean.
 
     Returns
     -------
@@ -59,6 +86,9 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     """
     if rule not in RULES:
         raise unknown("ΔToM rule", rule, RULES)
+    if rule == "mean_misprediction":
+        wrong = ~np.eye(game.m, dtype=bool)
+        return np.where(wrong, misjudgement_cost(game, "misprediction")[wrong].mean(), 0.0)
     best, regret = best_responses(game), stepwise_regret(game)
     cost = np.zeros((game.m, game.m))
     for predicted in range(game.m):
@@ -73,4 +103,5 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
                 payoff = np.where(not_best, game.own[:, predicted], -np.inf)
                 played = payoff == payoff.max()
             cost[predicted, actual] = regret[played, actual].mean()
+    cost.setflags(write=False)
     return cost

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.attribution import mixture_of
+from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
-from tomeval.domains.matrix.storing import read_played
+from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.storing import RECORDED, read_played
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -29,37 +34,35 @@ class MatrixRunCell(RunCell):
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         super().__init__(store, number, definition)
-        game, labels = definition["game"], definition["labels"]
+        labels = definition["labels"]
+        self.recorded = definition["kind"] == RECORDED
         self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
-        self.game = MatrixGame(
-            game["name"],
-            game["payoffs"],
-            {self.labels.name: self.labels},
-            title=game["title"],
-            wording=game["wording"],
-            source=game["source"],
-        )
-        self.partners = [
-            Partner(
-                table["name"],
-                table["emissions"],
-                table["next_state"],
-                table["start"],
-                tuple(table["states"]),
-                table["title"],
-                table["source"],
-            )
-            for table in definition["partners"]["tables"]
-        ]
+        self.game = _game(json.dumps(definition["game"]), self.labels)
+        tables = definition["partners"]["tables"]
+        self.partners = [_partner(json.dumps(table)) for table in tables]
+        # An unknown partner has no table, but a name.
+        self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
     @cached_property
     def played(self) -> Played:
         """The complete episodes."""
-        played = Played(self.game, self.partners, **read_played(self._store, self.number))
-        problem = _contradiction(played)
+        read = read_played(self._store, self.number, self.recorded)
+        played = Played(self.game, self.partners, **read)
+        problem = _contradiction(played, len(self.partner_names), self.recorded)
         if problem:
             raise self._store.damaged(f"cell {self.number}: {problem}")
-        return played
+        if not self.recorded:
+            return played
+        ends = np.cumsum(played.lengths)[:-1]
+        matches = zip(np.split(played.own, ends), np.split(played.partner, ends), strict=True)
+        groups = self.definition.get("groups")
+        mixture = mixture_of(
+            self.partners,
+            self.definition["partners"]["weights"],
+            list(matches) if played.episodes else [],
+            None if groups is None else [groups[episode] for episode in self.episodes.tolist()],
+        )
+        return replace(played, mixture=mixture)
 
     @property
     def player(self) -> str:
@@ -79,8 +82,10 @@ class MatrixRunCell(RunCell):
     @cached_property
     def each_once(self) -> bool:
         """Whether episodes of one partner would be copies, and none was met twice."""
+        if self.recorded or not each_once(self._setup):
+            return False
         which = self.which.tolist()
-        return 0 < len(which) == len(set(which)) and each_once(self._setup)
+        return 0 < len(which) == len(set(which))
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played: distinct ones, if so few."""
@@ -103,9 +108,19 @@ class MatrixRunCell(RunCell):
         )
 
     @property
-    def weights(self) -> Mapping[int, float]:
-        """The partners' weights in their set."""
+    def weights(self) -> Mapping[int, float] | None:
+        """The partners' weights in their set; None if the partner is unknown."""
+        if not self.partners:
+            return None
         return dict(enumerate(self.definition["partners"]["weights"]))
+
+    @cached_property
+    def attainable(self) -> dict[str, float]:
+        """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
+        if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
+            return {}
+        found = attainable_as_played(self.played)
+        return {name: float(values.mean()) for name, values in found.items()}
 
     @property
     def payoff_range(self) -> float:
@@ -120,14 +135,15 @@ class MatrixRunCell(RunCell):
     def groups(self, drawn: int) -> dict[str, str]:
         """Return the game, and the partner within its game, whatever set it is drawn from.
 
-        A partner is its table: two that play alike are one, whatever they are called.
+        A partner is its table: two that play alike are one, whatever they are called. An unknown
+        one has a name only.
         """
-        name, table = self.game.name, self.partners[drawn].fingerprint()
-        return {"game": name, "partner": f"{name}: {table}"}
+        known = self.partners[drawn].fingerprint() if self.partners else self.partner_names[drawn]
+        return {"game": self.game.name, "partner": f"{self.game.name}: {known}"}
 
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
-        return [self.partners[typed[0]].name]
+        return [self.partner_names[typed[0]]]
 
     def moves(self, episode: int) -> dict[str, list[Any]]:
         """Return the actions as labels, and the rewards."""
@@ -147,9 +163,67 @@ class MatrixRunCell(RunCell):
             "reward": [step[3] for step in steps],
         }
 
+    @property
+    def as_planned(self) -> bool:
+        """Whether every episode is of the cell's horizon, against a partner that began anew.
+
+        What is attainable in the cell, and its measures by step, then hold for all episodes. Games
+        recorded elsewhere need not be so.
+        """
+        if not self.recorded:
+            return True
+        even = bool((self.played.lengths == self.definition["horizon"]).all())
+        return even and bool(self.partners) and self.played.mixture is None
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether belief, response and foresight are of the same steps, all of the episodes'."""
+        predicted = self.played.predicted
+        return predicted is None or bool((predicted != NONE).all())
+
+    def has_curve(self, name: str) -> bool:
+        """Tell whether a measure can be shown by step; in recorded games steps may lack it."""
+        if not self.recorded:
+            return True
+        even = len(set(self.played.lengths.tolist())) == 1
+        return even and bool(np.isfinite(self.curves()[name]).all())
+
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
+
+
+# The cells of a run share most games and partners: what is equal is checked, and its optimum
+# solved, once.
+
+
+@lru_cache(maxsize=4096)
+def _game(text: str, labels: Labels) -> MatrixGame:
+    """Return the game of a cell's definition, given as JSON."""
+    told = json.loads(text)
+    return MatrixGame(
+        told["name"],
+        told["payoffs"],
+        {labels.name: labels},
+        title=told["title"],
+        wording=told["wording"],
+        source=told["source"],
+    )
+
+
+@lru_cache(maxsize=4096)
+def _partner(text: str) -> Partner:
+    """Return a partner of a cell's definition, given as JSON."""
+    told = json.loads(text)
+    return Partner(
+        told["name"],
+        told["emissions"],
+        told["next_state"],
+        told["start"],
+        tuple(told["states"]),
+        told["title"],
+        told["source"],
+    )
 
 
 def matrix_cells(run: Run) -> list[MatrixRunCell]:
@@ -166,8 +240,10 @@ def matrix_cell(cell: RunCell) -> MatrixRunCell:
     return cell
 
 
-def _contradiction(played: Played) -> str:
+def _contradiction(played: Played, partners: int, recorded: bool) -> str:
     """Return what is impossible in the stored episodes of a run, or an empty string.
+
+    `partners` is how many an episode can be against; `recorded` games may lack predictions.
 
     The store keeps no checksums; this finds rows that were damaged without breaking the file.
     """
@@ -175,12 +251,15 @@ def _contradiction(played: Played) -> str:
     if played.episodes and played.lengths.min() < 1:
         return "an episode without steps"
     for what, values, count in (
-        ("partner", played.which, len(played.partners)),
+        ("partner", played.which, partners),
         ("own action", played.own, game.n),
         ("partner's action", played.partner, game.m),
         ("predicted action", played.predicted, game.m),
     ):
-        if values is not None and values.size and not 0 <= values.min() <= values.max() < count:
+        if values is None or not values.size:
+            continue
+        least = NONE if recorded and values is played.predicted else 0
+        if not least <= values.min() <= values.max() < count:
             return f"a {what} is outside 0..{count - 1}"
     if (played.own_reward != game.own[played.own, played.partner]).any():
         return "a reward is not that of its actions"

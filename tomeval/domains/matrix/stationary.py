@@ -25,7 +25,10 @@ def stationary_reward(rewards: _Array, transitions: _Array, start: int) -> float
     action is changed only if another is better by more than rounding, so the iteration ends.
     """
     states = np.arange(len(rewards))
-    tolerance = 1e-9 * float(np.abs(rewards).max())
+    # Less the smallest reward: a constant that all share must not widen what counts as equal.
+    least = float(rewards.min())
+    rewards = rewards - least
+    tolerance = 1e-9 * float(rewards.max())
     policy = rewards.argmax(axis=1)
     while True:
         gain, bias = _evaluate(rewards[states, policy], transitions[states, policy])
@@ -39,7 +42,7 @@ def stationary_reward(rewards: _Array, transitions: _Array, start: int) -> float
             better = q >= q.max(axis=1, keepdims=True) - tolerance
         improved = np.where(better[states, policy], policy, better.argmax(axis=1))
         if (improved == policy).all():
-            return float(gain[start])
+            return least + float(gain[start])
         policy = improved
 
 

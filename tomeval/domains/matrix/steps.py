@@ -13,6 +13,9 @@ from tomeval.domains.matrix.games import MatrixGame
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
 
+REACT = "react"
+"""The question of the conditional probe; a number follows it, the index of an own action."""
+
 IntArray = NDArray[np.integer[Any]]
 
 
@@ -43,9 +46,11 @@ class Steps:
     # Whether the subject learned in this step what the observation does not show.
     told: NDArray[np.bool_]
     # For some (row of the arrays, step index): a dict with any of ``act``, ``predict`` (facts about
-    # that answer) and ``reactions`` (per own action the partner's next action as stated, -1 where
-    # the answer was invalid).
+    # that answer) and ``reactions`` (per own action the partner's next action that counts, stated
+    # or, under the policy ``random``, drawn; -1 where there is none).
     details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    # (episode, step, question, outcome, attempts, value, raw) of every reaction; see `REACT`.
+    asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
     # (episode, step, form, call) of every model call; `form` is what it was for.
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 

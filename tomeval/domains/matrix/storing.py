@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.domains.matrix.steps import NONE, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
 SEAT = "subject"
 """The one seat that is measured; the partner's moves are a table's."""
+
+RECORDED = "recorded"
+"""The kind of subjects whose games were played elsewhere."""
 
 _STEP_COLUMNS = {
     "partner_state": "INTEGER NOT NULL",
@@ -70,6 +73,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
        act_attempts AS attempts FROM steps
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
+UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -113,6 +117,7 @@ def as_block(steps: Steps, game: MatrixGame) -> Block:
     return Block(
         [(episode, steps.status, length, partner) for episode, partner in pairs],
         _rows(steps, steps.rewards(game)),
+        answers=[(episode, step, SEAT, *said) for episode, step, *said in steps.asked],
         calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls],
     )
 
@@ -171,11 +176,12 @@ def _details(steps: Steps) -> list[list[str | None]]:
 _PREDICTED = f"COALESCE(predicted_action, CASE predict_outcome WHEN '{NOT_ASKED}' THEN {NONE} END)"
 
 
-def read_played(store: Store, cell: int) -> dict[str, Any]:
+def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, Any]:
     """Return the complete episodes of a cell as flat arrays, in order of episode and step.
 
     Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
-    step asked for it) and ``own_reward`` per step.
+    step asked for it) and ``own_reward`` per step. Of recorded games only, some steps may have no
+    valid prediction: -1.
     """
     episodes = store.query(
         "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
@@ -186,8 +192,9 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
         which = np.array([row[0] for row in episodes], dtype=np.int64)
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
+    said = f"COALESCE(predicted_action, {NONE})" if recorded else _PREDICTED
     _, rows = store.iterate(
-        f"SELECT own_action, partner_action, {_PREDICTED}, own_reward FROM steps "
+        f"SELECT own_action, partner_action, {said}, own_reward FROM steps "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY cell, episode, step",
         (cell, COMPLETE),
@@ -199,7 +206,7 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     rest = next(rows, None)
     table = flat.reshape(-1, 4)
     unasked = table[:, 2] == NONE
-    whole = np.isfinite(table).all() and (unasked.all() or not unasked.any())
+    whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
     if rest is not None or not whole:
         raise store.damaged("the steps of a complete episode are not complete")
     extra = _reactions(store, cell) if has_reactions(store) else {}
@@ -208,7 +215,7 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
         "lengths": lengths,
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
-        "predicted": None if unasked.any() else table[:, 2].astype(np.int64),
+        "predicted": None if unasked.size and unasked.all() else table[:, 2].astype(np.int64),
         "own_reward": table[:, 3].copy(),
     }
 
@@ -216,7 +223,8 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     rows = store.query(
-        "SELECT reactions, partner_state FROM steps JOIN episodes USING (cell, episode) "
+        "SELECT reactions, partner_state, episode, step FROM steps "
+        "JOIN episodes USING (cell, episode) "
         "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
         (cell, COMPLETE),
     )
@@ -225,13 +233,41 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     if size == 0:
         return {}
     table = [row if row is not None else [NONE] * size for row in stated]
+    reactions = np.array(table, dtype=np.int64)
+    drawn = np.zeros(reactions.shape, dtype=np.bool_)
+    unread = invalid_reactions(store, cell)
+    for index, (_, _, episode, step) in enumerate(rows):
+        for own in unread.get(episode, {}).get(step, {}):
+            if not 0 <= own < size:
+                raise store.damaged(f"cell {cell}: there is no own action {own}")
+            drawn[index, own] = True
     return {
-        "reactions": np.array(table, dtype=np.int64),
+        "reactions": reactions,
+        "drawn_reactions": drawn,
         "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
     }
+
+
+def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, str]]]:
+    """Return why reactions were invalid, by episode, step and own action."""
+    found: dict[int, dict[int, dict[int, str]]] = {}
+    sql = "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ?"
+    for episode, step, question, outcome in store.query(sql, (cell, VALID)):
+        own = question.removeprefix(f"{REACT} ")
+        if not own.isdecimal():
+            raise store.damaged(f"cell {cell}: there is no question {question!r}")
+        found.setdefault(episode, {}).setdefault(step, {})[int(own)] = outcome
+    return found
 
 
 @lru_cache(maxsize=4)
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
+
+
+@lru_cache(maxsize=4)
+def partners_known(store: Store) -> tuple[bool, ...]:
+    """Tell for each cell whether its partners have tables; looked up once."""
+    tables = "json_array_length(definition, '$.partners.tables')"
+    return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tomeval.core.outcomes import VALID
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -18,7 +19,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         "SELECT partner, status, steps FROM episodes WHERE cell = ? AND episode = ?",
         (cell.number, episode),
     )
-    yield Line(0, f"{cell.name}; episode {episode} against {cell.partners[partner].name}: ")
+    yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
     yield Line(0, f"{status}, {length} steps")
     labels = cell.labels
     for step, own, theirs, predicted, reward, act, predict in store.query(
@@ -37,6 +38,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
     """Name an action, or say why there is none or what it stands for."""
+    why = outcome.replace("_", " ")
     if action is None:
-        return f"nothing ({outcome.replace('_', ' ')})"
-    return labels[action] if outcome == "valid" else f"{labels[action]} (drawn, {outcome})"
+        return f"nothing ({why})"
+    return labels[action] if outcome == VALID else f"{labels[action]} (drawn, {why})"

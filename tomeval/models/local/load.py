@@ -61,6 +61,8 @@ def load(
 ) -> Loaded:
     """Load a causal model and its tokenizer from a local folder or the Hub.
 
+    Weights are read from safetensors only: pickled ones (``.bin``, ``.pt``) can hold code.
+
     Raises `TomevalError` if there is no such folder or repository, if files do not load, or if a
     library is missing.
     """
@@ -84,7 +86,9 @@ def load(
             revision = _commit(transformers, path_or_repo, revision, common["local_files_only"])
         common["revision"] = revision
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
-        model = transformers.AutoModelForCausalLM.from_pretrained(source, **common, **options)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            source, use_safetensors=True, **common, **options
+        )
         if device_map is None:
             model = model.to(device)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -182,4 +186,6 @@ def why_not_loaded(repo: str, error: Exception) -> str:
             "environment variable HF_TOKEN to a token of that account (or run `hf auth login`)"
         )
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if "safetensors" in text and re.search(r"no file named|does not appear to have", text):
+        lines = [*lines[:1], "(pickled weights, which can hold code, are not read: convert them)"]
     return " ".join(lines[:2]) or type(error).__name__

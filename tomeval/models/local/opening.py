@@ -15,6 +15,7 @@ from tomeval.models.local.transformers import (
     check_options,
     configured_context,
 )
+from tomeval.models.trust import check_code
 
 POCKET = {"pocket": "main", "pocket-rational": "rational"}
 """The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
@@ -71,4 +72,5 @@ def _checked(name: str, options: dict[str, Any], opening: Opening) -> dict[str, 
     for key in options:
         if key not in known:
             raise unknown("option", key, known, f"model {name!r}")
+    check_code(options, name)
     return options if opening.prefix_reuse else {**options, "prefix_reuse": False}

@@ -6,11 +6,7 @@ import asyncio
 import json
 import logging
 import math
-import os
-import random
-import time
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -28,36 +24,15 @@ from tomeval.models.served.http_mends import (
     page_title,
     retry_after,
 )
+from tomeval.models.served.http_patience import Patience, Timing, delay, test_patience
+from tomeval.models.served.http_reading import OVERLOAD, Trouble, as_json, as_text, read_body
+from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
 
 logger = logging.getLogger(__name__)
 
-_FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0  # seconds; a minute, because rate limits are per minute
-_OVERLOAD = (408, 429, 503, 529)
-_FIRST_CONTACT = 5.0  # seconds in which a server that is not there may come up
-_TEST_PATIENCE = 60.0  # seconds for a fault during the start-up test, unless it asks for waiting
+_QUICK = 5.0  # seconds for a document; longer where the caller waits for a server to get ready
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
-
-
-class _Trouble(Exception):
-    """A failure that may pass; `overload` asks for fewer requests at a time.
-
-    `absent`: no server was there to answer.
-    """
-
-    def __init__(
-        self,
-        what: str,
-        status: int = 0,
-        wait: float | None = None,
-        overload: bool = False,
-        absent: bool = False,
-    ) -> None:
-        super().__init__(what)
-        self.status = status
-        self.wait = wait
-        self.absent = absent
-        self.overload = overload or status in _OVERLOAD
 
 
 class Answer(NamedTuple):
@@ -71,31 +46,19 @@ class Answer(NamedTuple):
     attempts: int
 
 
-@dataclass(frozen=True)
-class Timing:
-    """The clock, the sleep and the chance that retries use; tests put in their own."""
-
-    # Seconds from any start, and seconds since 1970.
-    monotonic: Callable[[], float] = time.monotonic
-    now: Callable[[], float] = time.time
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    # A number from 0 to 1, for jitter. Nothing that is measured depends on it.
-    random: Callable[[], float] = field(default_factory=lambda: random.Random().random)
-
-
 class HttpClient:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
-    Options are as in `OpenAIOptions`. Without a key in the environment variable `key_env` none is
-    sent; the seconds of `retry_budget` count from a request's first attempt; `budget` holds caps;
-    `omit` names fields that are never sent.
+    Options are as in `OpenAIOptions`. A key is sent to confirmed hosts only, see `keys.read_key`,
+    and never along with a redirect, which counts as a refusal. The seconds of `retry_budget` count
+    from a request's first attempt; `budget` holds caps; `omit` names fields that are never sent.
     """
 
     def __init__(
         self,
         base_url: str,
         *,
-        key_env: str = "OPENAI_API_KEY",
+        key_env: str | None = None,
         concurrency: int = 16,
         timeout: float = 300.0,
         retry_budget: float = 600.0,
@@ -106,11 +69,11 @@ class HttpClient:
         self.base_url = check_url(base_url)
         self.root = self.base_url.removesuffix("/v1")
         self.retry_budget = retry_budget
-        self._key_env = key_env
-        self._key = _key(key_env)
+        self._key_env, self._key = read_key(self.base_url, key_env)
         self._timeout = timeout
         self._budget = budget or Budget()
         self._timing = timing or Timing()
+        self.patience = Patience(self.base_url, retry_budget, timeout, self._timing)
         self._limiter = AdaptiveLimiter(concurrency, self.base_url)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
@@ -123,12 +86,16 @@ class HttpClient:
             self._client = None
 
     def _open(self) -> httpx2.AsyncClient:
+        headers = {"Accept-Encoding": "gzip"}  # see `http_reading`
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         parts = urlsplit(self.base_url)
         loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
         return httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            headers=headers,
             timeout=httpx2.Timeout(None, connect=min(self._timeout, 30.0)),
             limits=httpx2.Limits(max_connections=None),
+            follow_redirects=False,  # a redirect could carry the key elsewhere
             trust_env=not loopback,  # a proxy cannot reach this machine's own servers
             verify=parts.scheme == "https" or not loopback,  # else no certificates to load
         )
@@ -152,7 +119,7 @@ class HttpClient:
             caps do not count.
         probing : bool
             Whether a failure tells something: an internal error (500) is then tried twice only,
-            a server that is not there for a few seconds, and a web page is an error at once.
+            a server that is not there for a few seconds, and so is a web page.
 
         Raises
         ------
@@ -182,7 +149,7 @@ class HttpClient:
     ) -> Answer:
         if tokens is None:
             return await self._persist("POST", path, body, probing)
-        self._budget.reserve(tokens)
+        await self._budget.take(tokens)
         answer = None
         try:
             answer = await self._persist("POST", path, body, probing)
@@ -202,8 +169,21 @@ class HttpClient:
         retry_budget: float | None = None,
     ) -> Answer:
         """Try until there is an answer, a refusal, or no time left."""
+        with self.patience.waiting():
+            return await self._persistently(method, path, body, probing, retry_budget)
+
+    async def _persistently(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        probing: bool,
+        retry_budget: float | None,
+    ) -> Answer:
         clock = self._timing.monotonic
         budget = self.retry_budget if retry_budget is None else retry_budget
+        # A document is there at once or never; what a model writes may take its time.
+        timeout = self._timeout if body is not None else min(self._timeout, max(_QUICK, budget))
         started, attempt = math.nan, 0
         while True:
             attempt += 1
@@ -211,10 +191,11 @@ class HttpClient:
             sent_at = clock()
             started = sent_at if attempt == 1 else started
             try:
-                data = await self._attempt(method, path, body, probing)
+                data = await self._attempt(method, path, body, probing, timeout)
                 self._limiter.succeeded()
+                self.patience.heard()
                 return Answer(data, body or {}, {}, clock() - sent_at, attempt)
-            except _Trouble as failure:
+            except Trouble as failure:
                 trouble = failure
                 if trouble.overload:
                     self._limiter.overloaded(round_)
@@ -222,74 +203,85 @@ class HttpClient:
                 self._limiter.release()
             if probing and trouble.status == 500 and attempt > 1:
                 raise Refused(self._url(path), 500, str(trouble))
-            wait, spent = self._delay(trouble, attempt), clock() - started
+            if probing and trouble.page and attempt > 1:
+                raise TomevalError(
+                    f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
+                    f"{trouble}; is the base URL right? It often ends in /v1"
+                )
+            wait = delay(trouble.wait, attempt, self._timing.random())
+            spent = clock() - started
             if probing:
-                budget = min(budget, _patience(trouble))
+                budget = min(budget, test_patience(trouble))
             if spent + wait > budget:
                 raise BackendError(
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
                     f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
                 )
-            level = logging.WARNING if probing and retry_budget is None else logging.INFO
-            logger.log(level, "%s: %s; again in %.1f s", self._url(path), trouble, wait)
+            if probing and retry_budget is None:
+                logger.warning("%s: %s; again in %.1f s", self._url(path), trouble, wait)
+            else:
+                self.patience.note(str(trouble), spent, wait)
             await self._timing.sleep(wait)
 
-    def _delay(self, trouble: _Trouble, attempt: int) -> float:
-        if trouble.wait is not None:
-            return trouble.wait * (1 + 0.1 * self._timing.random())
-        longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** (attempt - 1))
-        return longest * (0.5 + 0.5 * self._timing.random())
-
     async def _attempt(
-        self, method: str, path: str, body: dict[str, Any] | None, probing: bool
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        probing: bool,
+        timeout: float,
     ) -> dict[str, Any]:
         self._client = self._client or self._open()
         try:
-            async with asyncio.timeout(self._timeout):
-                response = await self._client.request(method, self._url(path), json=body)
+            async with (
+                asyncio.timeout(timeout),
+                self._client.stream(method, self._url(path), json=body) as response,
+            ):
+                raw = await read_body(response)
         except TimeoutError:
-            raise _Trouble(f"no reply within {self._timeout:g} s", overload=True) from None
+            raise Trouble(f"no reply within {timeout:g} s", overload=True) from None
         except httpx2.RequestError as error:
             # A server that closes an idle connection is not overloaded; one that opens none may be.
             full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             what = f"{type(error).__name__}: {self._clean(str(error))}"
-            raise _Trouble(what, overload=full, absent=full) from None
-        text = self._clean(response.text)
-        title = page_title(text)
-        if title is not None and probing and response.is_success:
-            raise TomevalError(
-                f"{self._url(path)} is not an OpenAI-compatible server: it answered with a web "
-                f"page{title}; is the base URL right? It often ends in /v1"
-            )
+            raise Trouble(what, overload=full, absent=full) from None
         if not response.is_success:
-            self._fail(path, response, text)
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError:
-            raise _Trouble(f"the reply is not whole JSON: {text[:80]!r}") from None
+            self._fail(path, response, self._clean(raw.decode(errors="replace")))
+        text = self._clean(as_text(raw))
+        title = page_title(text)
+        if title is not None:
+            raise Trouble(f"a web page{title} in place of a reply", page=True)
+        data = self._without_key(as_json(text), text)
         if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
             return {"replies": data}
         if not isinstance(data, dict):
-            raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
+            if body is None:
+                raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
+            raise Trouble(f"the reply is not an object: {text[:80]!r}")
         if "error" in data and TooLong.is_said_in(text):
-            raise TooLong(self._url(path), message_of(text))
+            raise TooLong(self._url(path), self._clean(message_of(text)))
         return data
 
     def _fail(self, path: str, response: httpx2.Response, text: str) -> None:
-        status, url, message = response.status_code, self._url(path), message_of(text)
+        status, url = response.status_code, self._url(path)
+        message = self._clean(message_of(text))  # again: JSON may have hidden the key by escapes
+        if response.is_redirect:
+            target = self._clean(response.headers.get("location", ""))
+            raise Refused(url, status, f"it redirects to {target!r}, which is not followed")
         if status in (401, 403):
             held = "holds the key that was sent" if self._key else "is not set"
+            named = f"the environment variable {self._key_env} {held}"
             raise TomevalError(
                 f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "
-                f"the environment variable {self._key_env} {held}"
+                f"{named if self._key_env else 'no key was sent, as key_env is empty'}"
             )
         if status == 429 and "insufficient_quota" in text:
             raise TomevalError(f"{url}: the account has no quota left: {message[:EXCERPT]}")
         if status in (400, 413, 422, 500) and TooLong.is_said_in(text):
             raise TooLong(url, message)
-        if status in _OVERLOAD or (status >= 500 and status != 501):
+        if status in OVERLOAD or (status >= 500 and status != 501):
             wait = retry_after(response.headers.get("retry-after"), self._timing.now())
-            raise _Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait)
+            raise Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait)
         raise Refused(url, status, message)
 
     def _url(self, path: str) -> str:
@@ -301,12 +293,13 @@ class HttpClient:
             return text.replace(self._key, "***")
         return text
 
-
-def _patience(trouble: _Trouble) -> float:
-    """Return the seconds after which the start-up test gives up on a failure."""
-    if trouble.absent:
-        return _FIRST_CONTACT
-    return math.inf if trouble.status == 429 or trouble.wait is not None else _TEST_PATIENCE
+    def _without_key(self, data: Any, text: str) -> Any:
+        """Return parsed JSON without the key, which escapes may have hidden in its text."""
+        if "\\" not in text or len(self._key) < _SECRET_LENGTH:
+            return data
+        written = json.dumps(data)  # one way to write every character, as that of the key
+        cleaned = written.replace(json.dumps(self._key)[1:-1], "***")
+        return data if cleaned == written else json.loads(cleaned)
 
 
 def check_url(url: str) -> str:
@@ -326,10 +319,3 @@ def check_url(url: str) -> str:
             "models are stored with results, so put the key into an environment variable"
         )
     return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
-
-
-def _key(name: str) -> str:
-    key = os.environ.get(name, "").strip()
-    if not (key.isascii() and (key.isprintable() or not key)):
-        raise TomevalError(f"the environment variable {name} holds characters that no key has")
-    return key

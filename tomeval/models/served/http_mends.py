@@ -189,7 +189,7 @@ def message_of(text: str) -> str:
         return f"a web page{title}"
     try:
         data: Any = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text.strip() or "no message"
     if not isinstance(data, dict):
         return text

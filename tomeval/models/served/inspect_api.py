@@ -6,8 +6,9 @@ import asyncio
 import importlib
 import logging
 import math
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from tomeval.models.served.inspect_wire import (
     sampling_config,
     usage_of,
 )
+from tomeval.models.served.keys import check_host
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
@@ -45,6 +47,7 @@ from tomeval.models.served.openai_text import (
     plain_text,
     without_prefill,
 )
+from tomeval.models.trust import check_code
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +201,7 @@ class InspectModel(Model):
         }
         messages = [roles[role](content=content) for role, content in prompt.messages]
         most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
-        self._budget.reserve(most)
+        await self._budget.take(most)
         output = None
         try:
             # In a task of its own, whose context the record that inspect_ai keeps goes with.
@@ -274,6 +277,42 @@ def _require() -> Any:
         ) from None
 
 
+_PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)
+_SECRETS = re.compile(r"(^|_)(key|apikey|token|secret|password|authorization)$", re.I)
+
+
+def _check_addresses(name: str, options: InspectOptions) -> None:
+    """Refuse addresses that are not confirmed for the provider's key, and keys among the options.
+
+    inspect_ai sends the provider's key to any address that it is given.
+    """
+    _, provider, service, *_ = [*re.split("[:/]", name), "", ""]
+    owner = service if provider == "openai-api" else provider
+    variable = re.sub(r"\W", "_", owner).upper() + "_API_KEY"
+    if options.base_url is not None:
+        check_host(options.base_url, variable)
+    for place, value in _nested(options.model_args):
+        key = place.rpartition(".")[2]
+        if _SECRETS.search(key) and isinstance(value, str):
+            raise TomevalError(
+                f"{name}: model_args: {place}: options are stored with results, so put keys into "
+                "environment variables"
+            )
+        if isinstance(value, str) and (_PLACES.search(place) or "://" in value):
+            check_host(value if "://" in value else f"https://{value}", variable)
+
+
+def _nested(data: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value of nested data with the keys that lead to it."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in pairs:
+        here = f"{place}.{key}" if place else str(key)
+        if isinstance(value, dict | list | tuple):
+            yield from _nested(value, here)
+        else:
+            yield here, value
+
+
 def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
     """Open ``inspect:PROVIDER/MODEL``; a price file may be relative to the experiment."""
     if "/" not in name.partition(":")[2]:
@@ -283,4 +322,6 @@ def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> Ins
     if "prices" in options and path.exists():
         options["prices"] = str(path)
     checked = check_options(InspectOptions, options, "inspect model")
+    check_code(checked.model_args, name)
+    _check_addresses(name, checked)
     return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)

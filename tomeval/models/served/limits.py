@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
-from tomeval.models.base import Usage
+from tomeval.models.base import Stopped, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3  # on the safe side of the four that English has
 
 
-class BudgetExceeded(TomevalError):
+class BudgetExceeded(Stopped):
     """The next call would pass a cap. It was not made; what came before is complete."""
 
 
@@ -28,7 +29,8 @@ class Budget:
 
     A call is checked before it is sent, with the most that it can use; what it really used takes
     the place of that afterwards. Calls under way count in full, so a cap is never passed by calls
-    that run at the same time.
+    that run at the same time; and as they mostly use less, a call for which there is no room while
+    others are under way waits for them.
 
     Parameters
     ----------
@@ -54,6 +56,20 @@ class Budget:
         self.calls = 0  # answered or under way
         self.tokens = 0  # used by answered calls
         self._reserved = 0
+        self._under_way = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def take(self, tokens: int) -> None:
+        """Take room as `reserve` does, once calls under way have left enough of it."""
+        while True:
+            try:
+                return self.reserve(tokens)
+            except BudgetExceeded:
+                if not self._under_way:
+                    raise
+            change = asyncio.get_running_loop().create_future()
+            self._waiting.append(change)
+            await change
 
     def reserve(self, tokens: int) -> None:
         """Take room for a call that uses at most `tokens`; `BudgetExceeded` if there is none."""
@@ -69,16 +85,26 @@ class Budget:
             )
         self.calls += 1
         self._reserved += tokens
+        self._under_way += 1
 
     def settle(self, reserved: int, usage: Usage | None) -> None:
         """Put what a call used in place of its reservation; None keeps the reservation."""
-        self._reserved -= reserved
         self.tokens += reserved if usage is None else usage.prompt + usage.completion
+        self._release(reserved)
 
     def cancel(self, reserved: int) -> None:
         """Give back the room of a call that got no reply."""
         self.calls -= 1
+        self._release(reserved)
+
+    def _release(self, reserved: int) -> None:
+        """Note the end of a call; whoever waits for room looks again."""
         self._reserved -= reserved
+        self._under_way -= 1
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)
 
 
 def estimate_tokens(text: str) -> int:
@@ -191,5 +217,9 @@ def total_usage(parts: Iterable[Usage]) -> Usage:
     )
 
 
-def _usage(prompt: Any, completion: Any, cached: Any = None) -> Usage:
-    return Usage(prompt=prompt or 0, completion=completion or 0, cached=cached or 0)
+def _usage(prompt: Any, completion: Any, cached: Any = None) -> Usage | None:
+    """Return counts as a server gives them; None if one is no count, for then none is known."""
+    counts = [0 if count is None else count for count in (prompt, completion, cached)]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        return None
+    return Usage(*counts)

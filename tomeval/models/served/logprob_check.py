@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 
-from tomeval.models.base import Message, Prompt, ScoreRequest
+from tomeval.models.base import Message, Prompt, ScoreRequest, Unusable
 from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.logprob_routes import (
     Echo,
@@ -16,7 +16,7 @@ from tomeval.models.served.logprob_routes import (
     VllmTokenIds,
 )
 from tomeval.models.served.logprob_top import TopK, TopKCompletions, TopKOllama
-from tomeval.models.served.logprob_wire import Query, Unusable, is_number
+from tomeval.models.served.logprob_wire import ROUNDING, Query, is_number
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,6 @@ LONG_REQUESTS = tuple(
     for text in ("Answer A, B or C: what beats A?", "Answer A, B or C: what was last?")
 )
 """Two prompts with a long beginning in common."""
-
-_ROUNDING = 0.01  # of a sum of probabilities; half-precision logits stay well within
 
 
 def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
@@ -57,17 +55,27 @@ async def choose(
     seen: dict[str, str] = {}
     for route in routes:
         try:
-            first, second = [await route.sample(query(request)) for request in TEST_REQUESTS]
-        except (Refused, Unusable) as error:
+            fault = await _fault(route, query)
+            if fault is not None:  # a moment's, maybe: it must not cost the better route
+                fault = await _fault(route, query)
+        except Refused as error:
             seen[route.name] = str(error)
             continue
-        fault = complaint(first, second)
         if fault is None:
             await route.tune(query, LONG_REQUESTS)
             return route, seen
         seen[route.name] = fault
         logger.warning("log-probs by route %s are not used: %s", route.name, fault)
     return None, seen
+
+
+async def _fault(route: Route, query: Callable[[ScoreRequest], Query]) -> str | None:
+    """Say what is wrong with a route's numbers, or None."""
+    try:
+        first, second = [await route.sample(query(request)) for request in TEST_REQUESTS]
+    except Unusable as error:
+        return str(error)
+    return complaint(first, second)
 
 
 def complaint(first: Sequence[float], second: Sequence[float]) -> str | None:
@@ -97,9 +105,9 @@ def complaint(first: Sequence[float], second: Sequence[float]) -> str | None:
 
 def nonsense(values: Sequence[float]) -> str | None:
     """Say why these cannot be log-probabilities of different texts, or return None."""
-    if max(values) > _ROUNDING:
+    if max(values) > ROUNDING:
         return f"a log-prob is positive ({max(values)})"
     mass = math.fsum(math.exp(value) for value in values)
-    if mass > 1 + _ROUNDING:
+    if mass > 1 + ROUNDING:
         return f"the probabilities of different texts sum to {mass:.2f}"
     return None

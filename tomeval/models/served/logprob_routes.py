@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from tomeval.models.base import ContextExceeded, ScoreRequest
+from tomeval.models.base import ContextExceeded, ScoreRequest, Unusable
 from tomeval.models.local.labels import LabelQuery, exclusive, split_labels
 from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.logprob_tokens import split
 from tomeval.models.served.logprob_wire import (
     NO_THINKING,
     Query,
-    Unusable,
     dig,
     is_number,
     together,
@@ -166,7 +165,9 @@ class SglangTokenIds(_ByToken):
             if not isinstance(entries, list):
                 raise Unusable("no output_token_ids_logprobs in the reply")
             said = dig(reply, "meta_info", "output_token_logprobs", 0, 1)
-            found.append(Next({entry[1]: entry[0] for entry in entries}, said))
+            pairs = [(dig(entry, 1), dig(entry, 0)) for entry in entries]
+            told = {token: value for token, value in pairs if type(token) is int}
+            found.append(Next(told, said))
         return found
 
 
@@ -286,6 +287,8 @@ class Echo(Route):
         tokens = dig(logprobs, "tokens")
         if not isinstance(values, list) or not isinstance(tokens, list):
             raise Unusable("no log-probs of the prompt in the reply")
+        if not all(isinstance(token, str) for token in tokens):
+            raise Unusable("the echoed tokens are no texts")
         if len(values) != len(tokens):
             raise Unusable(f"{len(values)} log-probs for {len(tokens)} tokens")
         return values, tokens
@@ -296,7 +299,8 @@ def _likeliest(reply: dict[str, Any]) -> Next:
     entries = dig(reply, "completion_probabilities", 0, "top_logprobs")
     if not isinstance(entries, list) or not entries:
         raise Unusable("no completion_probabilities in the reply")
-    found = {entry.get("id"): entry.get("logprob") for entry in entries}
+    pairs = [(dig(entry, "id"), dig(entry, "logprob")) for entry in entries]
+    found = {token: value for token, value in pairs if type(token) is int}
     told = [token for token in found if is_number(found[token])]
     return Next(found, max(told, key=found.__getitem__, default=None))
 
@@ -305,4 +309,12 @@ def _in_order(replies: Any) -> list[dict[str, Any]]:
     """Return the replies to a list of prompts in the order of the prompts."""
     if not isinstance(replies, list) or not all(isinstance(reply, dict) for reply in replies):
         raise Unusable("no replies to the prompts")
-    return sorted(replies, key=lambda reply: reply.get("index", 0))
+    places = [reply.get("index", 0) for reply in replies]
+    # One prompt has one reply, whatever it calls it; several are told apart by their numbers.
+    if len(replies) > 1 and sorted(places, key=repr) != sorted(range(len(replies)), key=repr):
+        raise Unusable(f"the replies to the prompts are numbered {places!r:.80}")
+    return (
+        sorted(replies, key=lambda reply: int(reply.get("index", 0)))
+        if len(replies) > 1
+        else replies
+    )

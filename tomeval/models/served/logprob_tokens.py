@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tomeval.models.base import Unusable
 from tomeval.models.local.labels import LabelQuery, split_labels
-from tomeval.models.served.logprob_wire import NO_THINKING, Query, Unusable, dig, together
+from tomeval.models.served.logprob_wire import NO_THINKING, Query, dig, together
 from tomeval.models.served.openai_text import chat_fields, plain_text
 
 

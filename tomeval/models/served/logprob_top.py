@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tomeval.models.base import Unusable
 from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import (
     LEGACY_TOP,
     NO_THINKING,
     Query,
-    Unusable,
+    checked,
     dig,
     match,
     read_entries,
@@ -50,8 +51,8 @@ class TopK(Route):
         fields = chat_fields(query.request.prompt)
         fields.update(logprobs=True, top_logprobs=self.count, chat_template_kwargs=NO_THINKING)
         data = await query.run("chat/completions", query.body(**fields))
-        message = dig(data, "choices", 0, "message") or {}
-        if message.get("reasoning_content") or message.get("reasoning"):
+        message = dig(data, "choices", 0, "message")
+        if dig(message, "reasoning_content") or dig(message, "reasoning"):
             raise Unusable("the model thinks before it answers, and that cannot be switched off")
         return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
 
@@ -72,7 +73,7 @@ class TopKCompletions(TopK):
         data = await query.run("completions", body)
         table = dig(data, *LEGACY_TOP)
         if isinstance(table, dict):
-            return [(token.encode(), value) for token, value in table.items()]
+            return [checked(token.encode(), value) for token, value in table.items()]
         return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
 
 

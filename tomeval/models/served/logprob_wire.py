@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tomeval.models.base import BackendError, ScoreRequest, Unlisted, Usage
+from tomeval.models.base import ScoreRequest, Unlisted, Unusable, Usage
 from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient
@@ -22,13 +22,12 @@ NO_THINKING = {"enable_thinking": False}
 LEGACY_TOP = ("choices", 0, "logprobs", "top_logprobs", 0)
 """Where the completions API puts the first token's likeliest alternatives."""
 
+ROUNDING = 0.01
+"""Above what it can be: of a sum of probabilities in half precision, or a log-probability."""
+
 _SHOWN = 5  # of the likeliest tokens, in messages
 
 _T = TypeVar("_T")
-
-
-class Unusable(BackendError):
-    """A reply came, but the log-probabilities that were asked for are not in it."""
 
 
 @dataclass
@@ -91,7 +90,7 @@ def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
     """Return the log-probability of the token that is exactly this text."""
     wanted = text.encode()
     found = [value for token, value in entries if token == wanted]
-    if len(found) == 1 and is_number(found[0]):
+    if len(found) == 1:
         return found[0]
     if len(found) > 1:
         raise Unusable(f"{len(found)} of the likeliest tokens read {text!r}: give a tokenizer")
@@ -115,10 +114,32 @@ def read_entries(found: Any) -> list[tuple[bytes, float]]:
     """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
     if not isinstance(found, list) or not found:
         raise Unusable("no log-probs in the reply")
-    return [
-        (bytes(entry["bytes"]) if entry.get("bytes") else entry["token"].encode(), entry["logprob"])
-        for entry in found
-    ]
+    return [checked(*_token(entry)) for entry in found]
+
+
+def _token(entry: Any) -> tuple[bytes, Any]:
+    """Return a token's bytes and what stands where its log-probability should."""
+    if not isinstance(entry, dict):
+        raise Unusable(f"no token with its log-prob: {entry!r:.80}")
+    token, raw = entry.get("token"), entry.get("bytes")
+    if raw:
+        try:
+            return bytes(raw), entry.get("logprob")
+        except (TypeError, ValueError):
+            raise Unusable(f"no bytes of a token: {raw!r:.80}") from None
+    if not isinstance(token, str):
+        raise Unusable(f"no token with its log-prob: {entry!r:.80}")
+    return token.encode(), entry.get("logprob")
+
+
+def checked(token: bytes, value: Any) -> tuple[bytes, float]:
+    """Return a token and its log-probability; `Unusable` if that is none."""
+    name = token.decode(errors="replace")
+    if not is_number(value):
+        raise Unusable(f"{value!r:.80} is no log-prob (of {name!r})")
+    if value > ROUNDING:
+        raise Unusable(f"a log-prob is positive ({value}, of {name!r})")
+    return token, value
 
 
 def dig(data: Any, *path: str | int) -> Any:
@@ -133,7 +154,7 @@ def dig(data: Any, *path: str | int) -> Any:
 
 def is_number(value: Any) -> bool:
     """Tell whether a log-probability is there at all."""
-    return isinstance(value, (int, float)) and not math.isnan(value)
+    return type(value) in (int, float) and not math.isnan(value)
 
 
 def total(values: list[Any]) -> float:

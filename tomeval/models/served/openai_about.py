@@ -53,7 +53,8 @@ async def describe(client: HttpClient, model: str) -> About:
         listed = (await client.get("models", retry_budget=wait)).data.get("data")
     except (Refused, TomevalError):  # not every server, or every key, may list
         listed = None
-    models = [entry for entry in listed or [] if isinstance(entry, dict)]
+    entries = listed if isinstance(listed, list) else []
+    models = [entry for entry in entries if isinstance(entry, dict)]
     mine = next((entry for entry in models if entry.get("id") == model), None)
     if models and mine is None:
         logger.warning("%s: the server does not list the model %s", client.base_url, model)

@@ -21,12 +21,14 @@ from tomeval.models.base import (
     Reply,
     ScoreRequest,
     Scores,
+    Unusable,
     Usage,
     thinking_room,
 )
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.served.http_client import HttpClient, Timing
+from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.logprob_check import all_routes, choose, nonsense
 from tomeval.models.served.logprob_routes import Route
@@ -176,7 +178,7 @@ class OpenAIModel(Model):
         """
         by_ids = self._requests.prefill_by_ids
         try:
-            return await self._generate(request)
+            return await self._client.patience.insist(lambda: self._generate(request))
         except Refused as refusal:
             explained = self._requests.explained(refusal, request.prompt)
         if by_ids or self._requests.codec is None or not isinstance(explained, TomevalError):
@@ -193,22 +195,26 @@ class OpenAIModel(Model):
         them, `BackendError` if there is no reply, or one without the log-probability of a label,
         and `TomevalError` if the server failed the test of `start`.
         """
-        if self._route is None:
+        if (route := self._route) is None:
             raise TomevalError(self._refusal())
-        query = self._query(request)
         try:
-            logprobs = await self._route.score(query)
+            return await self._client.patience.insist(lambda: self._score(request, route))
         except Refused as refusal:
-            raise self._requests.explained(refusal, query.request.prompt) from None
+            shown = self._requests.shown(request.prompt)
+            raise self._requests.explained(refusal, shown) from None
+
+    async def _score(self, request: ScoreRequest, route: Route) -> Scores:
+        query = self._query(request)
+        logprobs = await route.score(query)
         if fault := nonsense(logprobs):
-            raise BackendError(f"{self.name}: scores by route {self._route.name}: {fault}")
+            raise Unusable(f"{self.name}: scores by route {route.name}: {fault}")
         mass = math.fsum(math.exp(value) for value in logprobs)
         if mass < LOW_MASS:
             query.details["low_mass"] = True
         query.details.update(self._cost(query.usage))
         query.details.update(omission(request.prompt, query.request.prompt))
-        numbers, route = tuple(logprobs), self._route.name
-        return Scores(numbers, mass, route, query.usage, query.latency, query.details)
+        numbers = tuple(logprobs)
+        return Scores(numbers, mass, route.name, query.usage, query.latency, query.details)
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
@@ -319,7 +325,7 @@ class OpenAIModel(Model):
         self.facts["thinking_budget"] = ask.room
 
     async def _probe(self, request: GenerateRequest) -> Reply:
-        return await self._generate(request, probing=True)
+        return await self._client.patience.insist(lambda: self._generate(request, probing=True))
 
     def _make_codec(self) -> None:
         if self._tokenizer is not None:

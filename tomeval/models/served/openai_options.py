@@ -19,7 +19,8 @@ class OpenAIOptions(BaseModel):
 
     # ``chat``, ``completions``, or ``auto``: chat where the server has it for this model.
     api: Literal["auto", "chat", "completions"] = "auto"
-    key_env: str = "OPENAI_API_KEY"  # environment variable that holds the API key
+    # Environment variable that holds the API key, see `keys.read_key`; empty: none is sent.
+    key_env: str | None = None
     # Most requests at a time; an overloaded server lowers it for a while.
     concurrency: int = Field(16, ge=1)
     timeout: float = Field(300.0, gt=0)  # seconds for one attempt

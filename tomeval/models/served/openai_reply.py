@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from tomeval.models.base import BackendError, Reply, Usage
+from tomeval.models.base import Reply, Unusable, Usage
 from tomeval.models.served.http_client import Answer
 from tomeval.models.served.limits import read_usage
 
@@ -29,19 +29,22 @@ def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) 
 
     The text is cut at the first of `stop`: not every server takes stop texts. A reply that was
     restricted to `choices` is taken out of the JSON object that was asked for; whether it is one of
-    them is noted in the details. Raises `BackendError` if no text can be found, or the server says
+    them is noted in the details. Raises `Unusable` if no text can be found, or the server says
     that it broke off.
     """
     data = answer.data
     found = data.get("choices")
     choice = found[0] if isinstance(found, list) and found else None
     if not isinstance(choice, dict):
-        raise BackendError(f"the reply has no choices: {json.dumps(data)[:300]}")
+        raise Unusable(f"the reply has no choices: {json.dumps(data)[:300]}")
     raw = choice.get("finish_reason")
     if raw in _BROKEN:
-        raise BackendError(f"the server broke the reply off (finish_reason {raw!r})")
+        raise Unusable(f"the server broke the reply off (finish_reason {raw!r})")
     message = choice.get("message")
-    message = message if isinstance(message, dict) else {"content": choice.get("text")}
+    if message is None and "text" in choice:
+        message = {"content": choice["text"]}
+    if not isinstance(message, dict):
+        raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, reasoning = _text(message)
     finish = _FINISHES.get(raw, "stop") if isinstance(raw, str) else "stop"
     details = _details(answer, raw)
@@ -58,12 +61,18 @@ def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) 
 
 
 def _text(message: dict[str, Any]) -> tuple[str, str | None]:
-    """Return a message's text and its reasoning; some servers send a list of parts."""
+    """Return a message's text and its reasoning; some servers send a list of parts.
+
+    No content at all is an empty answer: so servers write one whose tokens all went into thinking,
+    and one that was declined.
+    """
     content = message.get("content")
     reasoning = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
-        content = "".join(str(part["text"]) for part in parts if "text" in part)
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        texts = [part["text"] for part in content if "text" in part]
+        content = "".join(texts) if all(isinstance(text, str) for text in texts) else content
+    if content is not None and not isinstance(content, str):
+        raise Unusable(f"the reply's content is no text: {content!r:.80}")
     return content or "", reasoning if isinstance(reasoning, str) else None
 
 

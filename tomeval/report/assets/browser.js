@@ -12,7 +12,7 @@ const browser = {
 
   element: (name) => document.getElementById(name),
   say(text) {
-    browser.element("episodes-said").textContent = text;
+    browser.element("episodes-said").textContent = dom.seen(text);
   },
 
   async start() {

@@ -4,12 +4,24 @@ const dom = {
   make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
-      if (name === "text") element.textContent = value;
+      if (name === "text") element.textContent = dom.seen(value);
       else if (value === true) element.setAttribute(name, "");
-      else if (value !== false && value !== null) element.setAttribute(name, String(value));
+      else if (value === false || value === null) continue;
+      else element.setAttribute(name, name === "value" ? String(value) : dom.seen(value));
     }
-    element.append(...children.filter((child) => child !== null));
+    element.append(...children.filter((child) => child !== null).map(dom.seen));
     return element;
+  },
+
+  // A text with escapes for characters that act or are not seen, as everywhere else; elements stay.
+  seen(value) {
+    if (value instanceof Node) return value;
+    const escaped = (char) => {
+      const code = char.codePointAt(0);
+      const [mark, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+      return `\\${mark}${code.toString(16).padStart(width, "0")}`;
+    };
+    return String(value).replace(UNSEEN, escaped);
   },
 
   svg(tag, attributes = {}, ...children) {
@@ -20,7 +32,7 @@ const dom = {
   },
 
   replace(element, ...children) {
-    element.replaceChildren(...children.filter((child) => child !== null));
+    element.replaceChildren(...children.filter((child) => child !== null).map(dom.seen));
   },
 
   options(select, pairs) {

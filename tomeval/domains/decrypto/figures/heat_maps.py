@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import MEASURES
 from tomeval.domains.decrypto.results import Pairing, pairings
 from tomeval.domains.decrypto.tables import pooled
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
+from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, SHARE_INTERVALS, Drawing, Options
 from tomeval.plots.style import fold, in_style, new_figure
 from tomeval.runs.results import Run
 
@@ -49,21 +49,29 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         values = {}
         for pairing in found:
             alice, bob, eve = pairing.names.values()
-            values[alice, bob, eve] = _ends(pairing, measure)
+            values[alice, bob, eve] = _ends(pairing, measure, options.interval)
         figure = _heat_map(values, scale, matched, name == "turns", options)
         told = "; ".join(
             f"Alice {a}, Bob {b}, Eve {e}: {mean:.1f} ({low:.1f} to {high:.1f})"
             for (a, b, e), (mean, low, high) in values.items()
         )
         title = f"{scale[0].upper()}{scale[1:]}, by pairing"
-        caption = f"{title}; below each value its end points, {INTERVALS}. Empty: not played."
+        words = INTERVAL_WORDS[options.interval] if name == "turns" else SHARE_INTERVALS
+        words = words.replace("episodes", "games")
+        caption = f"{title}; below each value its end points, {words}. Empty: not played."
         drawings.append(Drawing("pairings", f"pairings_{name}", figure, title, caption, told))
     return drawings
 
 
-def _ends(pairing: Pairing, measure: str) -> Ends:
-    """Return the mean of a measure over a pairing's games, and its interval."""
-    found = pooled(MEASURES[measure].of(pairing.played, ""), pairing.played.clusters)
+def _ends(pairing: Pairing, measure: str, interval: str) -> Ends:
+    """Return the mean of a measure over a pairing's games, and its interval.
+
+    A bootstrap's draws depend on the pairing alone, so a figure is the same every time.
+    """
+    digest = hashlib.sha256(repr(pairing.names).encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    totals = MEASURES[measure].of(pairing.played, "")
+    found = pooled(totals, pairing.played.clusters, interval, rng)
     return float(found.mean[0]), float(found.low[0]), float(found.high[0])
 
 

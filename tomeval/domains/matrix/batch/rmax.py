@@ -31,7 +31,7 @@ class BatchRMax(BatchSubject):
     def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
         game = setup.game
         self.model = RMaxModel(game, **options)
-        self.payoffs = game.own
+        self.payoffs = self.model.payoffs
         size = self.model.first + 1
         self.rows = np.arange(episodes)
         self.state = np.full(episodes, self.model.first)

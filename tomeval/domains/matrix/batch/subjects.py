@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.responses import best_responses, gains
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.base import check_unit
 from tomeval.domains.matrix.subjects.simulated import equilibrium, simulated_policy
@@ -147,7 +147,7 @@ class BatchFictitiousPlay(BatchSubject):
     """Fictitious play."""
 
     def __init__(self, setup: Setup, episodes: int, prior: float = 1.0) -> None:
-        self.game = setup.game
+        self.game, self.payoffs = setup.game, gains(setup.game)
         self.counts = np.full((episodes, self.game.m), check_prior(prior))
         self.rows = np.arange(episodes)
         self.ties = {k: tie_table(all_tie_sets(k)[1:]) for k in {self.game.n, self.game.m}}
@@ -157,7 +157,7 @@ class BatchFictitiousPlay(BatchSubject):
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict."""
         # One product per action, as in the plain form, so that rounding is the same.
-        q = self.counts @ self.game.own.T
+        q = self.counts @ self.payoffs.T
         total = self.counts.sum(axis=1)
         slack = fictitious_tolerance(self.game, 1.0) * total
         own, own_set = self._pick(q >= (q.max(axis=1) - slack)[:, None], u[0])

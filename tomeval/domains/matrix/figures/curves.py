@@ -47,6 +47,7 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         ]
     else:
         shown = overlays(run, by)
+    shown = [drawn for overlay in shown if (drawn := _with_curves(overlay, metric)) is not None]
     shown = [  # but those in which nobody was asked
         overlay
         for overlay in shown
@@ -71,6 +72,18 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         )
         for title, words, cells, names in shown
     ]
+
+
+def _with_curves(overlay: Overlay, metric: str) -> Overlay | None:
+    """Return an overlay without recorded cells that have no value in every step; None if empty."""
+    kept = [
+        (cell, name)
+        for cell, name in zip(overlay.cells, overlay.names, strict=True)
+        if matrix_cell(cell).has_curve(metric)
+    ]
+    if not kept:
+        return None
+    return overlay._replace(cells=[cell for cell, _ in kept], names=[name for _, name in kept])
 
 
 def curve_figure(

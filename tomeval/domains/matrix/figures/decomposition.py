@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.core.numbers import number
+from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
@@ -40,10 +41,14 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw the parts of ΔFunctional/T as bars, a row per subject and a panel per game."""
     from tomeval.comparing.decomposition import decompose
 
-    drawings = []
+    drawings: list[Drawing] = []
+    if TOTAL not in run.metric_names:  # no partner is known
+        return drawings
     split = decompose(run, reference=options.reference)
     for family in families(run.cells):
         if not any(has_values(cell, [*PARTS]) for _, cells in family.panels for cell in cells):
+            continue
+        if not all(matrix_cell(cell).adds_up for _, cells in family.panels for cell in cells):
             continue
         for page in family_pages(family):
             parts = []

@@ -75,6 +75,8 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     for family in families(run.cells):
         if not any(has_values(cell, PAIR) for _, cells in family.panels for cell in cells):
             continue
+        if not all(matrix_cell(cell).as_planned for _, cells in family.panels for cell in cells):
+            continue  # the grey area would not be what these episodes could reach
         caption = (
             "What a subject's predictions cost (ΔToM/T, rule best response) against what its play "
             f"cost (ΔFunctional/T), a point per subject with {INTERVAL_WORDS[options.interval]}. "

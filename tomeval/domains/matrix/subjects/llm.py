@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
@@ -115,7 +115,8 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so it is asked at the same time.
+        A written literal question does not depend on it, so it is asked at the same time. After a
+        prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
         self._expected = self._beside = None
         question = Question("act", "functional", "act", self._own, observation.round)
@@ -126,7 +127,10 @@ class LLMSubject(Subject, Foresight):
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
             calls += (await self._beside.answer()).calls
-        return self._close(asked.answer, calls)
+        answer = self._close(asked.answer, calls)
+        if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
+            return replace(answer, asked=False)
+        return answer
 
     @property
     def _probed(self) -> bool:

@@ -186,7 +186,9 @@ def _is_equilibrium(game: MatrixGame, own: FloatArray, partner: FloatArray) -> b
     """Check that neither side gains by deviating."""
     if not (np.isfinite(own).all() and np.isfinite(partner).all()):
         return False
-    tolerance = 1e-9 * max(1.0, float(np.abs(game.payoffs).max()))
-    gain = (game.own @ partner).max() - own @ game.own @ partner
-    partner_gain = (own @ game.partner).max() - own @ game.partner @ partner
-    return bool(gain <= tolerance and partner_gain <= tolerance)
+    for payoffs, mine, theirs in ((game.own, own, partner), (game.partner.T, partner, own)):
+        above = payoffs - payoffs.min()
+        worth = above @ theirs
+        if worth.max() - mine @ worth > 1e-9 * above.max():
+            return False
+    return True

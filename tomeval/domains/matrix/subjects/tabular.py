@@ -15,6 +15,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.responses import gains
 from tomeval.domains.matrix.subjects.base import Seat, Subject, pick
 
 RMAX_STATES = ("joint", "own", "partner", "none")
@@ -57,9 +58,10 @@ class RMaxModel:
             (game.n, game.m),
         ).astype(np.int64)
         self.first = int(self.next_state.max()) + 1
-        self.optimistic = float(game.own.max()) / (1 - self.gamma)
-        largest = max(1e-300, float(np.abs(game.own).max()))
-        self.tolerance = TIE_TOLERANCE * largest / (1 - self.gamma)
+        self.payoffs = gains(game)
+        largest = float(self.payoffs.max())
+        self.optimistic = largest / (1 - self.gamma)
+        self.tolerance = TIE_TOLERANCE * max(1e-300, largest) / (1 - self.gamma)
 
 
 class RMax(Subject):
@@ -119,7 +121,7 @@ class RMax(Subject):
 
     def _action_values(self) -> NDArray[np.float64]:
         """Return the converged values of the optimistic model, shape (states, n)."""
-        model, payoffs = self.model, self.seat.game.own
+        model, payoffs = self.model, self.model.payoffs
         known = self.seen.sum(axis=2) >= model.m
         share = self.seen / model.m
         reward = (share * payoffs).sum(axis=2)
@@ -149,12 +151,13 @@ class FictitiousPlay(Subject):
 
     def __init__(self, seat: Seat, prior: float = 1.0) -> None:
         super().__init__(seat)
+        self.payoffs = gains(seat.game)
         self.counts = np.full(seat.game.m, check_prior(prior))
 
     def act(self, observation: Observation) -> Decision:
         """Best-respond to the frequencies."""
         game = self.seat.game
-        q = game.own @ self.counts
+        q = self.payoffs @ self.counts
         tied = q >= q.max() - fictitious_tolerance(game, self.counts.sum())
         return pick(tied, self.seat.rng.random())
 
@@ -178,4 +181,4 @@ def check_prior(prior: object) -> float:
 
 def fictitious_tolerance(game: MatrixGame, total: float) -> float:
     """Return the rounding allowance for sums of counts times payoffs."""
-    return TIE_TOLERANCE * max(1e-300, float(np.abs(game.own).max())) * total
+    return TIE_TOLERANCE * max(1e-300, float(gains(game).max())) * total

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from typing import Annotated
 
 import typer
 
-from tomeval.cli import compare, decrypto, matrix, playing, reading, share
+from tomeval.cli import checking, compare, decrypto, matrix, playing, reading, share
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import notes_handler, show, tell
 
 app = typer.Typer(
     name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
@@ -21,7 +23,7 @@ def _version(asked: bool) -> None:
     if asked:
         from tomeval import __version__
 
-        print(f"tomeval {__version__}")
+        show(f"tomeval {__version__}")
         raise typer.Exit
 
 
@@ -34,12 +36,10 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, compare, share, matrix):
+for _module in (playing, reading, checking, compare, share, matrix):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(decrypto.app)
-
-_INTERRUPTED = 130  # what typer exits with after Ctrl-C
 
 
 def main() -> None:
@@ -47,12 +47,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek gets \u0394 for Δ
             stream.reconfigure(errors="backslashreplace")
+    logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
     try:
         app()
     except TomevalError as error:
-        print(f"tomeval: {error}", file=sys.stderr)
+        tell(f"tomeval: {error}")
         sys.exit(2)
-    except SystemExit as stop:
-        if stop.code == _INTERRUPTED:
-            print("tomeval: stopped; run the same command again to go on", file=sys.stderr)
-        raise

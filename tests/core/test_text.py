@@ -1,0 +1,128 @@
+"""What others wrote, made safe: by Unicode's own table, which the package does not use."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import tomeval
+from tomeval.core import printing
+from tomeval.core.errors import TomevalError
+from tomeval.core.text import check_text, in_line, lines_of, markdown, spreadsheet, visible
+
+# Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
+SEEN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+SEEN |= set(range(0x13430, 0x13456))
+
+
+@pytest.mark.parametrize("safe", [visible, in_line, markdown])
+def test_no_character_that_acts_or_hides_is_left(safe):
+    left = [
+        f"U+{code:04X}"
+        for code in set(range(sys.maxunicode + 1)) - SEEN
+        if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        and chr(code) not in "\n\t"
+        and chr(code) in safe(chr(code))
+    ]
+    assert left == []
+
+
+def test_what_people_write_stays():
+    text = "J, F; Δ ± – 左 Ωmega é e\u0301 🎲 \U0001f44d\ufe0f\n\ttab [red] %s \\x1b"
+    assert visible(text) == text
+    assert in_line("a\nb\tc") == "a\\nb\\tc"
+
+
+@pytest.mark.parametrize(
+    ("char", "shown"),
+    [
+        ("\x1b", "\\x1b"),
+        ("\r", "\\x0d"),
+        ("\x9b", "\\x9b"),
+        ("\u202e", "\\u202e"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_what_is_hidden_leaves_a_trace(char, shown):
+    assert visible(f"a{char}b") == f"a{shown}b"
+
+
+def test_only_line_feeds_end_lines():
+    assert lines_of("a\nb\r\nc\n") == ["a", "b", "c"]
+    assert lines_of("a\x0bb\x85c\u2028d\re") == ["a\x0bb\x85c\u2028d\re"]
+    assert lines_of("") == []
+    assert lines_of("\n\n") == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1"]
+)
+def test_no_text_is_taken_for_a_formula(text):
+    assert spreadsheet(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["-1.5", "+2", "-1e-05", "", "J", "a=b", "3-4", -1.5, None, 0])
+def test_numbers_and_plain_texts_stay(value):
+    assert spreadsheet(value) is value
+
+
+def test_names_with_control_characters_are_refused_with_their_place():
+    with pytest.raises(TomevalError, match=r"e.toml: labels.x.1: 'F\\x1b' .* U\+001B"):
+        check_text({"labels": {"x": ["J", "F\x1b"]}}, "e.toml")
+    with pytest.raises(TomevalError, match=r"e.toml: 'a\\u202eb' holds"):
+        check_text({"a\u202eb": 1}, "e.toml")
+    check_text({"system": "two\nlines\tand می‌خواهم"}, "e.toml")
+
+
+PACKAGE = Path(tomeval.__file__).parent
+WRITERS = ("sys.stdout.write", "sys.stderr.write")
+DOOR = PACKAGE / "core" / "printing.py"
+
+
+def _printing_calls(path: Path) -> list[str]:
+    """Return the places where a module writes to a terminal by itself."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in ("print", "typer.echo", "typer.secho", "click.echo", "rich.print"):
+                found.append(f"{path.name}:{node.lineno} {name}")
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            found += [f"{path.name}:{node.lineno} {name}"] * (name in WRITERS)
+    return found
+
+
+def test_nothing_is_printed_but_through_the_door():
+    assert _printing_calls(DOOR)  # so the search finds what it is for
+    others = [path for path in PACKAGE.rglob("*.py") if path != DOOR]
+    assert [place for path in others for place in _printing_calls(path)] == []
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_data_is_exact_unless_a_person_looks(monkeypatch):
+    text = "a,\x1b[31mb\u202e"
+    for stream, shown in ((io.StringIO(), f"{text}\n"), (Screen(), "a,\\x1b[31mb\\u202e\n")):
+        monkeypatch.setattr(sys, "stdout", stream)
+        printing.show_data(text)
+        csv.writer(printing.data_stream(), lineterminator="\n").writerow(text.split(","))
+        assert stream.getvalue() == shown * 2
+
+
+def test_what_is_logged_is_made_visible(capsys):
+    import logging
+
+    record = logging.LogRecord("tomeval", logging.WARNING, "", 0, "%s", ("said \x1b[2J",), None)
+    printing.notes_handler().handle(record)
+    assert capsys.readouterr().err == "said \\x1b[2J\n"

@@ -1,0 +1,149 @@
+"""Every unreadable answer is counted once, and nothing that was drawn passes for what was said."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from known import Known, question
+
+import tomeval
+from tomeval.domains.matrix.games import get_game
+from tomeval.models.scripted import SCRIPTS
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+GAME = get_game("IPD")
+T, EPISODES = 5, 2
+SCRIPT = "counted"
+
+
+def known() -> Known:
+    """Always cooperate; predict tit for tat, and say truly what it answers to both actions."""
+    return Known(
+        GAME,
+        GAME.label_set("neutral"),
+        act=lambda step, text: 0,
+        predict=lambda step, text: 0,
+        react=lambda step, own, text: own,
+    )
+
+
+def run(folder, monkeypatch, script, strategy="QA", on_invalid="random", **options):
+    monkeypatch.setitem(SCRIPTS, SCRIPT, script)
+    subject = {"model": f"scripted:{SCRIPT}", "strategy": strategy, **options}
+    data = {"games": ["IPD"], "partners": ["tit_for_tat"], "labels": "neutral", "horizon": T}
+    data |= {"episodes": EPISODES, "on_invalid": on_invalid, "subjects": [subject]}
+    run_experiment(make_experiment(data), folder)
+    return tomeval.Run(folder)
+
+
+def gibberish(attempts):
+    """Return a script that says nothing about defection, as often as it is asked at first."""
+    honest, asked = known(), Counter()
+
+    def script(request):
+        purpose, step, own = question(request)
+        if purpose != "react" or own != GAME.label_set("neutral").own[1]:
+            return honest(request)
+        place = (request.group, step)
+        asked[place] += 1
+        return "Hm." if asked[place] <= attempts else honest(request)
+
+    return script
+
+
+def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeypatch):
+    """8 of 16 reactions are gibberish; the 8 that are stated are right."""
+    script = gibberish(10**6)
+    with run(tmp_path, monkeypatch, script, conditional=True, max_attempts=3) as found:
+        [row], [status] = found.rows(), found.status()
+        asked = Counter(found.store.query("SELECT question, outcome, attempts FROM asked"))
+        drawn = found.store.query("SELECT reactions FROM steps WHERE reactions IS NOT NULL")
+        browser = found.domain.browser(found, None)
+        packed = list(browser.packed(found.cells[0]))
+    answers = EPISODES * (T + T + 2 * (T - 1))
+    assert asked == {
+        ("act", "valid", 1): 10,
+        ("predict", "valid", 1): 10,
+        ("react 0", "valid", 1): 8,
+        ("react 1", "unparsable", 3): 8,
+    }
+    assert row["invalid_rate"] == row["reask_rate"] == 8 / answers
+    assert row["reaction_invalid_rate"] == 8 / 16
+    assert (status["complete"], status["unparsable"]) == (2, 8)
+    assert status["reask_rate"] == 8 / answers
+    assert row["reaction_accuracy_percent"] == 100  # of those that were stated
+    assert row["delta_tom_planned_per_step"] >= 0
+    assert [episode["react_invalid"] for episode in packed] == [
+        {step: {1: "unparsable"} for step in range(T - 1)}  # what the report says of them
+    ] * EPISODES
+    assert len(drawn) == 8
+    assert all(text.startswith("[0, ") and "-1" not in text for (text,) in drawn)
+
+
+def test_no_stated_reaction_is_no_accuracy(tmp_path, monkeypatch):
+    honest = known()
+
+    def script(request):
+        return "Hm." if question(request)[0] == "react" else honest(request)
+
+    with run(tmp_path, monkeypatch, script, conditional=True, max_attempts=1) as found:
+        [row] = found.rows()
+    assert row["reaction_invalid_rate"] == 1
+    assert row["invalid_rate"] == 16 / 36
+    assert row["reaction_accuracy_percent"] != row["reaction_accuracy_percent"]  # NaN
+
+
+def test_an_unreadable_reaction_ends_the_episode_and_is_counted(tmp_path, monkeypatch):
+    options = {"on_invalid": "void", "conditional": True, "max_attempts": 1}
+    with run(tmp_path, monkeypatch, gibberish(10**6), **options) as found:
+        [row], [status] = found.rows(), found.status()
+    assert (status["void"], status["unparsable"]) == (2, 2)
+    assert row["invalid_rate"] == 2 / 8  # of each episode: act, predict, one reaction, another
+    assert row["reaction_invalid_rate"] == 1 / 2
+
+
+def test_a_reaction_that_is_asked_for_again_is_no_invalid_answer(tmp_path, monkeypatch):
+    options = {"on_invalid": "void", "conditional": True, "max_attempts": 3}
+    with run(tmp_path, monkeypatch, gibberish(1), **options) as found:
+        [row], [status] = found.rows(), found.status()
+    assert (status["complete"], status["unparsable"]) == (2, 0)
+    assert (row["invalid_rate"], row["reaction_invalid_rate"]) == (0, 0)
+    assert row["reask_rate"] == 8 / 36
+    assert row["reaction_accuracy_percent"] == 100
+
+
+def test_a_lost_prediction_counts_once(tmp_path, monkeypatch):
+    """Social asks what to do given the prediction: without one it does not ask."""
+    honest = known()
+
+    def script(request):
+        return "Hm." if question(request)[:2] == ("predict", 2) else honest(request)
+
+    with run(tmp_path, monkeypatch, script, "Social QA", max_attempts=1) as found:
+        [row], [status] = found.rows(), found.status()
+        steps = found.store.query(
+            "SELECT act_outcome, act_attempts, own_action IS NULL, predict_outcome, "
+            "predict_attempts, predicted_action IS NULL FROM steps ORDER BY episode, step"
+        )
+        acts = found.store.query("SELECT COUNT(*) FROM calls WHERE form = 'act' AND step = 2")
+    usual = ("valid", 1, 0, "valid", 1, 0)
+    assert steps[:T] == [usual, ("not_asked", 0, 0, "unparsable", 1, 0), usual, usual, usual]
+    assert acts == [(0,)]
+    assert status["unparsable"] == EPISODES
+    assert row["invalid_rate"] == 1 / (2 * T - 1)  # the action of step 2 was not asked for
+
+
+def test_a_lost_prediction_ends_an_episode_once(tmp_path, monkeypatch):
+    honest = known()
+
+    def script(request):
+        return "Hm." if question(request)[:2] == ("predict", 2) else honest(request)
+
+    options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 1}
+    with run(tmp_path, monkeypatch, script, **options) as found:
+        [row], [status] = found.rows(), found.status()
+        text = "\n".join(line.text for line in found.domain.lines(found, found.cells[0], 0))
+    assert (status["void"], status["unparsable"]) == (2, 2)
+    assert row["invalid_rate"] == 1 / 3
+    assert "chose nothing (not asked), predicted nothing (unparsable)" in text

@@ -1,0 +1,394 @@
+"""Logs of matches that were played elsewhere: read, scored, and imported as runs."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import GAMES
+from tomeval.interchange.exporting import export_run
+
+PEOPLE = """\
+participant,condition,bot,match,round,choice,opponent,guess,points
+P01,Calm,Tit_For_Tat,1,1,Cooperate,cooperate,COOPERATE,8
+P01,Calm,Tit_For_Tat,1,2, Cooperate,Cooperate,Cooperate,8
+P02,Hurried,Tit_For_Tat,1,1,Defect,Cooperate,Cooperate,10
+P01,Calm,Tit_For_Tat,1,3,defect,Cooperate,,10
+P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,timeout,
+P01,Calm,Tit_For_Tat,2,1,Cooperate,Cooperate,Defect,8
+P01,Calm,Tit_For_Tat,2,2,DEFECT,Cooperate,Cooperate,10
+P01,Calm,Tit_For_Tat,2,3,Defect,Defect,Defect,5
+P02,Hurried,Tit_For_Tat,2,1,Defect,Cooperate,Cooperate,10
+P02,Hurried,Tit_For_Tat,2,2,Defect,Defect,timeout,5
+P02,Hurried,Tit_For_Tat,2,3,Defect,Defect,Defect,5
+P02,Hurried,,3,1,Defect,Cooperate,Cooperate,10
+P02,Hurried,,3,2,Defect,Defect,Defect,5
+"""
+COLUMNS = {
+    "episode": "match",
+    "step": "round",
+    "own_action": "choice",
+    "partner_action": "opponent",
+    "predicted_action": "guess",
+    "own_reward": "points",
+    "partner": "bot",
+}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "invalid": ("timeout",)}
+
+
+@pytest.fixture
+def people(tmp_path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(PEOPLE)
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_a_log_of_people_by_hand(people) -> None:
+    calm, hurried, alone = tomeval.score_rows(people, "IPD", **HOW).rows
+    assert [calm["subject"], calm["condition"], calm["partners"]] == ["P01", "Calm", "tit_for_tat"]
+    # Best three steps against tit for tat: 8 + 8 + 10. P01 earned 26 and 23.
+    assert calm["delta_functional_per_step"] == pytest.approx((0 + 1) / 2)
+    # Both predictions right, the third step not asked; then 2 of 3.
+    assert calm["tom_percent"] == pytest.approx((100 + 200 / 3) / 2)
+    # The one wrong prediction (D for C) costs 2 of three steps.
+    assert calm["delta_tom_misprediction_per_step"] == pytest.approx((0 + 2 / 3) / 2)
+    # D is the best reply to everything: never on the two steps with a prediction; then 2 of 3.
+    assert calm["self_consistency_percent"] == pytest.approx((0 + 200 / 3) / 2)
+    assert calm["response_gap_per_step"] == pytest.approx((2 + 2 / 3) / 2)
+    assert calm["invalid_rate"] == 0
+    # P02's first match is void; of 10 answers to readable questions 3 were timeouts.
+    assert (hurried["episodes"], hurried["invalid_rate"]) == (1, 0.3)
+    assert hurried["delta_functional_per_step"] == 2  # 26 - 20 over three steps
+    assert hurried["tom_percent"] == 100
+    assert (alone["partners"], alone["reward_per_step"]) == ("unknown", 7.5)
+    assert math.isnan(alone["delta_functional_per_step"])
+    assert alone["stepwise_regret_per_step"] == 0
+
+
+def test_only_what_needs_no_table_where_no_partner_is_known(people) -> None:
+    how = HOW | {"columns": {k: v for k, v in COLUMNS.items() if k != "partner"}}
+    found = tomeval.score_rows(people, "IPD", "unknown", **how)
+    row = found.rows[0]
+    assert "delta_functional_per_step" not in row
+    assert "foresight_gap_per_step" not in row
+    # always D would have earned 30 in the first match, 10 + 10 + 5 in the second
+    assert row["hindsight_constant_regret_per_step"] == pytest.approx((4 / 3 + 2 / 3) / 2)
+    [note] = [line for line in found.notes if "hindsight" in line]
+    assert "is not the same" in note
+
+
+def test_the_column_player(tmp_path) -> None:
+    """Battle of the sexes: Fight, Fight is 10 for the row player and 7 for the column player."""
+    text = "subject,seat,episode,step,own_action,partner_action\n"
+    text += "r,Row,1,1,Fight,Fight\nr,Row,1,2,Ballet,Ballet\nc,COLUMN,1,1,Fight,Fight\n"
+    text += "c,COLUMN,1,2,Ballet,Ballet\nc,column,2,1,Fight,Ballet\n"
+    path = written(tmp_path / "log.csv", text)
+    row, column = tomeval.score_rows(path, "IBS", "unknown").rows
+    assert (row["game"], row["reward_per_step"]) == ("IBS", 8.5)
+    assert (column["game"], column["reward_per_step"]) == ("IBS (column)", (8.5 + 0) / 2)
+    # against Ballet the column player could have had 10
+    assert column["stepwise_regret_per_step"] == (0 + 10) / 2
+    # a known partner moves in the other seat: always(0) is always Fight
+    known = tomeval.score_rows(
+        written(path, "seat,episode,step,own_action,partner_action\n2,1,1,1,0\n"),
+        "IBS",
+        "always(0)",
+    ).rows[0]
+    assert known["delta_functional_per_step"] == 7
+    with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is no seat \(did you mean 'col"):
+        tomeval.score_rows(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
+
+
+def test_a_symmetric_game_is_the_same_from_both_seats(tmp_path) -> None:
+    text = "seat,episode,step,own_action,partner_action\nrow,1,1,D,C\ncolumn,2,1,D,C\n"
+    values = {"D": "Defect", "c": "0"}
+    path = written(tmp_path / "log.csv", text)
+    [row] = tomeval.score_rows(path, "IPD", "unknown", values=values).rows
+    assert (row["game"], row["episodes"], row["reward_per_step"]) == ("IPD", 2, 10)
+
+
+def test_several_partners_fit(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action\n1,1,0,0\n1,2,0,0\n2,1,1,0\n2,2,1,1\n"
+    path = written(tmp_path / "log.csv", text)
+    row = tomeval.score(path, "IPD", "0.25*always(0) + 0.75*tit_for_tat")
+    # The first fits both: (0.25 x 20 + 0.75 x 18 - 16) / 2.
+    # The second is tit for tat's: (18 - 15) / 2.
+    assert row["delta_functional_per_step"] == pytest.approx((1.25 + 1.5) / 2)
+
+
+def test_memory_carries_over(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action,session\n"
+    text += "1,1,0,0,a\n1,2,1,0,a\n2,1,1,1,a\n2,2,0,1,a\n"
+    path = written(tmp_path / "log.csv", text)
+    with pytest.raises(TomevalError, match="line 4: episode '2': 'tit_for_tat' cannot have played"):
+        tomeval.score(path, "IPD", "tit_for_tat")
+    found = tomeval.score_rows(path, "IPD", "tit_for_tat", carry_over=True).rows[0]
+    assert found["delta_functional_per_step"] == pytest.approx((0 + 2.5) / 2)
+    two = text.replace("2,1,1,1,a", "2,1,1,1,b").replace("2,2,0,1,a", "2,2,0,1,b")
+    grouped = {"columns": {"group": "session"}, "carry_over": True}
+    with pytest.raises(TomevalError, match="episode '2': 'tit_for_tat' cannot have played"):
+        tomeval.score_rows(written(path, two), "IPD", "tit_for_tat", **grouped)
+
+
+def test_nothing_is_said_of_a_partner_after_a_match_that_was_left_out(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action\n1,1,0,0\n2,1,x,0\n3,1,0,0\n"
+    path = written(tmp_path / "log.csv", text)
+    found = tomeval.score_rows(path, "IPD", "tit_for_tat", carry_over=True, skip_bad=True)
+    assert found.rows[0]["episodes"] == 1
+    assert any("follows match '2'" in note and "line 4" in note for note in found.notes)
+
+
+# --- what cannot be read --------------------------------------------------------------------------
+
+
+def test_what_was_left_out_is_listed(people) -> None:
+    people.write_text(
+        PEOPLE.replace("P01,Calm,Tit_For_Tat,2,2,DEFECT", "P01,Calm,Tit_For_Tat,2,2,Defct")
+        + "P03,Calm,tit_for_tot,1,1,Defect,Cooperate,,10\nP03,Calm\n"
+        + "P03,Calm,Tit_For_Tat,1,1,Defect,Cooperate,,8\n"
+    )
+    with pytest.raises(TomevalError) as caught:
+        tomeval.score_rows(people, "IPD", **HOW)
+    message = str(caught.value)
+    assert message.startswith(f"{people}, line 8: choice 'Defct' is neither a label nor an index")
+    assert "did you mean 'defect'?" in message
+    found = tomeval.score_rows(people, "IPD", skip_bad=True, **HOW)
+    assert found.rows[0]["episodes"] == 1
+    assert found.rows[0]["delta_functional_per_step"] == 0
+    listed = [note for note in found.notes if note.startswith(("left", "  "))]
+    assert listed[0] == "left out: 2 matches, 6 of 16 rows of people.csv"
+    assert listed[1].startswith("  line 8, match '2' (3 rows): choice 'Defct' is neither")
+    assert listed[2].startswith("  line 15, row of no match: bot 'tit_for_tot' is no partner (did")
+    assert listed[3] == "  line 16, row of no match: has another number of fields than the header"
+    assert listed[4].startswith("  line 17, match '1' (1 rows): points '8' is not the payoff 10 of")
+    assert len(listed) == 5
+
+
+@pytest.mark.parametrize("last", ["a,1,2,0,0,tit_for_tot", "a,1,2,0", ",1,2,0,0,always(0)"])
+def test_a_match_does_not_get_shorter_by_a_row_that_cannot_be_placed(tmp_path, last) -> None:
+    text = "subject,episode,step,own_action,partner_action,partner\na,1,1,0,0,always(0)\n"
+    text += last + "\nb,1,1,0,0,always(0)\n"
+    found = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
+    assert [row["subject"] for row in found.rows] == ["b"]
+    assert any("line 3 cannot be read and may be a step of it" in note for note in found.notes)
+
+
+def test_nothing_left(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action\n1,1,x,0\n"
+    path = written(tmp_path / "log.csv", text)
+    with pytest.raises(TomevalError, match="nothing is left\nleft out: 1 matches, 1 of 1 rows"):
+        tomeval.score_rows(path, "IPD", "unknown", skip_bad=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"own_action": "choise"}, "missing column 'choise' (did you mean 'choice'?)"),
+        ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
+        ({"own_action": ""}, "the field 'own_action' is needed"),
+        ({"own_action": "choice"}, "which game was it?"),
+    ],
+)
+def test_columns_that_are_not_there(people, columns, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        tomeval.score_rows(people, columns=COLUMNS | columns, by=("participant",))
+    assert message in str(caught.value)
+
+
+def test_a_file_opens_no_other_file(tmp_path) -> None:
+    header = "game,partner,episode,step,own_action,partner_action\n"
+    log = written(tmp_path / "log.csv", header + "IPD,../secret.toml,1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"partner '\.\./secret\.toml' is a file"):
+        tomeval.score_rows(log)
+    log = written(tmp_path / "log.csv", header + "/etc/game.toml,unknown,1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is no game"):
+        tomeval.score_rows(log)
+
+
+def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action,predicted_action\n1,1,0,0,\n1,2,0,0,1\n"
+    path = written(tmp_path / "log.csv", text)
+    row = tomeval.score_rows(path, "IPD", "unknown").rows[0]
+    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0)
+    row = tomeval.score_rows(path, "IPD", "unknown", invalid=("",)).rows[0]
+    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0.25)
+
+
+def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action,predicted_action\n"
+    text += "1,1,0,0,\n2,1,0,0,0\n3,1,0,0,1\n"
+    row = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", "unknown").rows[0]
+    assert (row["tom_percent"], row["episodes"]) == (50, 3)
+    # sd of (100, 0) is 70.71; 1.96 x 70.71 / 1.4142 = 98
+    assert row["tom_percent_ci95"] == pytest.approx(98)
+
+
+# --- other forms of the same file -----------------------------------------------------------------
+
+
+def test_json_lines_and_parquet(people, tmp_path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = list(csv.DictReader(PEOPLE.splitlines()))
+    typed = [
+        {k: None if v == "" else int(v) if k in ("match", "round") else v for k, v in row.items()}
+        for row in rows
+    ]
+    lines = tmp_path / "people.jsonl"
+    lines.write_text("\n".join(json.dumps(row) for row in typed) + "\n")
+    packed = tmp_path / "people.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(typed), packed)
+    truth = repr(tomeval.score_rows(people, "IPD", **HOW).rows)
+    for path in (lines, packed):
+        assert repr(tomeval.score_rows(path, "IPD", **HOW).rows) == truth
+    lines.write_text(lines.read_text().replace('"timeout"', '"later"', 1))
+    with pytest.raises(TomevalError, match=r"people.jsonl, line 5: choice 'later' is neither"):
+        tomeval.score_rows(lines, "IPD", **HOW)
+
+
+def test_indices_as_tables_with_empty_cells_write_them(tmp_path) -> None:
+    text = (
+        "episode,step,own_action,partner_action,predicted_action\n1,1.0,1.0,0.0,\n1,2.0,0,1,1.0\n"
+    )
+    row = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", "tit_for_tat").rows[0]
+    assert (row["reward_per_step"], row["tom_percent"]) == (5, 100)
+
+
+# --- against an independent program ---------------------------------------------------------------
+
+
+def by_hand(game, rows) -> dict[str, float]:
+    """Return the measures of one match that need no partner, from the rows of a CSV alone."""
+    own = game.payoffs[:, :, 0].tolist()
+    actions = range(len(own))
+    total: dict[str, list[float]] = {}
+    for row in rows:
+        a, b = int(row["own_action"]), int(row["partner_action"])
+        regret = [max(own[x][b] for x in actions) - own[x][b] for x in actions]
+        add = {"reward_per_step": own[a][b], "stepwise_regret_per_step": regret[a]}
+        if row["predicted_action"] != "":
+            c = int(row["predicted_action"])
+            best = [x for x in actions if own[x][c] == max(own[y][c] for y in actions)]
+            belief = sum(regret[x] for x in best) / len(best)
+            bad = [x for x in actions if regret[x] > 0]
+            wrong = 0.0
+            if c != b and bad:
+                top = [x for x in bad if own[x][c] == max(own[y][c] for y in bad)]
+                wrong = sum(regret[x] for x in top) / len(top)
+            add |= {
+                "tom_percent": 100.0 * (c == b),
+                "delta_tom_best_response_per_step": belief,
+                "delta_tom_misprediction_per_step": wrong,
+                "response_gap_per_step": regret[a] - belief,
+                "self_consistency_percent": 100.0 * (a in best),
+            }
+        for name, value in add.items():
+            total.setdefault(name, []).append(value)
+    return {name: sum(values) / len(values) for name, values in total.items()}
+
+
+@pytest.mark.parametrize("name", ["RPS", "IBS", "IPD", "chicken", "matching_pennies"])
+def test_random_logs_against_plain_arithmetic(tmp_path, name) -> None:
+    game, rng = GAMES[name], np.random.default_rng(3)
+    header = ["episode", "step", "own_action", "partner_action", "predicted_action"]
+    path, matches = tmp_path / "log.csv", []
+    for episode in range(12):
+        rows = []
+        for step in range(int(rng.integers(2, 9))):
+            said = "" if step and rng.random() < 0.3 else int(rng.integers(game.m))
+            moves = int(rng.integers(game.n)), int(rng.integers(game.m))
+            rows.append(dict(zip(header, (episode, step, *moves, said), strict=True)))
+        matches.append(rows)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, header)
+        writer.writeheader()
+        writer.writerows(itertools.chain.from_iterable(matches))
+    row = tomeval.score_rows(path, name, "unknown").rows[0]
+    truth = [by_hand(game, rows) for rows in matches]
+    for measure in truth[0]:
+        assert row[measure] == pytest.approx(
+            np.mean([found[measure] for found in truth]), abs=1e-12
+        )
+
+
+# --- as a run -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference", ["horizon", "stationary"])
+def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
+    """Every measure of every episode is exactly that of the run that was exported."""
+    experiment = {
+        "games": ["IPD", "RPS", "IBS"],
+        "subjects": ["rmax", {"kind": "simulated", "p": 0.7, "q": 0.6}],
+        "partners": ["single_action", "tit_for_tat", "uniform_random"],
+        "horizon": 7,
+        "episodes": 6,
+        "reference": reference,
+    }
+    truth = {}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        export_run(run, "steps", "csv", tmp_path / "steps.csv")
+        for cell in run.cells:
+            columns = cell.columns
+            for name, values in cell.metrics().items():
+                for episode, value in zip(cell.episodes, values, strict=True):
+                    key = (columns["subject"], columns["game"], columns["partners"], str(episode))
+                    truth[(*key, name)] = float(value)
+    by = ("subject", "partners")
+    with tomeval.import_log(
+        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
+    ) as again:
+        found = {}
+        for cell in again.cells:
+            key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
+            for name, values in cell.metrics().items():
+                for episode, value in zip(cell.episodes, values, strict=True):
+                    found[(*key, cell.definition["matches"][episode], name)] = float(value)
+    assert found == truth
+
+
+def test_a_run_and_score_agree(people, tmp_path) -> None:
+    scored = tomeval.score_rows(people, "IPD", **HOW).rows
+    with tomeval.import_log(people, tmp_path / "run", "IPD", **HOW) as run:
+        rows = run.rows()
+    for one, other in zip(scored, rows, strict=True):
+        shared = [name for name in one if name != "labels"]
+        assert repr([one[name] for name in shared]) == repr([other[name] for name in shared])
+
+
+def test_carried_memory_and_posteriors_come_back_from_a_run(tmp_path) -> None:
+    text = "episode,step,own_action,partner_action\n1,1,0,0\n1,2,1,0\n2,1,1,1\n2,2,0,1\n3,1,0,0\n"
+    path = written(tmp_path / "log.csv", text)
+    for number, how in enumerate(({"carry_over": True}, {})):
+        partner = "tit_for_tat + uniform_random" if how else "uniform_random + noisy_tit_for_tat"
+        [scored] = tomeval.score_rows(path, "IPD", partner, **how).rows
+        with tomeval.import_log(path, tmp_path / f"run{number}", "IPD", partner, **how) as run:
+            [row] = run.rows()
+        name = "delta_functional_per_step"
+        assert (row[name], row["reward_per_step"]) == (scored[name], scored["reward_per_step"])
+        assert row["horizon"] == 2  # the longest
+
+
+def test_the_folder_must_be_new(people, tmp_path) -> None:
+    (tmp_path / "run").mkdir()
+    with pytest.raises(TomevalError, match="exists already; choose another folder"):
+        tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
+    with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
+        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"invalid": ()}))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]

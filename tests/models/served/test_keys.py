@@ -1,0 +1,183 @@
+"""Which key goes to which host; the attack in benchmarks/attacks looks at what is really sent."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from attacks.listener import Listener, chat
+
+from tomeval.core.errors import TomevalError
+from tomeval.models import open_model
+from tomeval.models.served.http_client import HttpClient
+from tomeval.models.served.keys import check_key_name, hosts_file, read_key
+from tomeval.models.trust import trusting
+
+HOST = "https://llm.example.org/v1"
+KEY = "sk-canary-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch, tmp_path):
+    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "HF_TOKEN", "MY_KEY"):
+        monkeypatch.setenv(name, f"{KEY}-{name}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return tmp_path / "tomeval" / "hosts.toml"
+
+
+def confirm(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "named", "variable"),
+    [
+        ("https://api.openai.com/v1", None, "OPENAI_API_KEY"),
+        ("https://openrouter.ai/api/v1", None, "OPENROUTER_API_KEY"),
+        ("https://openrouter.ai:443/api/v1", "OPENROUTER_API_KEY", "OPENROUTER_API_KEY"),
+        ("https://router.huggingface.co/v1", None, "HF_TOKEN"),
+        ("http://127.0.0.1:8000/v1", None, "OPENAI_API_KEY"),
+        ("http://localhost:8000/v1", "MY_KEY", "MY_KEY"),
+        ("http://[::1]:8000/v1", "MY_KEY", "MY_KEY"),
+    ],
+)
+def test_keys_go_to_their_provider_and_to_this_machine(url, named, variable):
+    assert read_key(url, named) == (variable, f"{KEY}-{variable}")
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        (HOST, None),
+        (HOST, "MY_KEY"),
+        ("http://api.openai.com/v1", None),
+        ("https://api.openai.com:8443/v1", None),
+        ("https://api.openai.com.example.org/v1", None),
+        ("https://api.opena\u0131.com/v1", None),
+        ("https://api.openai.com\\@example.org/v1", None),
+        ("http://localhost.example.org/v1", None),
+        ("http://10.0.0.7:8000/v1", None),
+        ("https://evil.openai.azure.com/v1", None),
+    ],
+)
+def test_a_host_that_is_not_confirmed_is_refused_with_the_remedy(url, named):
+    with pytest.raises(TomevalError) as raised:
+        read_key(url, named)
+    text = str(raised.value)
+    assert (named or "OPENAI_API_KEY") in text
+    assert "--trust-host" in text
+    assert str(hosts_file()) in text
+    assert KEY not in text
+
+
+def test_the_key_of_a_provider_never_goes_to_another(keys):
+    confirm(keys, '"openrouter.ai" = "OPENAI_API_KEY"')
+    with trusting(["openrouter.ai=OPENAI_API_KEY"]), pytest.raises(TomevalError) as raised:
+        read_key("https://openrouter.ai/api/v1", "OPENAI_API_KEY")
+    assert "never sent" in str(raised.value)
+    assert "OPENROUTER_API_KEY" in str(raised.value)
+
+
+def test_a_host_is_confirmed_for_one_variable_one_port_and_one_scheme(keys):
+    with trusting(["llm.example.org=MY_KEY", "http://gpu:81=MY_KEY"]):
+        for url in (HOST, "https://LLM.example.org:8443/v1", "http://gpu:81/v1", "https://gpu:81/"):
+            assert read_key(url, "MY_KEY") == ("MY_KEY", f"{KEY}-MY_KEY")
+            assert read_key(url, None)[0] == "MY_KEY"  # the one that is confirmed
+        for url, name in (
+            (HOST, "HF_TOKEN"),
+            ("http://llm.example.org/v1", "MY_KEY"),
+            ("http://gpu:82/v1", "MY_KEY"),
+            ("https://x.llm.example.org/v1", "MY_KEY"),
+        ):
+            with pytest.raises(TomevalError, match="not confirmed"):
+                read_key(url, name)
+    with pytest.raises(TomevalError, match="not confirmed"):
+        read_key(HOST, "MY_KEY")
+    confirm(keys, '"llm.example.org" = ["HF_TOKEN", "MY_KEY"]')
+    assert read_key(HOST, "MY_KEY") == ("MY_KEY", f"{KEY}-MY_KEY")
+
+
+def test_without_a_key_nothing_need_be_confirmed(monkeypatch):
+    assert read_key(HOST, "") == ("", "")
+    assert read_key(HOST, "OTHER_KEY") == ("OTHER_KEY", "")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert read_key(HOST, None) == ("OPENAI_API_KEY", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "SSH_PRIVATE_KEY", "KEY", "A B_KEY"]
+)
+def test_names_that_are_not_of_api_keys_are_refused(name, monkeypatch):
+    monkeypatch.setenv(name, KEY)
+    with pytest.raises(TomevalError, match="not the name of an API key"):
+        read_key("http://127.0.0.1:1/v1", name)
+    for good in ("OPENAI_API_KEY", "HF_TOKEN", "my_key", "AZURE_OPENAI_API_KEY"):
+        check_key_name(good)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", "not valid TOML"),
+        ('"llm.example.org" = 5', "must name environment variables"),
+        ('"llm.example.org/path" = "MY_KEY"', "is not a host"),
+        ('"https://a@b" = "MY_KEY"', "is not a host"),
+        ('"llm.example.org" = "PATH"', "not the name of an API key"),
+    ],
+)
+def test_a_wrong_list_of_hosts_is_an_error_that_names_it(keys, text, message):
+    confirm(keys, text)
+    with pytest.raises(TomevalError, match=message):
+        read_key(HOST, "MY_KEY")
+
+
+def test_a_flag_without_variable_says_how_to_write_it():
+    with trusting(["llm.example.org"]), pytest.raises(TomevalError, match="HOST=VARIABLE"):
+        read_key(HOST, "MY_KEY")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_told_and_not_followed(status):
+    with Listener(lambda _: chat("J")) as other:
+        moved = {"Location": f"{other.url}/v1/models"}
+        with Listener(lambda _: (status, moved, "")) as server:
+            client = HttpClient(f"{server.url}/v1")
+
+            async def ask():
+                try:
+                    await client.get("models", retry_budget=0)
+                finally:
+                    await client.close()
+
+            with pytest.raises(Exception, match=r"it redirects to '.*', which is not followed"):
+                asyncio.run(ask())
+            assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}-OPENAI_API_KEY"
+        assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("inspect:openai/m", {"base_url": HOST}, "OPENAI_API_KEY would be sent"),
+        ("inspect:openai/m", {"model_args": {"base_url": HOST}}, "OPENAI_API_KEY would be sent"),
+        ("inspect:openai-api/my-lab/m", {"base_url": HOST}, "MY_LAB_API_KEY would be sent"),
+        ("inspect:anthropic/m", {"base_url": "https://api.openai.com/v1"}, "never sent"),
+        ("inspect:openai/m", {"model_args": {"api_key": "k"}}, "put keys into environment"),
+        ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "--trust-remote-code"),
+        ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "--trust-remote"),
+    ],
+)
+def test_inspect_gets_no_address_and_no_code_that_is_not_confirmed(name, options, message):
+    with pytest.raises(TomevalError, match=message):
+        open_model({"name": name, **options}, scores=False)
+
+
+def test_the_code_of_a_model_folder_needs_the_users_word(tmp_path):
+    spec = {"name": f"hf:{tmp_path}", "trust_remote_code": True}
+    with pytest.raises(TomevalError, match="confirm it with --trust-remote-code"):
+        open_model(spec)
+    with trusting(code=True), pytest.raises(TomevalError, match="has no config"):
+        open_model(spec)
+    with pytest.raises(TomevalError, match="confirm it"):
+        open_model(spec)

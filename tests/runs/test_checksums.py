@@ -1,0 +1,208 @@
+"""Checksums of a store: what they are taken over, and what they find."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from support import dump, forget_checksums
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.runs import checksums
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.seal import Seal, read_seal
+from tomeval.runs.verify import drop_damaged, verified
+
+SMALL = {
+    "name": "small",
+    "games": ["IPD"],
+    "partners": ["tit_for_tat"],
+    "subjects": ["rmax", "random"],
+    "horizon": 10,
+    "episodes": 40,
+    "seed": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    run_experiment(make_experiment(SMALL), folder)
+    return folder
+
+
+@pytest.fixture
+def copy(finished, tmp_path) -> Path:
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def edit(folder: Path, statement: str) -> None:
+    """Change rows as damage would: below tomeval, and without a seal that fits."""
+    db = sqlite3.connect(folder / "run.sqlite")
+    with db:
+        db.execute(statement)
+    db.close()
+
+
+def test_the_form_of_rows_is_held_to_the_byte() -> None:
+    # By hand: a list of one tuple of an integer, a float, a text and nothing.
+    text = "é".encode()
+    form = (
+        b"[" + struct.pack("<i", 1) + b"(" + struct.pack("<i", 4)
+        + b"i" + struct.pack("<i", -7) + b"g" + struct.pack("<d", 0.1)
+        + b"u" + struct.pack("<i", len(text)) + text + b"N"
+    )  # fmt: skip
+    assert checksums.of_rows([(-7, 0.1, "é", None)]) == zlib.crc32(form)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "kept"),
+    [
+        ("REAL", 1.5, True), ("REAL", 1, False), ("REAL", -0.0, False),
+        ("REAL", float("nan"), False), ("INTEGER", 3, True), ("INTEGER", True, False),
+        ("INTEGER", 3.0, False), ("TEXT", "3", True), ("TEXT", 3, False), ("TEXT", None, True),
+    ],
+)  # fmt: skip
+def test_which_values_sqlite_gives_back_unchanged(kind, value, kept) -> None:
+    assert checksums.as_given([(value,)], [kind]) == kept
+    db = sqlite3.connect(":memory:")
+    db.execute(f"CREATE TABLE t (x {kind})")
+    db.execute("INSERT INTO t VALUES (?)", (value,))
+    ((stored,),) = db.execute("SELECT x FROM t").fetchall()
+    db.close()
+    assert (repr(stored) == repr(value)) == kept
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE steps SET own_action = 1 - own_action WHERE cell = 1 AND episode = 7 AND step = 4",
+        "UPDATE episodes SET steps = 9 WHERE cell = 1 AND episode = 7",
+        "DELETE FROM steps WHERE cell = 1 AND episode = 7",
+        "DELETE FROM episodes WHERE cell = 1 AND episode = 7",
+        "DELETE FROM sums WHERE cell = 1 AND episode = 7",
+        "UPDATE steps SET own_reward = own_reward + 1e-12 WHERE cell = 1 AND episode = 7",
+    ],
+)
+def test_a_damaged_episode_is_one_error_that_names_it(copy, finished, statement) -> None:
+    edit(copy, statement)
+    with (
+        pytest.raises(TomevalError, match=r"run\.sqlite: damaged, episode 7 of cell 1 \("),
+        tomeval.Run(copy) as run,
+    ):
+        (run.rows(), run.status())
+    found = verified(copy)
+    assert set(found.damaged) == {(1, 7)}
+    assert found.episodes == 79
+    list(drop_damaged(copy, found))
+    assert verified(copy).sound
+    assert run_experiment(make_experiment(SMALL), copy) == 1
+    assert dump(copy) == dump(finished)
+
+
+def test_a_damaged_cell_or_setting_is_told(copy) -> None:
+    edit(copy, "UPDATE cells SET game = 'RPS' WHERE cell = 0")
+    with (
+        pytest.raises(TomevalError, match="damaged, the table cells"),
+        tomeval.Run(copy) as run,
+    ):
+        run.store.query("SELECT game FROM cells")
+    assert not verified(copy).sound
+    list(drop_damaged(copy, verified(copy)))  # definitions have a hash of their own
+    assert verified(copy).sound
+
+
+def test_a_damaged_store_is_not_extended(copy) -> None:
+    edit(copy, "UPDATE steps SET own_action = 0 WHERE cell = 0 AND episode = 3")
+    before = (copy / "run.sqlite").read_bytes()
+    with pytest.raises(TomevalError, match=r"episode 3 of cell 0.*--drop"):
+        run_experiment(make_experiment(SMALL | {"episodes": 50}), copy)
+    assert (copy / "run.sqlite").read_bytes() == before
+
+
+def test_a_lost_log_is_told(tmp_path) -> None:
+    folder, killed = tmp_path / "run", tmp_path / "killed"
+
+    def on_counts(counts) -> None:
+        if counts.complete >= 41 and not killed.exists():
+            shutil.copytree(folder, killed)
+
+    run_experiment(make_experiment(SMALL), folder, on_counts=on_counts)
+    with tomeval.Run(killed) as run:
+        assert sum(row["complete"] for row in run.status()) >= 40
+    log = killed / "run.sqlite-wal"
+    data = log.read_bytes()
+    assert len(data) > 0
+    log.write_bytes(data[: len(data) // 2])
+    with pytest.raises(TomevalError, match=r"damaged, the last \d+ changes are lost"):
+        tomeval.Run(killed)
+    list(drop_damaged(killed, verified(killed)))
+    run_experiment(make_experiment(SMALL), killed)
+    assert dump(killed) == dump(folder)
+
+
+def test_a_seal_is_read_only_if_it_is_whole(finished, copy) -> None:
+    seal = read_seal(finished)
+    assert seal is not None
+    assert seal.fits(finished / "run.sqlite")
+    line = seal.line()
+    for place in range(len(line)):
+        (copy / "run.seal").write_bytes(line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :])
+        assert read_seal(copy) is None
+    (copy / "run.seal").write_bytes(Seal(seal.commits, seal.size, seal.crc ^ 1).line())
+    assert not read_seal(copy).fits(copy / "run.sqlite")
+    with tomeval.Run(copy) as run, tomeval.Run(finished) as right:
+        assert repr(run.rows()) == repr(right.rows())
+
+
+@pytest.mark.parametrize("name", ["experiment.json", "sessions.json"])
+def test_files_beside_the_store_are_checked(copy, caplog, name) -> None:
+    path = copy / name
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("40", "41", 1) if name == "experiment.json" else text.replace(
+        '"python": "3', '"python": "4', 1
+    ), encoding="utf-8")  # fmt: skip
+    assert path.read_text(encoding="utf-8") != text
+    assert any(str(path) in line and "damaged" in line for line in verified(copy).lines())
+    from tomeval.report.facts import read_json
+
+    with tomeval.Run(copy) as run:
+        assert read_json(run, name) is None
+    assert f"{path}: damaged" in caplog.text
+
+
+def test_a_store_of_before_there_were_checksums(copy, finished) -> None:
+    forget_checksums(copy)
+    (copy / "run.seal").unlink()
+    with tomeval.Run(copy) as run, tomeval.Run(finished) as right:
+        assert repr(run.rows()) == repr(right.rows())
+    found = verified(copy)
+    assert found.sound
+    assert "nothing to check against" in "\n".join(found.lines())
+    run_experiment(make_experiment(SMALL), copy)
+    assert not verified(copy).unchecked
+    edit(copy, "UPDATE steps SET own_action = 0 WHERE cell = 0 AND episode = 3 AND own_action = 1")
+    assert set(verified(copy).damaged) == {(0, 3)}
+
+
+def test_what_a_run_shows_is_of_one_moment(copy) -> None:
+    with tomeval.Run(copy) as run:
+        assert len(run.cells[0].episodes) == 40
+        run_experiment(make_experiment(SMALL | {"episodes": 60}), copy)
+        assert sum(row["complete"] for row in run.status()) == 80
+    with tomeval.Run(copy) as run:
+        assert sum(row["complete"] for row in run.status()) == 120
+
+
+def test_the_checksum_of_a_file_is_of_its_sorted_json(finished) -> None:
+    experiment = json.loads((finished / "experiment.json").read_text(encoding="utf-8"))
+    bare = {key: value for key, value in experiment.items() if key != "crc32"}
+    text = json.dumps(bare, sort_keys=True).encode()
+    assert experiment["crc32"] == f"{zlib.crc32(text):08x}"

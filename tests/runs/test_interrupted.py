@@ -1,0 +1,162 @@
+"""Runs that are stopped: what is in flight is finished, nothing is asked twice, all is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import filelock
+import pytest
+from support import dump
+from voice_server import VoiceServer
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+SERVED = """
+games = "IPD"
+partners = "tit_for_tat"
+labels = "neutral"
+horizon = 3
+episodes = 3
+[[subjects]]
+strategy = ["QA", "CoT", "Reflexion 1"]
+"""
+TABULAR = {"games": "IPD", "subjects": "rmax", "horizon": 5, "episodes": 3, "name": "small"}
+
+
+class HeldServer(VoiceServer):
+    """Keeps back its answers after the first ones until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__("terse")
+        self.go, self.asked = threading.Event(), Counter[str]()
+        self.free = 1_000_000
+
+    def chat(self, body):
+        text = json.dumps(body, sort_keys=True)
+        self.asked[text] += "repeated game" in text  # not what a session asks of the server itself
+        if self.asked.total() > self.free:
+            self.go.wait(60)
+        return super().chat(body)
+
+
+def command(tmp_path: Path, server: VoiceServer, out: Path) -> list[str]:
+    file = tmp_path / "served.toml"
+    file.write_text(SERVED)
+    words = ["run", str(file), "--out", str(out), "--model", server.model, "--concurrency", "4"]
+    return [sys.executable, "-m", "tomeval.cli", *words]
+
+
+def begin(words: list[str]) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OPENAI_API_KEY": "none"}
+    return subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_until(true) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> None:
+    with HeldServer() as server:
+        with begin(command(tmp_path, server, tmp_path / "whole")) as whole:
+            assert whole.wait(120) == 0, whole.stderr.read()
+        needed, server.asked = +server.asked, Counter()
+        server.free = 12
+        with begin(command(tmp_path, server, tmp_path / "run")) as stopped:
+            wait_until(lambda: server.asked.total() >= 14)
+            stopped.send_signal(number)
+            time.sleep(0.5)
+            assert stopped.poll() is None  # it waits for the replies
+            server.go.set()
+            errors = stopped.stderr.read()
+            assert stopped.wait(60) == code
+        assert "finishing what is in flight; once more stops at once" in errors
+        assert errors.strip().endswith("stopped; run the same command again to go on")
+        assert "Traceback" not in errors
+        asked = server.asked.total()
+        assert 14 <= asked < needed.total()
+        with begin(command(tmp_path, server, tmp_path / "run")) as resumed:
+            assert resumed.wait(120) == 0, resumed.stderr.read()
+        assert +server.asked == needed
+    assert dump(tmp_path / "run")["steps"] == dump(tmp_path / "whole")["steps"]
+
+
+def test_the_second_signal_stops_at_once(tmp_path) -> None:
+    with HeldServer() as server:
+        server.free = 8
+        with begin(command(tmp_path, server, tmp_path / "run")) as stopped:
+            wait_until(lambda: server.asked.total() >= 9)
+            for _ in range(2):
+                stopped.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            errors = stopped.stderr.read()
+            assert stopped.wait(20) == 130
+        server.go.set()
+    assert errors.strip().endswith("stopped; run the same command again to go on")
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy"])
+def test_a_stop_while_modules_load_is_one_line(module) -> None:
+    script = f"""
+import builtins, sys
+real = builtins.__import__
+def load(name, *rest):
+    if name == {module!r}:
+        raise KeyboardInterrupt
+    return real(name, *rest)
+builtins.__import__ = load
+sys.argv = ["tomeval", "table", "nowhere"]
+from tomeval.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr.strip() == "tomeval: stopped; run the same command again to go on"
+
+
+@pytest.mark.parametrize("left", [["run.lock"], ["experiment.json"], ["run.sqlite"], ["run.seal"]])
+def test_a_run_that_was_stopped_in_its_first_second(tmp_path, left) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in left:
+        (folder / name).touch()
+    with pytest.raises(TomevalError, match="nothing was played yet"):
+        tomeval.Run(folder)
+    assert run_experiment(make_experiment(TABULAR), folder) == 3
+
+
+def test_a_second_process_is_told_which_one_holds_the_folder(tmp_path) -> None:
+    folder = tmp_path / "run"
+    seen = []
+
+    def on_counts(_) -> None:
+        with pytest.raises(TomevalError, match=rf"process {os.getpid()} on "):
+            run_experiment(make_experiment(TABULAR), folder)
+        seen.append((folder / "run.pid").exists())
+
+    run_experiment(make_experiment(TABULAR), folder, on_counts=on_counts)
+    assert seen
+    assert all(seen)
+    assert not (folder / "run.pid").exists()
+    with (
+        filelock.FileLock(folder / "run.lock"),
+        pytest.raises(TomevalError, match="another process is running in this folder; wait"),
+    ):
+        run_experiment(make_experiment(TABULAR), folder)

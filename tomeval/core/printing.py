@@ -1,0 +1,60 @@
+"""The one door to the terminal, so that no command can forget to make a text safe.
+
+`show` and `tell` are for people, `show_data` for programs. Nothing else prints; a test holds it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Protocol, TextIO
+
+from tomeval.core.text import visible
+
+
+def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> None:
+    """Print a text for people; default: to standard output. See `tomeval.core.text.visible`."""
+    print(visible(str(text)), file=to, end=end, flush=to is not None)
+
+
+def tell(text: object = "") -> None:
+    """Print a note, a warning or an error on standard error."""
+    show(text, to=sys.stderr)
+
+
+def show_data(text: str) -> None:
+    """Print data as it is; on a terminal, where a person reads, as `show` does."""
+    data_stream().write(f"{text}\n")
+
+
+class Sink(Protocol):
+    """What text can be written to."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text."""
+
+
+def data_stream() -> Sink:
+    """Return where data goes that has no file: standard output, made visible on a terminal."""
+    return _Visible() if sys.stdout.isatty() else sys.stdout
+
+
+class _Visible:
+    """Standard output for data that a person looks at."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text, made visible."""
+        return sys.stdout.write(visible(text))
+
+
+class _Safe(logging.Handler):
+    """Prints what is logged where nobody else listens, such as what a server said."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record; standard error is looked up each time, as a bar takes its place."""
+        tell(record.getMessage())
+
+
+def notes_handler(level: int = logging.NOTSET) -> logging.Handler:
+    """Return a handler that tells what is logged from a level on."""
+    return _Safe(level)

@@ -1,0 +1,149 @@
+r"""Text that others wrote, made safe to look at: one function for each kind of output.
+
+Names, titles, labels, replies of models and messages of servers may hold characters that a
+terminal obeys, that reorder the text around them, or that nobody sees. Where people read, each of
+them is shown as an escape such as ``\x1b``, so that a reader sees that something was there. Data
+stays as it is: stored rows, JSON, JSON lines, Parquet and CSV hold every character.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+
+# Controls but tab and line feed; soft hyphen; marks and overrides of direction, spaces of no width,
+# separators of lines; lone surrogates; annotation; tags and variation selectors that carry text.
+UNSEEN = (
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f"
+    "\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff"
+    "\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
+)
+"""What is shown as an escape, as the inside of a character class."""
+
+# What no name and no wording needs. Joiners are letters' business in many languages, and stay.
+_REFUSED = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+_UNSAFE = re.compile(f"[{UNSEEN}]")
+_UNSAFE_IN_LINE = re.compile(f"[\\t\\n{UNSEEN}]")
+_MARKUP = re.compile(r"[\\`*\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])")
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
+
+def visible(text: str) -> str:
+    r"""Return a text for a terminal or a page: what acts or is not seen stands as an escape.
+
+    Line feeds and tabs stay. Joiners of no width are shown too, inside of emoji as well: they make
+    two names that look the same.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31mb\u202ec\nd"))
+    a\x1b[31mb\u202ec
+    d
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def in_line(text: str) -> str:
+    r"""Return a text for one line or one cell of a table: `visible`, without line feeds and tabs.
+
+    Examples
+    --------
+    >>> print(in_line("two\nlines\t\x07"))
+    two\nlines\t\x07
+    """
+    return _UNSAFE_IN_LINE.sub(_escape, text)
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a text, which only a line feed ends, with or without a return before it.
+
+    Unlike `str.splitlines`, which drops every separator of lines, so that nobody sees it.
+
+    Examples
+    --------
+    >>> lines_of("a\r\nb\x0bc\n"), lines_of("")
+    (['a', 'b\x0bc'], [])
+    """
+    return re.split("\r?\n", re.sub("\r?\n\\Z", "", text)) if text else []
+
+
+def markdown(text: str) -> str:
+    r"""Return a text for one cell or one line of Markdown, in which nothing of it is markup.
+
+    Underscores inside of words stay, as Markdown takes them for text.
+
+    Examples
+    --------
+    >>> print(markdown("tit_for_tat | <b> ![x](http://a) *y*"))
+    tit_for_tat \| \<b\> !\[x\](http://a) \*y\*
+    """
+    return in_line(_MARKUP.sub(r"\\\g<0>", text))
+
+
+def spreadsheet(value: Any) -> Any:
+    """Return a value for a CSV that a spreadsheet opens: a text is never taken for a formula.
+
+    A text that begins like one (``=``, ``+``, ``-``, ``@``, also the wide ones, tab, return) and is
+    not a number gets a single quote in front, as OWASP advises against CSV injection. Other values
+    stay.
+
+    Examples
+    --------
+    >>> spreadsheet("=1+1"), spreadsheet("-2.5"), spreadsheet("-x"), spreadsheet(-1)
+    ("'=1+1", '-2.5', "'-x", -1)
+    """
+    if not isinstance(value, str) or not value.lstrip(" ").startswith(_FORMULA) or _number(value):
+        return value
+    return f"'{value}"
+
+
+def check_text(value: Any, where: str) -> None:
+    r"""Refuse control characters and marks of direction in the texts of nested data, keys included.
+
+    Line feeds and tabs are allowed.
+
+    Raises
+    ------
+    TomevalError
+        Names the place, the text and the character.
+
+    Examples
+    --------
+    >>> check_text({"labels": {"plain": ["J", "F\x07"]}}, "game.toml")
+    Traceback (most recent call last):
+    ...
+    tomeval.core.errors.TomevalError: game.toml: labels.plain.1: 'F\x07' holds the control character
+    U+0007, which no text here may hold
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_text(key, where)
+            check_text(item, f"{where}{': ' if ': ' not in where else '.'}{key}")
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            check_text(item, f"{where}.{number}")
+    elif isinstance(value, str) and (found := _REFUSED.search(value)):
+        raise TomevalError(
+            f"{where}: {value!r} holds the control character U+{ord(found[0]):04X}, "
+            "which no text here may hold"
+        )
+
+
+def _number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
+
+
+def _escape(found: re.Match[str]) -> str:
+    char, code = found[0], ord(found[0])
+    if char in _SHORT:
+        return _SHORT[char]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_SHORT = {"\t": "\\t", "\n": "\\n"}

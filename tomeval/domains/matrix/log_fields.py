@@ -1,0 +1,221 @@
+"""What the columns of a log mean, and how its cells are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.domains.matrix.log_rows import check_columns
+from tomeval.domains.matrix.partner_files import partner_names
+from tomeval.domains.matrix.partner_specs import SETS
+from tomeval.domains.matrix.partners import PartnerSet
+
+REQUIRED = ("episode", "step", "own_action", "partner_action")
+OPTIONAL = ("predicted_action", "game", "partner", "seat", "group", "own_reward", "partner_reward")
+ONLY_MAPPED = ("model", "strategy")
+"""Fields that are read from no column of their name: many logs use these words for other things."""
+
+FIELDS = (*REQUIRED, *OPTIONAL, *ONLY_MAPPED)
+WHO = ("subject", "condition")
+"""Columns that tell rows of tables apart, if no others are named."""
+
+UNKNOWN = "unknown"
+SEATS = {"row": False, "1": False, "column": True, "2": True}
+"""Words for seats, and whether the subject chooses columns of the payoff table."""
+
+_WHOLE = re.compile(r"([0-9]+)\.0+")
+
+
+class CellError(Exception):
+    """A cell that cannot be read: its column, its text and what is wrong with it."""
+
+    def __init__(self, column: str, value: str, why: str) -> None:
+        super().__init__(f"{column} {value!r} {why}" if column else why)
+        self.column, self.value, self.why = column, value, why
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a log is to be read.
+
+    Attributes
+    ----------
+    game : MatrixGame or None
+        The game of all rows; None: as the column of the field ``game`` says.
+    partners : PartnerSet, "unknown" or None
+        Who played against all subjects; None: as the column of the field ``partner`` says, where an
+        empty cell and ``unknown`` mean that nobody knows.
+    labels : str or None
+        The label set that actions are written in; None: any of the game's.
+    columns : mapping of str to str
+        The column of a field, where it has another name. An empty name: the field is not read.
+    by : tuple of str or None
+        Columns that tell rows of tables apart: the first one is the subject, the others together
+        are the condition. None: `WHO`, as far as there are such columns.
+    values : mapping of str to str
+        What a text of the file stands for, in any field.
+    invalid : tuple of str
+        Texts of actions and predictions that are invalid answers.
+    carry_over : bool
+        Whether the partner's memory goes on from one match to the next of the same group.
+    skip_bad : bool
+        Leave out matches that cannot be read, and tell of them, in place of an error.
+    """
+
+    game: MatrixGame | None = None
+    partners: PartnerSet | str | None = None
+    labels: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    by: tuple[str, ...] | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    invalid: tuple[str, ...] = ()
+    carry_over: bool = False
+    skip_bad: bool = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a file: by field, and those that name the subject and the condition."""
+
+    of: Mapping[str, str]
+    subject: str  # empty: the file's name is the subject
+    condition: tuple[str, ...]
+
+
+def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns:
+    """Return where each field stands; raise `TomevalError` with the near match for what lacks."""
+    for name in reading.columns:
+        if name not in FIELDS:
+            raise unknown("field", name, FIELDS, "--map")
+    named = {name: column for name, column in reading.columns.items() if column}
+    dropped = {name for name, column in reading.columns.items() if not column}
+    if lacking := [name for name in REQUIRED if name in dropped]:
+        raise TomevalError(f"--map: the field {lacking[0]!r} is needed, name its column")
+    required = [named.get(name, name) for name in REQUIRED]
+    check_columns(path, header, [*required, *named.values(), *(reading.by or ())])
+    found = {name: named.get(name, name) for name in REQUIRED}
+    for name in (*OPTIONAL, *ONLY_MAPPED):
+        if name in named or (name in header and name in OPTIONAL and name not in dropped):
+            found[name] = named.get(name, name)
+    for name, given in (("game", reading.game), ("partner", reading.partners)):
+        if given is None and name not in found:
+            raise TomevalError(
+                f"{path}: which {name} was it? Name it with --{name}, or its column with --map "
+                f"{name}=COLUMN; the file has: {', '.join(header)}"
+            )
+        if given is not None and name in named:
+            raise TomevalError(f"--{name} and a column for it do not go together")
+        if given is not None:
+            found.pop(name, None)
+    by = reading.by
+    if by is None:
+        by = tuple(name for name in WHO if name in header)
+        subject = "subject" if "subject" in by else ""
+        return Columns(found, subject, tuple(name for name in by if name != subject))
+    return Columns(found, by[0] if by else "", tuple(by[1:]))
+
+
+def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
+    """Return a game as the player in a seat sees it.
+
+    The column player's payoffs are transposed, which has a name of its own unless that changes
+    nothing.
+    """
+    if not column_seat:
+        return game
+    payoffs = np.ascontiguousarray(game.payoffs.transpose(1, 0, 2)[:, :, ::-1])
+    labels = {key: Labels(key, one.partner, one.own) for key, one in game.labels.items()}
+    if np.array_equal(payoffs, game.payoffs) and labels == dict(game.labels):
+        return game
+    name, title = f"{game.name} (column)", f"{game.title}, seen by the column player"
+    return MatrixGame(name, payoffs, labels, title, game.wording, game.source)
+
+
+def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
+    """Return every way to write an action: indices, and labels without regard to case.
+
+    Where a named label set uses numbers as labels, they are labels and indices are not read.
+    """
+    sets = [labels] if labels else list(game.labels.values())
+    count = game.n if side == "own" else game.m
+    names = {str(index): index for index in range(count)}
+    if labels and any(label in names for label in getattr(labels, side)):
+        names = {}
+    for label_set in sets:
+        for index, label in enumerate(getattr(label_set, side)):
+            known = names.setdefault(label.casefold(), index)
+            if known != index:
+                raise TomevalError(
+                    f"game {game.name}: {label!r} names different actions in different label sets "
+                    "or as an index; choose a label set with --labels"
+                )
+    return names
+
+
+def read_action(column: str, text: str, names: Mapping[str, int]) -> int:
+    """Read one action; ``1.0`` is how tables with empty cells write the index 1."""
+    folded = text.casefold()
+    found = names.get(folded)
+    if found is None and (whole := _WHOLE.fullmatch(folded)):
+        found = names.get(whole[1])
+    if found is None:
+        raise CellError(
+            column,
+            text,
+            f"is neither a label nor an index of the game{did_you_mean(text, names)}; "
+            f"known: {', '.join(names)}",
+        )
+    return found
+
+
+def read_number(column: str, text: str) -> int:
+    """Read a whole number."""
+    whole = _WHOLE.fullmatch(text)
+    try:
+        return int(whole[1] if whole else text)
+    except ValueError:
+        raise CellError(column, text, "is not a whole number") from None
+
+
+def read_seat(column: str, text: str) -> bool:
+    """Return whether the subject chooses columns."""
+    found = SEATS.get(text.casefold())
+    if found is None:
+        raise CellError(column, text, f"is no seat{did_you_mean(text, SEATS)}; known: row, column")
+    return found
+
+
+def game_name(column: str, text: str) -> str:
+    """Return the name of a built-in game; cells of a file open no other file."""
+    return _known(column, text, "game", GAMES)
+
+
+def partner_spec(column: str, text: str) -> str:
+    """Return a partner or set of shipped ones as a cell names it, whatever the capitals.
+
+    Cells open no file: whoever wrote a log must not choose what is read here.
+    """
+    if ".toml" in text.casefold():
+        raise CellError(column, text, "is a file: name it with --partner")
+    if text.casefold() in ("", UNKNOWN):
+        return UNKNOWN
+    if set("+*") & set(text):
+        return text
+    name, parenthesis, rest = text.partition("(")
+    known = _known(column, name.strip(), "partner", (*partner_names(), *SETS))
+    return known + parenthesis + rest
+
+
+def _known(column: str, text: str, what: str, names: Iterable[str]) -> str:
+    listed = list(names)
+    for name in listed:
+        if name.casefold() == text.casefold():
+            return name
+    near = did_you_mean(text, listed)
+    raise CellError(column, text, f"is no {what}{near}; known: {', '.join(listed)}")

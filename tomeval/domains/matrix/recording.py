@@ -1,0 +1,107 @@
+"""A log of matches as a run: definitions of cells and the rows of their episodes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import NOT_ASKED
+from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
+from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
+from tomeval.domains.matrix.log_matches import Log, LogCell, Match, describe, numbered
+from tomeval.domains.matrix.logs import read_log
+from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.storing import RECORDED
+from tomeval.runs.domain import Block, Recorded
+
+SEED = 0
+"""The seed of recorded cells: they have none, and it has to be the same in all of them."""
+
+
+class LogKeys(NamedTuple):
+    """How a log is read, and what ΔFunctional is measured from."""
+
+    reading: Reading
+    reference: str = "horizon"
+
+
+def recorded_games(path: Path, keys: LogKeys) -> Recorded:
+    """Read a log and return its cells with their episodes; see `tomeval.runs.domain.Recorded`."""
+    reading, reference = keys
+    if reference not in REFERENCES:
+        raise unknown("reference", reference, REFERENCES)
+    log = read_log(path, reading)
+    sha256 = hashlib.sha256(_bytes(path)).hexdigest()
+    source = {"file": path.name, "sha256": sha256}
+    longest: dict[tuple[str, str], int] = {}
+    for cell in log.cells:
+        task = (cell.key.game, cell.key.partners)
+        longest[task] = max(longest.get(task, 0), *(len(match.steps) for match in cell.matches))
+    found = []
+    for cell in log.cells:
+        definition = _definition(cell, log, reading)
+        definition["horizon"] = longest[cell.key.game, cell.key.partners]
+        definition |= {"seed": SEED, "reference": reference, "on_invalid": "void", "source": source}
+        found.append((definition, _block(cell)))
+    return Recorded(found, [describe(log), *log.lines()])
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
+    """Return what a cell is, complete enough to be measured again."""
+    key = cell.key
+    unknown_partner = {"name": UNKNOWN, "weights": [], "tables": []}
+    definition: dict[str, Any] = {
+        "subject": key.subject,
+        "kind": RECORDED,
+        "model": key.model,
+        "strategy": key.strategy,
+        "templates": "",
+        "options": {},
+        "game": game_data(cell.game),
+        "labels": labels_data(cell.game.label_set(reading.labels)),
+        "partners": partners_data(cell.partners) if cell.partners else unknown_partner,
+        "matches": [match.name for match in cell.matches],
+    }
+    if log.has_condition:
+        definition["condition"] = key.condition
+    if reading.carry_over:
+        definition["groups"] = numbered([match.group for match in cell.matches])
+    return definition
+
+
+def _block(cell: LogCell) -> Block:
+    """Return the episodes of a cell as rows of the store."""
+    return Block(
+        [
+            (episode, match.status, len(match.steps), match.which)
+            for episode, match in enumerate(cell.matches)
+        ],
+        [row for episode, match in enumerate(cell.matches) for row in _rows(cell, episode, match)],
+    )
+
+
+def _rows(cell: LogCell, episode: int, match: Match) -> Iterator[tuple[Any, ...]]:
+    """Yield the steps of a match, in the columns of `tomeval.domains.matrix.storing.SCHEMA`."""
+    states = [NONE] * len(match.steps) if match.states is None else match.states.tolist()
+    for number, (step, state) in enumerate(zip(match.steps, states, strict=True), 1):
+        rewards: list[float | None] = [None, None]
+        if step.own != NONE:
+            rewards = cell.game.payoffs[step.own, step.partner].tolist()
+        yield (
+            *(episode, number, state),
+            *(None if step.own == NONE else step.own, step.partner, *rewards),
+            *(None if step.predicted == NONE else step.predicted, None, None),
+            *(step.act, step.predict, 1, 0 if step.predict == NOT_ASKED else 1),
+            *(0, None, None, None),
+        )

@@ -1,0 +1,204 @@
+"""How long a server is waited for, what the user is told meanwhile, and when a run gives it up.
+
+Nobody waits in silence: after `SOON` seconds without a reply, or with one request that keeps
+failing, a line says what the server does and how long it is waited for. Requests that nobody
+answers are given up one by one; after `IN_A_ROW` of them the server counts as gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tomeval.models.base import (
+    BackendError,
+    ContextExceeded,
+    Reply,
+    Scores,
+    Stopped,
+    Unlisted,
+    Unusable,
+)
+from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.http_reading import Trouble
+
+logger = logging.getLogger(__name__)
+
+SOON = 30.0
+"""Seconds of waiting after which the user is told; the least between two lines of one server."""
+
+IN_A_ROW = 3
+"""So many requests given up, and none answered in between: the server is gone."""
+
+UNUSABLE_PATIENCE = 30.0
+"""Seconds for replies that came, and are paid for, but cannot be used."""
+
+_FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0  # seconds; a minute, because rate limits are per minute
+_LEAST_ASKED = 1.0  # seconds; a server that asks for less has said nothing, or its clock is wrong
+_MOST_JITTER = 10.0  # seconds on top of what a server asks for
+_FIRST_CONTACT = 5.0  # seconds in which a server that is not there may come up
+_TEST_PATIENCE = 60.0  # seconds for a fault during the start-up test, unless it asks for waiting
+_RAREST = 600.0  # seconds between two lines in a long silence
+
+# A refusal of one request says nothing of the next one; these are about the address.
+_NOWHERE = (301, 302, 303, 307, 308, 404, 405, 410)
+
+T = TypeVar("T", Reply, Scores)
+
+
+class ServerGone(Stopped):
+    """A server answers nobody any more. What was answered is kept; the same command goes on."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The clock, the sleep and the chance that retries use; tests put in their own."""
+
+    # Seconds from any start, and seconds since 1970.
+    monotonic: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    # A number from 0 to 1, for jitter. Nothing that is measured depends on it.
+    random: Callable[[], float] = field(default_factory=lambda: random.Random().random)
+
+
+def delay(asked: float | None, attempt: int, chance: float) -> float:
+    """Return the seconds to wait after a failed attempt.
+
+    Examples
+    --------
+    >>> [delay(None, attempt, 1.0) for attempt in (1, 2, 3, 9)]
+    [1.0, 2.0, 4.0, 60.0]
+    >>> delay(20.0, 1, 1.0), delay(0.0, 3, 1.0)
+    (22.0, 4.0)
+    """
+    if asked is not None and asked >= _LEAST_ASKED:
+        return asked + min(0.1 * asked, _MOST_JITTER) * chance
+    longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** min(attempt - 1, 10))
+    return longest * (0.5 + 0.5 * chance)
+
+
+def test_patience(trouble: Trouble) -> float:
+    """Return the seconds after which the start-up test gives up on a failure."""
+    if trouble.absent:
+        return _FIRST_CONTACT
+    return math.inf if trouble.status == 429 or trouble.wait is not None else _TEST_PATIENCE
+
+
+class Patience:
+    """What one server is given: time, further attempts, and an end.
+
+    `name` is how messages call it; `budget` the seconds after which a request is given up,
+    `timeout` those that one attempt may take.
+    """
+
+    def __init__(self, name: str, budget: float, timeout: float, timing: Timing) -> None:
+        self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
+        self._given_up = 0  # requests in a row
+        self._gone: ServerGone | None = None
+        self._told = -math.inf
+        self._waiting = 0
+        self._heard = 0.0
+        self._trouble = ""
+        self._every = SOON
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Ask until the reply can be used; `work` sends the request and reads the reply.
+
+        How many replies could not be used is in its details, as ``unusable``.
+        Raises the error of `work` when there is no patience left, and `ServerGone` once the server
+        answers nobody.
+        """
+        if self._gone is not None:
+            raise self._gone
+        started, attempt = self._timing.monotonic(), 0
+        try:
+            while True:
+                attempt += 1
+                try:
+                    found = await work()
+                except Unusable as error:
+                    wait = delay(None, attempt, self._timing.random())
+                    spent = self._timing.monotonic() - started
+                    if spent + wait > min(self.budget, UNUSABLE_PATIENCE):
+                        raise
+                    self.note(str(error), spent, wait)
+                    await self._timing.sleep(wait)
+                else:
+                    self._given_up = 0
+                    if attempt > 1:
+                        found.details["unusable"] = attempt - 1
+                    return found
+        except (ContextExceeded, Unlisted):
+            raise
+        except BackendError as error:
+            self._give_up(error)
+            raise
+
+    def _give_up(self, error: BackendError) -> None:
+        """Note a request that got no reply; `ServerGone` if that makes too many in a row."""
+        if isinstance(error, Refused) and error.status not in _NOWHERE:
+            return
+        self._given_up += 1
+        if self._given_up >= IN_A_ROW:
+            self._gone = self._gone or ServerGone(
+                f"{self.name}: {self._given_up} requests in a row got no usable reply, so the run "
+                f"stops; what was answered is kept, and the same command goes on. The last: {error}"
+            )
+            raise self._gone from None
+
+    def note(self, trouble: str, spent: float, wait: float) -> None:
+        """Note why a request waits; tell it if that takes long."""
+        self._trouble = trouble
+        if spent + wait > SOON:
+            self._tell(f"{trouble}; again in {wait:.0f} s")
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Watch for silence while a request is under way."""
+        if not self._waiting:
+            self._heard, self._trouble, self._every = self._clock(), "", SOON
+            self._timer = asyncio.get_running_loop().call_later(SOON, self._listen)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def heard(self) -> None:
+        """Note a reply."""
+        self._heard, self._trouble, self._every = self._clock(), "", SOON
+
+    def _listen(self) -> None:
+        """Tell of a silence, each time after twice as long."""
+        silent = self._clock() - self._heard
+        if silent >= self._every - 0.1:
+            seen = self._trouble or f"each waits for up to {self._timeout:.0f} s (option timeout)"
+            plural = "" if self._waiting == 1 else "s"
+            wait = f"{self._waiting} request{plural} under way"
+            self._tell(f"no reply for {silent:.0f} s, {wait}; {seen}")
+            self._every = min(2 * self._every, silent + _RAREST)
+        due = max(1.0, self._every - silent)
+        self._timer = asyncio.get_running_loop().call_later(due, self._listen)
+
+    def _tell(self, what: str) -> None:
+        now = self._clock()
+        if now - self._told >= SOON - 1:
+            self._told = now
+            logger.warning("%s: %s", self.name, what)
+
+    @staticmethod
+    def _clock() -> float:
+        """Return the time that passes for the user, whatever clock retries use."""
+        return time.monotonic()

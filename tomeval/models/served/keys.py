@@ -1,0 +1,206 @@
+"""Which key goes to which host: a key is sent only where its user has confirmed it.
+
+An experiment file from a stranger may name any address and any environment variable. So a variable
+goes to the host of its own provider (`PROVIDERS`), to this machine, and to hosts that the user has
+named: in ``hosts.toml`` of their configuration, or with ``--trust-host``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import read_toml
+from tomeval.models.trust import confirmed_hosts
+
+DEFAULT = "OPENAI_API_KEY"
+"""The variable of servers on this machine, and of hosts that nothing is known of."""
+
+PROVIDERS = {
+    "api.openai.com": ("OPENAI_API_KEY",),
+    "api.anthropic.com": ("ANTHROPIC_API_KEY",),
+    "api.deepseek.com": ("DEEPSEEK_API_KEY",),
+    "api.mistral.ai": ("MISTRAL_API_KEY",),
+    "api.x.ai": ("XAI_API_KEY",),
+    "generativelanguage.googleapis.com": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter.ai": ("OPENROUTER_API_KEY",),
+    "api.together.ai": ("TOGETHER_API_KEY",),
+    "api.together.xyz": ("TOGETHER_API_KEY",),
+    "api.groq.com": ("GROQ_API_KEY",),
+    "api.fireworks.ai": ("FIREWORKS_API_KEY",),
+    "api.cerebras.ai": ("CEREBRAS_API_KEY",),
+    "api.perplexity.ai": ("PERPLEXITY_API_KEY",),
+    "router.huggingface.co": ("HF_TOKEN",),
+}
+"""Hosts of providers, with the variables that their documentation names; the first is the default.
+
+Over https only. Each host is one name, not a domain: others can rent names below a domain.
+"""
+
+# SECRET and PRIVATE: what signs requests, such as AWS_SECRET_ACCESS_KEY, is never sent by anybody.
+_KEY_LIKE = re.compile(r"(?i)(?!.*(SECRET|PRIVATE|PASSW))[A-Za-z_][A-Za-z0-9_]*_(KEY|TOKEN)")
+_PLACE = re.compile(r"(https?://)?[^/@?#\s=]+/?")
+
+
+class Confirmed(NamedTuple):
+    """A host that may get a variable; `scheme` ``http`` allows it without encryption.
+
+    `port` None stands for any port.
+    """
+
+    scheme: str
+    host: str
+    port: int | None
+    variable: str
+
+
+def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
+    """Return the variable that holds a server's key, and the key: empty if there is none to send.
+
+    Parameters
+    ----------
+    base_url : str
+        Where it would go.
+    key_env : str, optional
+        The variable that the experiment names; empty for none. Default: the provider's own, or one
+        that is confirmed for the host, else `DEFAULT`.
+
+    Raises
+    ------
+    TomevalError
+        The variable is set and the host is not confirmed for it; its name is not that of a key; it
+        holds characters that no key has; a malformed ``hosts.toml``.
+    """
+    if key_env == "":
+        return "", ""
+    url = _parsed(base_url)
+    confirmed = _confirmed()
+    name = key_env or _usual(url, confirmed)
+    check_key_name(name)
+    key = os.environ.get(name, "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise TomevalError(f"the environment variable {name} holds characters that no key has")
+    if key:
+        _check_host(url, name, confirmed)
+    return name, key
+
+
+def check_key_name(name: str) -> None:
+    """Refuse a name that is not of an API key: those end in _KEY or _TOKEN, and never sign."""
+    if not _KEY_LIKE.fullmatch(name):
+        raise TomevalError(
+            f"key_env: {name!r} is not the name of an API key; such names end in _API_KEY, _KEY or "
+            "_TOKEN and hold neither SECRET, PRIVATE nor PASSWORD"
+        )
+
+
+def check_host(url: str, variable: str) -> None:
+    """Refuse an address that the user has not confirmed for a variable."""
+    _check_host(_parsed(url), variable, _confirmed())
+
+
+def _check_host(url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed]) -> None:
+    if is_loopback(url.host):
+        return
+    own = PROVIDERS.get(url.host, ())
+    owners = [host for host, names in PROVIDERS.items() if variable in names]
+    if variable in own and url.scheme == "https" and url.port in (None, 443):
+        return
+    where = url.host if url.port is None else f"{url.host}:{url.port}"
+    if own and owners and url.host not in owners:
+        raise TomevalError(
+            f"{variable} is the key of {owners[0]} and is never sent to {where}: put the key of "
+            f"{where} into {own[0]}"
+        )
+    fits = (c for c in confirmed if c.variable == variable and c.host == url.host)
+    if any(c.port in (None, url.port) and url.scheme in ("https", c.scheme) for c in fits):
+        return
+    plain = url.scheme == "http"
+    entry = f"{'http://' * plain}{where}"
+    raise TomevalError(
+        f"the environment variable {variable} would be sent to {where}"
+        f"{', without encryption' * plain}, which you have not confirmed; nothing was sent. If "
+        f'that is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" '
+        f'to {hosts_file()}. To send no key: key_env = ""'
+    )
+
+
+def _usual(url: httpx2.URL, confirmed: Sequence[Confirmed]) -> str:
+    """Return the variable of a host for which the experiment names none."""
+    named = [c.variable for c in confirmed if c.host == url.host and c.port in (None, url.port)]
+    names = [*named, *PROVIDERS.get(url.host, ())]
+    return next((name for name in names if os.environ.get(name)), (names or [DEFAULT])[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine.
+
+    Examples
+    --------
+    >>> [is_loopback(h) for h in ("localhost", "127.0.0.9", "::1", "127.0.0.1.example.org")]
+    [True, True, True, False]
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _parsed(url: str) -> httpx2.URL:
+    """Return an address as the client that sends reads it."""
+    try:
+        return httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise TomevalError(f"{url!r} is not an address: {error}") from None
+
+
+def hosts_file() -> Path:
+    """Return where the user's confirmed hosts are read from, whether or not it exists."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or (
+        os.environ.get("APPDATA") if sys.platform == "win32" else None
+    )
+    return (Path(folder) if folder else Path.home() / ".config") / "tomeval" / "hosts.toml"
+
+
+def _confirmed() -> list[Confirmed]:
+    """Return what the user has confirmed, in `trusting` and in `hosts_file`."""
+    found = []
+    for entry in confirmed_hosts():
+        host, _, variable = entry.rpartition("=")
+        if not host:
+            raise TomevalError(f"--trust-host {entry!r}: write HOST=VARIABLE")
+        found.append(_entry(host, variable, "--trust-host"))
+    return found + _from_file()
+
+
+def _from_file() -> list[Confirmed]:
+    path = hosts_file()
+    if not path.is_file():
+        return []
+    found = []
+    for host, names in read_toml(path).items():
+        for name in names if isinstance(names, list) else [names]:
+            if not isinstance(name, str):
+                raise TomevalError(f"{path}: {host}: must name environment variables, is {name!r}")
+            found.append(_entry(host, name, str(path)))
+    return found
+
+
+def _entry(place: str, variable: str, where: str) -> Confirmed:
+    """Read a host as the user writes it: ``HOST``, ``HOST:PORT`` or ``http://HOST``."""
+    parts = _PLACE.fullmatch(place)
+    url = _parsed(place if "://" in place else f"https://{place}") if parts else None
+    if url is None or not url.host:
+        raise TomevalError(f"{where}: {place!r} is not a host, such as llm.example.org")
+    check_key_name(variable)
+    return Confirmed(url.scheme, url.host, url.port, variable)

@@ -1,0 +1,59 @@
+"""Make a run folder of games that were played elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import Domain, Recorded
+from tomeval.runs.folder import add_session, begin_or_resume, locked
+from tomeval.runs.store import Store
+
+
+def import_games(domain: Domain, path: Path, keys: Any, out: Path) -> Recorded:
+    """Read recorded games and write them as a run, which every command then reads.
+
+    Parameters
+    ----------
+    keys
+        How they are read, see `Domain.recorded`.
+    out : Path
+        The run folder, which must not exist. It appears when it is complete.
+
+    Raises
+    ------
+    TomevalError
+        The games cannot be read, or the folder exists or cannot be made.
+    """
+    if out.exists():
+        raise TomevalError(f"{out}: exists already; choose another folder with --out")
+    found = domain.recorded(path, keys)
+    identity = {"name": out.name, "cells": [definition for definition, _ in found.cells]}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        try:
+            _write(domain, draft, identity, found)
+            os.rename(draft, out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        raise TomevalError(f"{out}: cannot be made ({error.strerror or error})") from None
+    return found
+
+
+def _write(domain: Domain, folder: Path, identity: dict[str, Any], found: Recorded) -> None:
+    """Write the run."""
+    with locked(folder):
+        store = Store(folder, domain)
+        try:
+            begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
+            add_session(folder, 0)
+            for number, (_, block) in enumerate(found.cells):
+                store.add(number, block)
+        finally:
+            store.close()

@@ -1,0 +1,111 @@
+"""A run is asked to stop: the first Ctrl-C or TERM lets it finish what is in flight.
+
+Replies that are on their way are paid for, and an episode that goes on later is not asked for them
+again if they are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from tomeval.models.base import (
+    GenerateRequest,
+    Model,
+    Reply,
+    ScoreRequest,
+    Scores,
+    Stopped,
+    WrappedModel,
+)
+
+_SAID = b"tomeval: finishing what is in flight; once more stops at once\n"
+_STDERR = 2
+
+
+class Interrupted(Stopped):
+    """The run is to stop, and a call was not made; what came before is complete."""
+
+
+class Stopping:
+    """Hears Ctrl-C and TERM inside the block; in a thread, or where others hear them, nothing.
+
+    Attributes
+    ----------
+    signal : int
+        What asked the run to stop; 0 while nothing did.
+    on_request : callable
+        Called when the run is asked to stop.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self.on_request: Callable[[], None] = lambda: None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Stopping:
+        """Begin to hear signals."""
+        if threading.current_thread() is threading.main_thread():
+            usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+            for number, handler in usual.items():
+                if signal.getsignal(number) is handler:
+                    self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the signals as they were."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _hear(self, number: int, _: FrameType | None) -> None:
+        if self.signal:
+            _raise(number)
+        self.signal = number
+        os.write(_STDERR, _SAID)  # a handler that prints may meet a half-written line
+        self.on_request()
+
+    def check(self) -> None:
+        """Stop here if the run was asked to stop."""
+        if self.signal:
+            _raise(self.signal)
+
+    def gate(self, model: Model) -> Model:
+        """Return a model that makes no more calls once the run was asked to stop."""
+        return _Gate(model, self)
+
+
+class _Gate(WrappedModel):
+    """A model whose calls are not made once the run is to stop."""
+
+    model: Model
+
+    def __init__(self, model: Model, stopping: Stopping) -> None:
+        super().__init__(model)
+        self._stopping = stopping
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Pass the request on, if the run goes on."""
+        self._check()
+        return await self.model.generate(request)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Pass the request on, if the run goes on."""
+        self._check()
+        return await self.model.score(request)
+
+    def _check(self) -> None:
+        if self._stopping.signal:
+            raise Interrupted("stopped")
+
+
+def _raise(number: int) -> None:
+    """End as a signal would: Ctrl-C as an exception, TERM with the exit code of shells."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
