@@ -80,7 +80,7 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
 def forget_checksums(folder: Path) -> None:
     """Make a store that was edited on purpose look as one of before there were checksums."""
     db = sqlite3.connect(folder / "run.sqlite")
-    db.executescript("DROP TABLE sums; DROP TABLE marks")
+    db.executescript("DROP TABLE IF EXISTS sums; DROP TABLE IF EXISTS marks")
     db.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 import tomeval
-from tomeval.cli.main import main
+from tomeval.cli.app import main
 from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.pairing import Meeting, Pairing, pair
 from tomeval.comparing.sides import read_sides
@@ -89,7 +89,8 @@ def many_tasks(tasks: int, width: int) -> Pairing:
     measures = tuple(MEASURES[name] for name in METRICS[:width])
     columns = tuple({"game": name} for name in names)
     alone = np.zeros((tasks, 1), dtype=np.int64)
-    return Pairing("subject", "base", ("one",), measures, names, columns, meetings, alone)
+    sizes = np.ones((len(names), len(measures)))
+    return Pairing("subject", "base", ("one",), measures, names, columns, meetings, alone, sizes)
 
 
 def test_a_comparison_holds_the_resamples_of_one_task_at_a_time() -> None:
