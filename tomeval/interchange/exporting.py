@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
-from tomeval.runs.columns import is_interval
+from tomeval.runs.columns import is_attainable, is_interval
 from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
@@ -123,7 +123,9 @@ def _parquet(run: Run, what: str, out: Path) -> None:
         raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
     columns, rows = iterate_export(run, what)
     types = column_types(run)
-    kinds = ["REAL" if is_interval(n) else types.get(n, "TEXT") for n in columns]
+    kinds = [
+        "REAL" if is_interval(n) or is_attainable(n) else types.get(n, "TEXT") for n in columns
+    ]
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
     schema, count = pyarrow.schema(fields), 0

@@ -88,7 +88,10 @@ class RunCell(ABC):
 
     @property
     def attainable(self) -> Mapping[str, float]:
-        """The best that measures can be expected to be here, by column; empty if it is trivial."""
+        """The best that measures can be expected to be here; empty if it is trivial.
+
+        The names end in ``_attainable`` and become columns of the table.
+        """
         return {}
 
     @property

@@ -50,6 +50,11 @@ def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> 
     return row
 
 
+def is_attainable(column: str) -> bool:
+    """Tell whether a column says what can be attained of a measure, see `RunCell.attainable`."""
+    return column.endswith("_attainable")
+
+
 def is_interval(column: str) -> bool:
     """Tell whether a column belongs to the interval of another one."""
     return column.endswith((_HALF, _LOW, _HIGH))
