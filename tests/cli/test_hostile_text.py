@@ -30,7 +30,6 @@ def test_a_trace_of_every_hidden_character_is_shown(run):
     shown = call("transcript", run, "--cell", "0").out
     for code in (
         "\\x1b",
-        "\\x07",
         "\\x9b",
         "\\x85",
         "\\u202e",
