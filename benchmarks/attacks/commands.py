@@ -24,7 +24,9 @@ class Called(NamedTuple):
     @property
     def is_one_error(self) -> bool:
         """Whether it ended as bad input should: one message, exit code 2, no traceback."""
-        return self.code == 2 and not self.crash and self.errors.startswith(("tomeval: ", "Usage"))
+        lines = self.errors.splitlines()  # libraries may have warned before
+        said = sum(line.startswith(("tomeval: ", "Usage: ")) for line in lines)
+        return self.code == 2 and not self.crash and said == 1
 
 
 def call(*arguments: object, typed: str = "") -> Called:

@@ -51,5 +51,5 @@ def main() -> None:
     try:
         app()
     except TomevalError as error:
-        tell(f"tomeval: {error}")
+        tell("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
         sys.exit(2)

@@ -11,6 +11,7 @@ import typer
 from tomeval.cli.options import ReferenceOption, TableFormat, show_table
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
+from tomeval.core.text import in_line
 
 Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
@@ -137,10 +138,10 @@ def compare(
         below = [*below, *([] if what == "differences" else sampled_notes(runs))]
     text = form == "text"
     for line in above if text else ():
-        show(line)
+        show(in_line(line))
     show_table(rows, form, measures)
     for line in below if text else ():
-        show(f"note: {line}")
+        show(f"note: {in_line(line)}")
 
 
 def power(
@@ -165,7 +166,7 @@ def power(
         )
         show_table(rows, form, runs[0].measures)
         for note in sampled_notes(runs) if form == "text" else ():
-            show(f"note: {note}")
+            show(f"note: {in_line(note)}")
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

@@ -12,6 +12,7 @@ import typer
 from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, TableFormat, show_table
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import show, tell
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.results import Run
@@ -99,7 +100,7 @@ def table(
             notes += opened.domain.table_notes(opened)
         show_table(rows, form, opened.measures, task)
     for note in notes:
-        tell(f"note: {note}")
+        tell(f"note: {in_line(note)}")
 
 
 def _which_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tomeval.core.text import check_text
 MAX_TOML = 32_000_000
 """Characters of a TOML file; partner tables can be long."""
 
+_DOTTED = re.compile(r"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){1000}")
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -68,6 +70,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise TomevalError(
             f"{path}: {len(text):,} characters; TOML files have at most {MAX_TOML:,}"
         )
+    if _DOTTED.search(text):  # `tomllib` would take the square of its length
+        raise TomevalError(f"{path}: not valid TOML: a key has more than 1,000 parts")
     try:
         data = tomllib.loads(text)
         check_text(data, str(path))

@@ -161,14 +161,14 @@ def task_names(cells: Sequence[RunCell]) -> dict[int, str]:
 
 
 def safe(text: str) -> str:
-    """Return a text with letters, digits, points, hyphens and underscores only.
+    """Return at most 100 letters, digits, points, hyphens and underscores for a text.
 
     Examples
     --------
     >>> safe("S2A + CoT"), safe("hf:Org/Model@main")
     ('S2A-CoT', 'hf-Org-Model-main')
     """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "unnamed"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100].rstrip("-.") or "unnamed"
 
 
 def folder_names(texts: Sequence[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from tomeval.plots.drawing import Drawing
 from tomeval.plots.style import in_style
 
 FILE_FORMATS = ("png", "svg", "pdf")
+_LONGEST = 180
 
 # No date and no random identifiers inside, so that the same run gives the same file.
 _METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -67,10 +68,15 @@ def _settle(drawing: Drawing) -> None:
 def safe_stems(drawings: Sequence[Drawing]) -> list[Drawing]:
     """Return the drawings with stems that are safe for any file system, each different."""
     safe = (
-        "".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem)
+        _short("".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem))
         for drawing in drawings
     )
     return [d._replace(stem=stem) for d, stem in zip(drawings, distinct(safe), strict=True)]
+
+
+def _short(stem: str) -> str:
+    """Return a stem of at most `_LONGEST` bytes; file systems take 255 with the ending."""
+    return stem.encode()[:_LONGEST].decode(errors="ignore")
 
 
 def distinct(names: Iterable[str]) -> list[str]:

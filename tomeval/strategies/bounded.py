@@ -26,7 +26,19 @@ MAX_TEXT = 4_000_000
 
 _MAX_BITS = 10_000  # of a whole number
 _FILTERS = (
-    *("abs", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first", "float"),
+    *(
+        "abs",
+        "attr",
+        "capitalize",
+        "count",
+        "d",
+        "default",
+        "dictsort",
+        "e",
+        "escape",
+        "first",
+        "float",
+    ),
     *("format", "groupby", "int", "items", "join", "last", "length", "list", "lower", "map"),
     *("max", "min", "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr"),
     *("sort", "string", "sum", "title", "trim", "truncate", "unique", "upper", "wordcount"),

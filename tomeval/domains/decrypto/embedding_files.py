@@ -117,11 +117,18 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
 def _read_npz(path: Path, name: str) -> Embedding:
     try:
         with np.load(path, allow_pickle=False) as file:
-            words = file["words"].tobytes().decode().split("\n")
-            vectors = file["vectors"]
+            parts = [file[name] for name in ("words", "vectors")]
     # A header may claim any shape, which is a MemoryError; no pickle is read.
     except (OSError, ValueError, LookupError, EOFError, MemoryError, *_UNPACKING) as error:
         raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
+    # What is no array comes as bytes.
+    if not all(isinstance(part, np.ndarray) for part in parts):
+        raise TomevalError(f"{path}: not an embedding in .npz (words and vectors must be arrays)")
+    try:
+        words = parts[0].tobytes().decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
+    vectors = parts[1]
     if vectors.dtype.kind != "f":
         raise TomevalError(f"{path}: vectors must be floats, are {vectors.dtype}")
     return Embedding.of(name, words, vectors)

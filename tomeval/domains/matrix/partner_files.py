@@ -15,6 +15,9 @@ from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partners import Partner, reachable
 
 _Table = tuple[NDArray[np.float64], NDArray[np.int64], list[str]]
+MAX_STATES = 100_000
+"""States of a partner; more would fill the memory of whoever opens the file."""
+
 _COMMON_KEYS = ("title", "source", "games", "actions", "parameters")
 
 
@@ -175,6 +178,8 @@ def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
     if not isinstance(table, dict) or not table:
         raise TomevalError(f"{where}: states must be a table with at least one state")
     states = list(table)
+    _check_size(where, len(states))
+    numbers = {state: number for number, state in enumerate(states)}
     emissions = np.zeros((len(states), game.m))
     next_state = np.zeros((len(states), game.n, game.m), dtype=np.int64)
     for index, (state, row) in enumerate(table.items()):
@@ -186,11 +191,16 @@ def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
             if key not in row:
                 raise TomevalError(f"{here}: incomplete, {key!r} is missing")
         emissions[index] = _emission(here, row["play"], game.m)
-        next_state[index] = _next(here, row["next"], states, game)
+        next_state[index] = _next(here, row["next"], numbers, game)
     return emissions, next_state, states
 
 
-def _next(where: str, value: Any, states: list[str], game: MatrixGame) -> NDArray[np.int64]:
+def _check_size(where: str, count: int) -> None:
+    if count > MAX_STATES:
+        raise TomevalError(f"{where}: has {count:,} states, at most {MAX_STATES:,} can be read")
+
+
+def _next(where: str, value: Any, states: dict[str, int], game: MatrixGame) -> NDArray[np.int64]:
     """Read ``next``: one state, one per subject's action, or one per joint action."""
     by_own = value if isinstance(value, list) else [value] * game.n
     if len(by_own) != game.n:
@@ -206,9 +216,9 @@ def _next(where: str, value: Any, states: list[str], game: MatrixGame) -> NDArra
                 f"of the partner's {game.m} actions"
             )
         for b, name in enumerate(by_partner):
-            if name not in states:
+            if not isinstance(name, str) or name not in states:
                 raise unknown("state", name, states, f"{where}: next")
-            result[a, b] = states.index(name)
+            result[a, b] = states[name]
     return result
 
 
@@ -238,6 +248,7 @@ def _sequence(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:
     actions = list(range(game.m)) if actions == "all" else actions
     if not isinstance(actions, list) or not actions:
         raise TomevalError(f"{where}: actions must be a list of action indices, or 'all'")
+    _check_size(where, len(actions))
     emissions = np.eye(game.m)[[_action(where, k, game.m) for k in actions]]
     size = len(actions)
     following = (np.arange(size) + 1) % size
@@ -261,8 +272,8 @@ def _switch(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:
     first = _action(f"{where}: first", rule.get("first"), game.m)
     second = _action(f"{where}: second", rule.get("second"), game.m)
     step = rule.get("step")
-    if isinstance(step, bool) or not isinstance(step, int) or not 2 <= step <= 100_000:
-        raise TomevalError(f"{where}: step {step!r} must be a whole number from 2 to 100000")
+    if isinstance(step, bool) or not isinstance(step, int) or not 2 <= step <= MAX_STATES:
+        raise TomevalError(f"{where}: step {step!r} must be a whole number from 2 to {MAX_STATES}")
     emissions = np.eye(game.m)[[first] * (step - 1) + [second]]
     targets = np.minimum(np.arange(step) + 1, step - 1)
     states = [f"step {i + 1}" for i in range(step - 1)] + ["after"]
