@@ -105,6 +105,8 @@ def test_lines_end_where_a_reader_sees_them_end(mark):
         ("a\n<!-- b\nc -->\nd", "a\n\nd"),
         ("a <!-- b --> c", "a <!-- b --> c"),  # a label may look like that
         ("<!-- b", ""),
+        ("a <!-- b\nc", "a <!-- b\nc"),
+        ("a <!-- b\nc -->d", "a d"),
         ("/* b\n*/c", "c"),
         ("```python\n# b\nc\n```\n# d", "```python\n\nc\n```\n# d"),
         ("```\n# b\n```", "```\n# b\n```"),

@@ -53,12 +53,13 @@ def _cut(text: str) -> str:
     for begin, end in _COMMENTS:
         kept, place = [], 0
         while (start := text.find(begin, place)) >= 0:
-            stop = text.find(end, start + len(begin))
-            stop = len(text) if stop < 0 else stop + len(end)
+            found = text.find(end, start + len(begin))
+            stop = len(text) if found < 0 else found + len(end)
             line = text[max(text.rfind("\n", 0, start) + 1, place) : start]
-            many = begin == "<!--" and "\n" in text[start:stop]
+            many = begin == "<!--" and found >= 0 and "\n" in text[start:stop]
             comment = many or not line.strip(" \t\r>")
-            kept.append(text[place : start if comment else stop])
-            place = stop
+            after = stop if comment or found >= 0 else start + len(begin)
+            kept.append(text[place : start if comment else after])
+            place = after
         text = "".join([*kept, text[place:]])
     return text
