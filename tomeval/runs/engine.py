@@ -141,13 +141,16 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
 
 @asynccontextmanager
 async def _nothing_left() -> AsyncIterator[None]:
-    """End every task of the loop when the block ends: after an error, some may still be asking."""
+    """Wait for every task of the loop when the block ends; after an error, cancel them."""
     try:
         yield
-    finally:
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
+    except BaseException:
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
+        raise
+    finally:
+        # A question beside another one may still be under way, and its reply is paid for.
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*rest, return_exceptions=True)
 
 
