@@ -146,16 +146,16 @@ class StartUp:
         todo = [(m, q) for m, q in zip(marks, questions, strict=True) if m not in known]
         if not todo:
             return
+        log, results = self._log, []
+
+        async def ask(mark: str, question: Overheard) -> None:
+            found = await _ask(model, question)
+            results.append(found)
+            log.append(_entry(mark, json.loads(key), model, found))
+            write_text(self._path, json.dumps(log, indent=1))  # at once: a reply is paid for once
+
         # An error, such as a cap that is reached, waits until every paid reply is in the log.
-        asked = await asyncio.gather(
-            *(_ask(model, question) for _, question in todo), return_exceptions=True
-        )
-        results = []
-        for (mark, _), found in zip(todo, asked, strict=True):
-            if isinstance(found, Found):
-                results.append(found)
-                self._log.append(_entry(mark, json.loads(key), model, found))
-        write_text(self._path, json.dumps(self._log, indent=1))
+        asked = await asyncio.gather(*(ask(*one) for one in todo), return_exceptions=True)
         for found in asked:
             if isinstance(found, BaseException):
                 raise found

@@ -167,7 +167,7 @@ def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp
         made = make_experiment(_experiment({"name": model, **options}, names))
         run_experiment(made, tmp_path / name)
     here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
-    assert len(here["steps"]) > 100
+    assert len(here["steps"]) == len(names) * 2 * 3  # copies of greedy episodes are not played
     assert there == here
 
 
