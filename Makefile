@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: help quickstart test check bench slow clean
+.PHONY: help quickstart test check bench slow versions clean
 
 help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
@@ -13,6 +13,7 @@ help:
 	@echo "make check       ruff, ruff format, mypy"
 	@echo "make slow        the tests that take more than half a minute each"
 	@echo "make bench       the benchmarks behind docs/speed.md"
+	@echo "make versions    the tests under every supported Python and with the lowest versions"
 	@echo "make clean       remove .venv and caches"
 
 # A stamp is newer than what was installed from, so an up-to-date environment is used as it is.
@@ -57,6 +58,9 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/harness_overhead.py --out $(VENV)/harness_overhead.png
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/decrypto_games.py
+
+versions: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/versions.py --write
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

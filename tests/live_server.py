@@ -73,13 +73,13 @@ class Between:
         self._http.server_close()
 
     def games(self) -> Counter[bytes]:
-        """Return the questions of games that were answered."""
-        return Counter({body: n for body, n in self.answered.items() if b"game" in body})
+        """Return the questions of games that ran the model; others only count tokens."""
+        return Counter({body: n for body, n in self.answered.items() if _of_game(body)})
 
     def stops(self, body: bytes) -> bool:
         with self._lock:
             due = self.stop_at is not None and self.games().total() >= self.stop_at
-            if due and b"game" in body:
+            if due and _of_game(body):
                 self.stop_at = None
                 self.on_stop()
                 return True
@@ -93,6 +93,10 @@ class Between:
             return reply.status, reply.read()
         finally:
             connection.close()
+
+
+def _of_game(body: bytes) -> bool:
+    return b"game" in body and b"max_tokens" in body
 
 
 class _Passing(BaseHTTPRequestHandler):

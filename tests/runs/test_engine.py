@@ -174,6 +174,7 @@ def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     pytest.importorskip("transformers")
+    pytest.importorskip("torch")
     sys.path.insert(0, str(ROOT / "experiments"))
     try:
         from make_tiny_model import make_model

@@ -73,6 +73,7 @@ def test_every_row_is_there(finished) -> None:
     files = {path.name for path in finished.iterdir()} - beside
     assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json"}
     sessions = json.loads((finished / "sessions.json").read_text())
+    assert "scipy" in sessions[0]["versions"]
     assert sessions[0]["versions"]["tomeval"] == tomeval.__version__
     assert json.loads((finished / "experiment.json").read_text())["episodes"] == 8
 

@@ -37,7 +37,7 @@ class Unusable(BackendError):
 
 
 class Stopped(TomevalError):
-    """Why a run asks no more of a model: no room under a cap, or a server that is gone.
+    """Why a run asks no more of a model: no room under a cap, no access, or a server that is gone.
 
     What was answered is kept. Other episodes under way end at their own next question.
     """

@@ -147,18 +147,16 @@ class StartUp:
         todo = [(m, q) for m, q in zip(marks, questions, strict=True) if m not in known]
         if not todo:
             return
-        log = self._log
+        log, results = self._log, []
 
-        async def ask(mark: str, question: Overheard) -> Found:
-            """Ask one question, and put the reply into the log at once."""
+        async def ask(mark: str, question: Overheard) -> None:
             found = await _ask(model, question)
+            results.append(found)
             log.append(signed(_entry(mark, json.loads(key), model, found)))
-            write_text(self._path, json.dumps(log, indent=1))
-            return found
+            write_text(self._path, json.dumps(log, indent=1))  # at once: a reply is paid for once
 
         # An error, such as a cap that is reached, waits until every paid reply is in the log.
         asked = await asyncio.gather(*(ask(*one) for one in todo), return_exceptions=True)
-        results = [found for found in asked if isinstance(found, Found)]
         for found in asked:
             if isinstance(found, BaseException):
                 raise found

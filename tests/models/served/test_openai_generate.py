@@ -535,7 +535,7 @@ def test_a_server_that_shows_a_web_page_is_named_at_once():
         with pytest.raises(TomevalError, match="not an OpenAI-compatible server") as raised:
             generate(server)
     assert server.url in str(raised.value)
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2
 
 
 def test_a_tokenizer_takes_a_prefill_through_the_completions_api():

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError
+from tomeval.models.base import BackendError, Stopped
 from tomeval.models.served.http_limiter import AdaptiveLimiter
 from tomeval.models.served.http_mends import (
     EXCERPT,
@@ -271,12 +271,12 @@ class HttpClient:
         if status in (401, 403):
             held = "holds the key that was sent" if self._key else "is not set"
             named = f"the environment variable {self._key_env} {held}"
-            raise TomevalError(
+            raise Stopped(
                 f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "
                 f"{named if self._key_env else 'no key was sent, as key_env is empty'}"
             )
         if status == 429 and "insufficient_quota" in text:
-            raise TomevalError(f"{url}: the account has no quota left: {message[:EXCERPT]}")
+            raise Stopped(f"{url}: the account has no quota left: {message[:EXCERPT]}")
         if status in (400, 413, 422, 500) and TooLong.is_said_in(text):
             raise TooLong(url, message)
         if status in OVERLOAD or (status >= 500 and status != 501):

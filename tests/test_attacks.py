@@ -1,0 +1,34 @@
+"""The attacks on servers at a small size: nothing may be lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("attacks")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [("HTTP 404", 5), ("429, Retry-After of ten days", 5), ("choices empty", 35)],
+)
+def test_faults_of_servers(tmp_path, case, told):
+    from attacks.fault_kinds import KINDS
+    from attacks.faults import attack
+
+    (row,) = attack(1, 0, tmp_path, [kind for kind in KINDS if kind.case == case])
+    assert (row.lost, row.note) == (0, "")
+    assert row.told < told * 4  # the machine may be busy
+
+
+@pytest.mark.slow
+def test_caps_at_every_number_of_requests_at_a_time(tmp_path):
+    from attacks.caps import AT_ONCE, attack
+
+    rows = attack(0.02, 0, tmp_path)
+    assert len(rows) == 2 * len(AT_ONCE)
+    assert [row.note for row in rows] == [""] * len(rows)
+    assert all(row.tried > 1 for row in rows)
+    assert not [row.case for row in rows if not re.search(r"at a time$", row.case)]
