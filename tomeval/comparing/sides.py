@@ -61,7 +61,8 @@ class Side:
     @property
     def draws(self) -> tuple[Any, ...]:
         """What episodes of one seed and number must share to have met the same chance."""
-        return tuple(self.cell.facts[name] for name in self.cell.domain.shares_draws)
+        facts = self.cell.facts
+        return tuple(facts[name] for name in self.cell.domain.shares_draws)
 
 
 @contextmanager

@@ -156,7 +156,8 @@ class RunCell(ABC):
     @property
     def task(self) -> dict[str, Any]:
         """What compared cells must agree in."""
-        return {name: self.facts[name] for name in self.domain.task}
+        facts = self.facts
+        return {name: facts[name] for name in self.domain.task}
 
     @property
     def shown_task(self) -> dict[str, Any]:

@@ -189,15 +189,16 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
         mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
         for key in mine:
             mine[key].add(cell.columns.get(key))
+        known = cell.facts
         for key in _FACTS:
-            facts[key].add(str(cell.facts.get(key, "")))
+            facts[key].add(str(known.get(key, "")))
     for cell in cells:
-        said, names = {*cell.domain.task, *_FACTS}, [cell.player]
+        said, names, known = {*cell.domain.task, *_FACTS}, [cell.player], cell.facts
         for key, values in told[cell.player].items():
             if key not in said and len(values) > 1:
                 names.append(str(cell.columns[key]))
         for key in _FACTS:
-            value = cell.facts.get(key, "")
+            value = known.get(key, "")
             if value != "" and len(facts[key] - {""}) > 1:
                 names.append(str(value) if key == "model" else f"{key} {value}")
         yield ", ".join(names)
