@@ -25,7 +25,7 @@ def permutation_p(
     levels, width = layout.shape[1:]
     flat = [part.reshape(*part.shape[:2], -1) for part in layout.signs]
     shares = np.repeat(layout.shares, width, axis=1)
-    many: NDArray[np.bool_] = np.asarray(layout.counts > ENUMERATED).any(axis=1)
+    many = np.asarray((layout.counts > ENUMERATED).any(axis=1))
     strata = [np.nan_to_num(part) for part in flat]
     tasks, pooled = sign_flip(strata, shares, resamples, rng, apart=many)
     p = np.full(layout.shape, np.nan)
