@@ -24,7 +24,7 @@ from tomeval.models.served.http_mends import (
     page_title,
     retry_after,
 )
-from tomeval.models.served.http_patience import Patience, Timing, delay, test_patience
+from tomeval.models.served.http_patience import Patience, Timing, delay, startup_patience
 from tomeval.models.served.http_reading import OVERLOAD, Trouble, as_json, as_text, read_body
 from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
@@ -211,7 +211,7 @@ class HttpClient:
             wait = delay(trouble.wait, attempt, self._timing.random())
             spent = clock() - started
             if probing:
-                budget = min(budget, test_patience(trouble))
+                budget = min(budget, startup_patience(trouble))
             if spent + wait > budget:
                 raise BackendError(
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "

@@ -85,7 +85,7 @@ def delay(asked: float | None, attempt: int, chance: float) -> float:
     return longest * (0.5 + 0.5 * chance)
 
 
-def test_patience(trouble: Trouble) -> float:
+def startup_patience(trouble: Trouble) -> float:
     """Return the seconds after which the start-up test gives up on a failure."""
     if trouble.absent:
         return _FIRST_CONTACT
