@@ -245,7 +245,7 @@ def _contradiction(played: Played, partners: int, recorded: bool) -> str:
 
     `partners` is how many an episode can be against; `recorded` games may lack predictions.
 
-    The store keeps no checksums; this finds rows that were damaged without breaking the file.
+    Checksums find damage; this finds rows of stores without them, and rows that were edited.
     """
     game = played.game
     if played.episodes and played.lengths.min() < 1:
