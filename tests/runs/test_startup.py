@@ -14,6 +14,7 @@ from support import dump
 from tomeval.models.served.http_patience import ServerGone
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.readers import MARKER
 
@@ -123,6 +124,22 @@ def test_they_are_asked_once(tmp_path, said) -> None:
         before = len(server.asked())
         play(server, tmp_path / "run", episodes=2)  # nothing is left to play
         assert len(server.asked()) == before
+
+
+def test_a_resumed_run_asks_none_in_the_words_of_another_cell(tmp_path) -> None:
+    two = {"games": ["RPS", "IPD"], "horizon": 2, "subjects": [{"strategy": "QA"}]}
+    with Game(everything) as server:
+        play(server, tmp_path / "whole", **two)
+        needed = server.asked()
+        assert len(needed) == 2 + 2 * 2 * 2
+        own = len(server.requests) - len(needed)  # calls of the backend's own test
+        with pytest.raises(BudgetExceeded):
+            play(server, tmp_path / "run", **two, budget=Budget(own + 2 + 4 + 1))
+        with Run(tmp_path / "run") as run:
+            assert [row["complete"] for row in run.status()] == [1, 0]
+        play(server, tmp_path / "run", **two)
+        assert sorted(server.asked()[len(needed) :]) == sorted(needed)
+    assert len(log(tmp_path / "run")) == 2
 
 
 def test_a_damaged_log_is_kept_aside(tmp_path, caplog) -> None:

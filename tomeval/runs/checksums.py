@@ -32,7 +32,7 @@ def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
     It is taken over their form in version 2 of `marshal`, which writes nothing but type, length and
     value and has been the same since Python 2.5; a test holds it to the byte.
     """
-    return zlib.crc32(marshal.dumps(list(rows), 2))
+    return zlib.crc32(marshal.dumps(rows if isinstance(rows, list) else list(rows), 2))
 
 
 def as_given(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> bool:
@@ -46,8 +46,10 @@ def as_given(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> bool:
         if not types <= _KEPT.get(kind, set()):
             return False
         if float in types:
-            numbers = np.array([0.0 if value is None else value for value in column])
-            if np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any():
+            numbers = np.array(column, dtype=np.float64)  # nan for None
+            if np.isnan(numbers).sum() != column.count(None):
+                return False
+            if np.signbit(numbers[numbers == 0]).any():
                 return False
     return True
 

@@ -52,14 +52,14 @@ MIXED = {
 
 
 def rows(folder, *, without=()) -> dict[str, list[tuple]]:
-    """Return all rows; latencies differ from run to run and are left out."""
+    """Return all rows but checksums; how many transactions wrote them differs from run to run."""
     db = sqlite3.connect(folder / "run.sqlite")
     try:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         found = {
             name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr)
             for name in names
-            if name not in without
+            if name not in (*without, "marks", "sums")
         }
     finally:
         db.close()
