@@ -17,6 +17,7 @@ WRITTEN, SCORED = "written", "scored"
 """How a fault's run is answered: in words, or by log-probabilities of labels."""
 
 _BOMB = 512  # MiB
+_DOWN = 15.0  # seconds of a restart
 _LONG, _TALKATIVE = 10 * 2**20, 2**20  # characters
 
 
@@ -26,7 +27,9 @@ class Kind:
 
     `told` is what a line on standard error must hold, a regular expression. `rare` is False for a
     fault that cannot come and go: a server that refuses access, or is not there. `like` is what a
-    run must be equal to: a fault-free one, or one whose replies are empty.
+    run must be equal to: a fault-free one, or one whose replies are empty. `after` are the numbers
+    of answered requests, of some 75, from which on every request meets the fault; a server that is
+    `away` from the first on is never there at all.
     """
 
     case: str
@@ -35,6 +38,8 @@ class Kind:
     answers: str = WRITTEN
     rare: bool = True
     like: str = ""
+    after: tuple[int, ...] = (0, 40)
+    away: bool = False
 
 
 def status(status: int, handler: Handler, _: Any, **headers: str) -> None:
@@ -55,6 +60,19 @@ def _reset(handler: Handler, reply: Any) -> None:
 
 def _dropped(handler: Handler, _: Any) -> None:
     handler.reset()
+
+
+def _gone(handler: Handler, _: Any) -> None:
+    handler.close_connection = True
+    handler.server_of.shut()
+
+
+def _restarts(handler: Handler, reply: Any) -> None:
+    server = handler.server_of
+    server.fault = None  # once
+    _gone(handler, reply)
+    handler.wait(_DOWN)
+    server.open()
 
 
 def _cut(handler: Handler, reply: Any) -> None:
@@ -206,6 +224,9 @@ KINDS = (
         Kind(f"HTTP {code}", partial(status, code), f"HTTP {code}", rare=False)
         for code in (401, 403, 404)
     ),
+    Kind("connection refused", _gone, "ConnectError", rare=False, away=True),
+    # At the start a server that is not there is reported within seconds.
+    Kind("the server restarts, away for 15 s", _restarts, "", rare=False, after=(25, 40, 55)),
     Kind("reset in the middle of the reply", _reset, "Error"),
     Kind("reset before the reply", _dropped, "Error"),
     Kind("cut JSON", _cut, _NOT_WHOLE),

@@ -14,6 +14,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -44,6 +45,10 @@ class FaultServer:
 
     def __init__(self) -> None:
         self._voice, self._lock = VoiceServer("terse"), threading.Lock()
+        self._door = threading.RLock()
+        self._http: _Server | None = None
+        self._port = 0
+        self.connections: set[socket.socket] = set()
         self.behave()
 
     def behave(self, fault: Fault | None = None, always_after: int | None = None) -> None:
@@ -55,19 +60,37 @@ class FaultServer:
         self.used = self.largest = 0
 
     def __enter__(self) -> FaultServer:
-        handler = type("Bound", (Handler,), {"server_of": self})
-        self._http = _Server(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
-        self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        self.open()
+        self.root = f"http://127.0.0.1:{self._port}"
         self.model = f"openai:voice@{self.root}/v1"
         return self
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self.shut()
+
+    def open(self) -> None:
+        """Listen, always at the same port, if nobody does."""
+        with self._door:
+            if self._http is None:
+                handler = type("Bound", (Handler,), {"server_of": self})
+                self._http = _Server(("127.0.0.1", self._port), handler)
+                self._port = self._http.server_address[1]
+                self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+                self._thread.start()
+
+    def shut(self) -> None:
+        """End as a process does: nobody listens, and every connection is closed."""
+        with self._door:
+            if self._http is None:
+                return
+            self._http.shutdown()
+            self._thread.join()
+            self._http.server_close()
+            self._http = None
+            for connection in [*self.connections]:
+                with suppress(OSError):  # closed already
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def fault_for(self, key: bytes) -> Fault | None:
         """Return what is to be done to a request, if anything; counts it."""
@@ -117,6 +140,16 @@ class Handler(BaseHTTPRequestHandler):
     server_of: FaultServer
     protocol_version = "HTTP/1.1"
 
+    def setup(self) -> None:
+        """Note the connection."""
+        super().setup()
+        self.server_of.connections.add(self.connection)
+
+    def finish(self) -> None:
+        """Forget the connection."""
+        self.server_of.connections.discard(self.connection)
+        super().finish()
+
     def do_GET(self) -> None:
         """List the model."""
         server = self.server_of
@@ -137,7 +170,12 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(raw)
         fault = self.server_of.fault_for(raw)
         if fault is None:
-            self.send(200, self.server_of.reply(raw, body))
+            reply = self.server_of.reply(raw, body)
+            try:
+                self.send(200, reply)
+            except OSError:  # shut meanwhile
+                self.server_of.answered[raw] -= 1
+                raise
         else:
             fault(self, self.server_of.peek(body))
 

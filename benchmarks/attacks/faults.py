@@ -24,8 +24,7 @@ SOON = 60.0
 """Seconds within which the user must be told."""
 
 _MEMORY = 1500.0  # MiB: what a run may take at most; an undisturbed one takes some 150
-_HALF_WAY = 40  # answered requests, of some 75
-_AT_ONCE = 8
+_AT_ONCE = 12
 _LONGEST = 240.0  # seconds for one run
 
 _EXPERIMENT = """\
@@ -155,6 +154,9 @@ class Trial:
         folder = self.work / f"after-{after}"
         run = partial(self._play, folder)
         self.server.behave(self.kind.fault, after)
+        if self.kind.away and not after:
+            self.server.shut()
+            self.server.first_fault.set()
         ended = run(told=self.kind.told)
         if not self.kind.told:  # does no harm
             return self._judge(ended, (0,), measured(folder)), 0.0
@@ -166,6 +168,7 @@ class Trial:
             return "", ended.seconds  # an empty reply is an answer: nothing is played again
         before = self.server.answered.copy()
         self.server.fault = None
+        self.server.open()
         again = run()
         now = self.server.answered
         twice = [key for key, count in before.items() if b"game" in key and now[key] > count]
@@ -188,9 +191,9 @@ class Trial:
     def play(self) -> Row:
         """Try everything."""
         self.work.mkdir(parents=True)
-        faults = [self.sometimes()] if self.kind.rare or not self.kind.told else []
+        faults = [self.sometimes()] if self.kind.rare else []
         told = []
-        for after in (0, _HALF_WAY):
+        for after in self.kind.after:
             fault, seconds = self.always(after)
             faults.append(fault)
             told.append(seconds)
@@ -251,7 +254,8 @@ ATTACK = Attack(
     "Faults of servers",
     "A server on this machine misbehaves in one way at a time: one request in three, the first "
     "time that it is sent; every request from the start; and every request once 40 of some 75 are "
-    "answered. Survived means: the run that met single faults has the rows of an undisturbed one; "
+    "answered. A server that restarts does so once, after 25, 40 or 55 answers, and the run must "
+    "get through. Survived means: the run that met single faults has the rows of an undisturbed one; "
     "the others said within a minute what the server does, ended with the right exit code and "
     "without a traceback, and had those rows after the same command on a server that was well "
     "again, with no answered question asked twice. A run that still waits after a minute and a "

@@ -36,6 +36,10 @@ class Unusable(BackendError):
     """A reply came, but what was asked for is not in it: no text, or no log-probabilities."""
 
 
+class Damaged(BackendError):
+    """Whole replies came, and none of them could be read: no JSON, no UTF-8, too long."""
+
+
 class Stopped(TomevalError):
     """Why a run asks no more of a model: no room under a cap, no access, or a server that is gone.
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
+    Damaged,
     GenerateRequest,
     LocalModel,
     Model,
@@ -19,6 +20,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Stopped,
+    Unusable,
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, side_by_side
@@ -42,8 +44,11 @@ class Watch(Protocol):
     def asked_again(self) -> None:
         """Hear that a question is asked once more."""
 
-    def done(self, number: int, block: Block, under_way: int) -> None:
-        """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps."""
+    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+        """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps.
+
+        `unusable` says what was wrong with a reply that came and could not be used; else empty.
+        """
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Hear that an episode of a cell is broken off: a prompt is beyond the model's context."""
@@ -176,7 +181,9 @@ async def _worker(
         try:
             with lines.episode(list(keys.values())) as mine:
                 models: dict[str, Model] = {
-                    seat: _Counting(_remembering(store, (*job, seat), mine[key], stopping), watch)
+                    seat: _Counting(
+                        _remembering(store, (*job, seat), mine[key], stopping), watch, counted
+                    )
                     for seat, key in keys.items()
                 }
                 block = await store.domain.play(cell, episode, models, counted.step)
@@ -188,15 +195,16 @@ async def _worker(
             if block is None:
                 schedule.ended(number, episode)
         if block is not None:
-            watch.done(number, block, counted.steps)
+            watch.done(number, block, counted.steps, counted.unusable)
     return None
 
 
 class _Count:
-    """Counts the steps of one episode."""
+    """Counts the steps of one episode, and notes that a reply could not be used."""
 
     def __init__(self, schedule: Schedule, cell: int, watch: Watch) -> None:
         self.steps, self._schedule, self._cell, self._watch = 0, schedule, cell, watch
+        self.unusable = ""
 
     def step(self) -> None:
         self.steps += 1
@@ -205,23 +213,33 @@ class _Count:
 
 
 class _Counting(WrappedModel):
-    """Tells of every question that is asked once more, whoever has the answer."""
+    """Tells of every question that is asked once more, and of replies that cannot be used."""
 
     model: Model
 
-    def __init__(self, model: Model, watch: Watch) -> None:
+    def __init__(self, model: Model, watch: Watch, count: _Count) -> None:
         super().__init__(model)
-        self._watch = watch
+        self._watch, self._count = watch, count
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Tell, and pass the request on."""
         if request.attempt > 1:
             self._watch.asked_again()
-        return await self.model.generate(request)
+        with self._noting():
+            return await self.model.generate(request)
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Pass the request on."""
-        return await self.model.score(request)
+        with self._noting():
+            return await self.model.score(request)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except (Unusable, Damaged) as error:
+            self._count.unusable = str(error)
+            raise
 
 
 def _remembering(

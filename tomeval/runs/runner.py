@@ -149,6 +149,7 @@ class _Filler:
         self.ended = sum((Counter(count) for count in found), Counter[str]())
         self.schedule = Schedule((), 0)
         self.unread: dict[Job, Unread] = {}
+        self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
         self._tell_steps()
         self._tell_counts()
@@ -241,15 +242,21 @@ class _Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block, under_way: int) -> None:
-        """Store an episode that is over; stop its cell if that makes too many voids in a row."""
+    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+        """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
         self._store(number, block)
         ((episode, status, *_),) = block.episodes
         if status == VOID and (found := last_unread(self.store, number, block)):
             self.unread[number, episode] = found
+        if status == FAILED and unusable:
+            self.unusable[number, episode] = unusable
+            status = VOID  # also what the model or its server makes of this cell's prompts
         if row := self.schedule.ended(number, episode, status):
+            lost = [self.unusable[number, e] for e in row if (number, e) in self.unusable]
             what = f"{len(row)} void episodes in a row"
+            if lost:
+                what = f"{len(row)} episodes in a row, {len(lost)} of them without a usable reply"
             left = self._stop(number, what)
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
             head = f"{self._name(number)} stops after {what}; {left} more are not played"
@@ -257,6 +264,8 @@ class _Filler:
                 self.store.note_stops({number: what})
             else:
                 head = f"{self._name(number)} has {what}"
+            if lost:
+                head += f"; the last: {excerpt(lost[-1])}"
             logger.warning("%s", explained(head, unread, self.advised))
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:

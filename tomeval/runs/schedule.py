@@ -26,7 +26,8 @@ class Schedule:
     jobs : sequence of (cell, episode)
     stop_after_voids : int
         How many void episodes in a row stop a cell; 0: any number is played. Failed episodes say
-        nothing and are passed over; those of earlier sessions do not count. A cell also begins with
+        nothing and are passed over, unless the caller counts them as void, because their replies
+        came and could not be used; those of earlier sessions do not count. A cell also begins with
         no more episodes than this: the others wait until one of them has got through a step, so
         that a model that is never understood is not asked for all of them at once.
 

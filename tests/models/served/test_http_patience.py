@@ -10,8 +10,8 @@ from fake_server import FakeServer, FakeTime
 from support import dump
 
 from tomeval.models.base import (
-    BackendError,
     ContextExceeded,
+    Damaged,
     Reply,
     Unlisted,
     Unusable,
@@ -19,10 +19,11 @@ from tomeval.models.base import (
 )
 from tomeval.models.served import http_patience
 from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.http_mends import Refused, Unanswered
 from tomeval.models.served.http_patience import Patience, ServerGone, Timing, delay
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
 BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
@@ -123,9 +124,45 @@ def patience_of(clock):
 
 
 def test_three_given_up_in_a_row_end_it_and_then_nothing_is_asked():
-    down = BackendError("down")
+    down = Unanswered("down")
     found = insist(patience_of(FakeTime()), down, down, "fine", down, down, down, "fine")
-    assert found == [*[BackendError] * 2, "fine", *[BackendError] * 2, ServerGone, ServerGone]
+    assert found == [*[Unanswered] * 2, "fine", *[Unanswered] * 2, ServerGone, ServerGone]
+
+
+@pytest.mark.parametrize(
+    "odd", [Unusable("no choices"), Damaged("no JSON"), Refused("url", 400, "filtered")]
+)
+def test_replies_that_cannot_be_used_come_from_a_server_that_is_there(odd):
+    down = Unanswered("down")
+    found = insist(patience_of(FakeTime()), odd, odd, odd, down, down, odd, down, down, "fine")
+    assert ServerGone not in found
+    assert found[-1] == "fine"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ({"status": 503}, Unanswered),
+        ({"status": 500, "body": "x"}, Unanswered),
+        ({"status": 429}, Unanswered),
+        ({"delay": 2}, Unanswered),
+        ({"cut": 9}, Damaged),
+        ({"body": 7}, Damaged),
+        ({"body": "text"}, Damaged),
+    ],
+)
+def test_what_was_wrong_at_the_end_of_a_request_is_told_apart(fault, error):
+    with FakeServer() as server:
+        server.faults.append(fault)
+        with pytest.raises(error):
+            post(server, retry_budget=0, timeout=0.5)
+
+
+def test_nobody_at_the_address_is_no_reply_either():
+    with FakeServer() as server:
+        pass
+    with pytest.raises(Unanswered, match="ConnectError"):
+        post(server, retry_budget=0)
 
 
 def test_errors_of_single_requests_do_not_end_it():
@@ -173,7 +210,6 @@ def play(server, folder, **more):
     [
         ((503, {"error": {"message": "down"}}), "HTTP 503: down"),
         ((404, {"error": {"message": "no such model"}}), "HTTP 404: no such model"),
-        ((200, {"choices": []}), "the reply has no choices"),
     ],
 )
 def test_a_run_stops_with_what_is_kept_and_goes_on(tmp_path, fault, said):
@@ -187,6 +223,50 @@ def test_a_run_stops_with_what_is_kept_and_goes_on(tmp_path, fault, said):
         play(server, tmp_path / "run")
         assert len(server.games) == len(set(server.games))  # nothing is asked twice
     for table in ("steps", "answers"):
+        assert dump(tmp_path / "run")[table] == dump(tmp_path / "whole")[table]
+
+
+class Picky(FakeServer):
+    """Gives no usable reply to one strategy's prompts, and good ones to all others."""
+
+    def __init__(self, odd):
+        super().__init__("vllm")
+        self.odd, self.asked = odd, 0
+
+    def post(self, path, body):
+        if "step by step" in json.dumps(body):
+            self.asked += 1
+            if self.odd is not None:
+                return 200, self.odd
+        self.reply = {"content": good("matrix")(None)} if "game" in json.dumps(body) else {}
+        return super().post(path, body)
+
+
+@pytest.mark.parametrize("odd", [{"choices": []}, {"error": {"message": "upstream"}}, 7])
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_strategy_without_a_usable_reply_stops_its_cell_alone(tmp_path, caplog, odd, concurrency):
+    with Picky(None) as server:
+        spec = {"name": f"openai:toy@{server.url}", "scoring": "off", "retry_budget": 0}
+        data = experiment("matrix", spec, episodes=12)
+        data["subjects"] = [{"strategy": name, "max_attempts": 1} for name in ("CoT", "QA")]
+        made = make_experiment(data)
+        more = {"startup_test": False, "concurrency": concurrency}
+        run_experiment(made, tmp_path / "whole", **more)
+        server.odd, server.asked = odd, 0
+        run_experiment(made, tmp_path / "run", **more)
+        # To act and to predict in five of twelve episodes: `stop_after_voids` of them begin.
+        assert server.asked == 2 * 5
+        with Run(tmp_path / "run") as run:
+            assert run.store.stops() == {0: "5 episodes in a row, 5 of them without a usable reply"}
+            assert [(cell["complete"], cell["failed"]) for cell in run.status()] == [
+                (0, 5),
+                (12, 0),
+            ]
+        told = " ".join(caplog.text.split())
+        assert "stops after 5 episodes in a row, 5 of them without a usable reply; 7 more" in told
+        server.odd = None  # what failed is played again, as if nothing had been
+        run_experiment(made, tmp_path / "run", **more)
+    for table in ("episodes", "steps", "answers"):
         assert dump(tmp_path / "run")[table] == dump(tmp_path / "whole")[table]
 
 

@@ -13,19 +13,27 @@ from urllib.parse import urlsplit
 import httpx2
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, Stopped
+from tomeval.models.base import Damaged, Stopped
 from tomeval.models.served.http_limiter import AdaptiveLimiter
 from tomeval.models.served.http_mends import (
     EXCERPT,
     Mends,
     Refused,
     TooLong,
+    Unanswered,
     message_of,
     page_title,
     retry_after,
 )
 from tomeval.models.served.http_patience import Patience, Timing, delay, startup_patience
-from tomeval.models.served.http_reading import OVERLOAD, Trouble, as_json, as_text, read_body
+from tomeval.models.served.http_reading import (
+    OVERLOAD,
+    Trouble,
+    Unreadable,
+    as_json,
+    as_text,
+    read_body,
+)
 from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
 
@@ -123,9 +131,9 @@ class HttpClient:
 
         Raises
         ------
-        Refused, TooLong, BackendError
+        Refused, TooLong, Unanswered, Damaged
             The server will not do it; the prompt is too long; no reply came within the retry
-            budget.
+            budget; what came last could not be read.
         TomevalError, BudgetExceeded
             The key is refused or the account is empty, or this is no model server; the call would
             pass a cap and was not sent.
@@ -213,7 +221,8 @@ class HttpClient:
             if probing:
                 budget = min(budget, startup_patience(trouble))
             if spent + wait > budget:
-                raise BackendError(
+                lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
+                raise lost(
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
                     f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
                 )
@@ -240,6 +249,8 @@ class HttpClient:
                 raw = await read_body(response)
         except TimeoutError:
             raise Trouble(f"no reply within {timeout:g} s", overload=True) from None
+        except httpx2.DecodingError as error:
+            raise Unreadable(f"the reply cannot be unpacked: {self._clean(str(error))}") from None
         except httpx2.RequestError as error:
             # A server that closes an idle connection is not overloaded; one that opens none may be.
             full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
@@ -257,7 +268,7 @@ class HttpClient:
         if not isinstance(data, dict):
             if body is None:
                 raise Refused(self._url(path), response.status_code, f"not an object: {text[:80]}")
-            raise Trouble(f"the reply is not an object: {text[:80]!r}")
+            raise Unreadable(f"the reply is not an object: {text[:80]!r}")
         if "error" in data and TooLong.is_said_in(text):
             raise TooLong(self._url(path), self._clean(message_of(text)))
         return data

@@ -24,6 +24,10 @@ class Refused(BackendError):
         self.status, self.message = status, message  # HTTP status; what the server said
 
 
+class Unanswered(BackendError):
+    """Nothing came within the retry budget but silence, broken connections and errors."""
+
+
 class TooLong(ContextExceeded):
     """The server says that the prompt, with room for the reply, is longer than the context."""
 

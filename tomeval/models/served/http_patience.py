@@ -2,7 +2,9 @@
 
 Nobody waits in silence: after `SOON` seconds without a reply, or with one request that keeps
 failing, a line says what the server does and how long it is waited for. Requests that nobody
-answers are given up one by one; after `IN_A_ROW` of them the server counts as gone.
+answers are given up one by one; after `IN_A_ROW` of them the server counts as gone. Replies that
+came and cannot be used say nothing of the kind: they may be those to one prompt, and fail their
+episode only.
 """
 
 from __future__ import annotations
@@ -17,16 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tomeval.models.base import (
-    BackendError,
-    ContextExceeded,
-    Reply,
-    Scores,
-    Stopped,
-    Unlisted,
-    Unusable,
-)
-from tomeval.models.served.http_mends import Refused
+from tomeval.models.base import BackendError, Reply, Scores, Stopped, Unusable
+from tomeval.models.served.http_mends import Refused, Unanswered
 from tomeval.models.served.http_reading import Trouble
 
 logger = logging.getLogger(__name__)
@@ -35,7 +29,7 @@ SOON = 30.0
 """Seconds of waiting after which the user is told; the least between two lines of one server."""
 
 IN_A_ROW = 3
-"""So many requests given up, and none answered in between: the server is gone."""
+"""So many requests that nobody answered, and none answered in between: the server is gone."""
 
 UNUSABLE_PATIENCE = 30.0
 """Seconds for replies that came, and are paid for, but cannot be used."""
@@ -137,20 +131,20 @@ class Patience:
                     if attempt > 1:
                         found.details["unusable"] = attempt - 1
                     return found
-        except (ContextExceeded, Unlisted):
-            raise
         except BackendError as error:
-            self._give_up(error)
+            self._judge(error)
             raise
 
-    def _give_up(self, error: BackendError) -> None:
-        """Note a request that got no reply; `ServerGone` if that makes too many in a row."""
-        if isinstance(error, Refused) and error.status not in _NOWHERE:
+    def _judge(self, error: BackendError) -> None:
+        """Note what became of a request; `ServerGone` if too many in a row were not answered."""
+        nowhere = isinstance(error, Refused) and error.status in _NOWHERE
+        if not (nowhere or isinstance(error, Unanswered)):
+            self._given_up = 0  # the server is there
             return
         self._given_up += 1
         if self._given_up >= IN_A_ROW:
             self._gone = self._gone or ServerGone(
-                f"{self.name}: {self._given_up} requests in a row got no usable reply, so the run "
+                f"{self.name}: {self._given_up} requests in a row were not answered, so the run "
                 f"stops; what was answered is kept, and the same command goes on. The last: {error}"
             )
             raise self._gone from None

@@ -46,31 +46,37 @@ class Trouble(Exception):
         self.overload = overload or status in OVERLOAD
 
 
+class Unreadable(Trouble):
+    """A reply came, of a model that was asked, and cannot be read."""
+
+
 async def read_body(response: httpx2.Response) -> bytes:
-    """Return the body of a streamed response; `Trouble` if it is too long or packed oddly."""
+    """Return the body of a streamed response; `Unreadable` if it is too long or packed oddly."""
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in _PACKINGS:
-        raise Trouble(f"the reply is packed in a way that was not asked for: {packing[:_SHOWN]!r}")
+        raise Unreadable(
+            f"the reply is packed in a way that was not asked for: {packing[:_SHOWN]!r}"
+        )
     parts, size = [], 0
     async for part in response.aiter_bytes():
         size += len(part)
         if size > LARGEST:
-            raise Trouble(f"the reply is longer than {LARGEST // 2**20} MiB")
+            raise Unreadable(f"the reply is longer than {LARGEST // 2**20} MiB")
         parts.append(part)
     return b"".join(parts)
 
 
 def as_text(body: bytes) -> str:
-    """Return a body as text; `Trouble` if it is not UTF-8, as JSON must be."""
+    """Return a body as text; `Unreadable` if it is not UTF-8, as JSON must be."""
     try:
         return body.decode()
     except UnicodeDecodeError as error:
         around = body[max(0, error.start - 20) : error.start + 20]
-        raise Trouble(f"the reply is not UTF-8: ...{around!r}...") from None
+        raise Unreadable(f"the reply is not UTF-8: ...{around!r}...") from None
 
 
 def as_json(text: str) -> Any:
-    r"""Return the JSON value that a text holds; `Trouble` if it is not one whole value.
+    r"""Return the JSON value that a text holds; `Unreadable` if it is not one whole value.
 
     Examples
     --------
@@ -78,18 +84,18 @@ def as_json(text: str) -> Any:
     {'id': 1}
     >>> as_json('{"id": ')
     Traceback (most recent call last):
-    tomeval.models.served.http_reading.Trouble: the reply is not whole JSON: '{"id": '
+    tomeval.models.served.http_reading.Unreadable: the reply is not whole JSON: '{"id": '
     >>> as_json('{"id": "\\ud83d"}')
     Traceback (most recent call last):
-    tomeval.models.served.http_reading.Trouble: the reply holds half a character
+    tomeval.models.served.http_reading.Unreadable: the reply holds half a character
     """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):  # cut, a number of thousands of digits, nested too deep
-        raise Trouble(f"the reply is not whole JSON: {text[:_SHOWN]!r}") from None
+        raise Unreadable(f"the reply is not whole JSON: {text[:_SHOWN]!r}") from None
     if "\\ud" in text.lower():
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise Trouble("the reply holds half a character") from None
+            raise Unreadable("the reply holds half a character") from None
     return data
