@@ -59,7 +59,7 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
     assert rates == {cell: bad[cell] / asked[cell] for cell in (0, 1, 3)}  # 2 has no answer
     assert (rates[1], rates[3]) == (0, 0) != rates[0]
     found = tallies.answers(answered.store, range(4))
-    assert found == {c: (bad[c], again[c], asked[c]) for c in range(4)}
+    assert found == {c: (bad[c], again[c], asked[c], 0) for c in range(4)}
     reask = {cell: share["reask_rate"] for cell, share in tallies.rates(answered.store).items()}
     assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
     assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
