@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import signal
@@ -19,6 +21,7 @@ from voice_server import VoiceServer
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.runs.calling import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 
@@ -108,6 +111,34 @@ def test_the_second_signal_stops_at_once(tmp_path) -> None:
         server.go.set()
     assert errors.strip().endswith("stopped; run the same command again to go on")
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_stop_inside_a_task_is_no_traceback(caplog, stop) -> None:
+    async def end() -> None:
+        raise stop
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(end())
+
+    with pytest.raises(stop):
+        run_loop(play())
+    gc.collect()
+    assert caplog.records == []
+
+
+def test_an_error_that_nobody_took_is_still_logged(caplog) -> None:
+    async def fail() -> None:
+        raise ValueError("nobody knows")
+
+    async def play() -> None:
+        asyncio.ensure_future(fail())  # noqa: RUF006 (nobody keeps it: that is the point)
+        await asyncio.sleep(0.01)
+        gc.collect()
+
+    run_loop(play())
+    assert "nobody knows" in caplog.text
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy"])
