@@ -46,6 +46,16 @@ BOMBS = (
     "{% for i in range(99999) %}{{ range(99999) | list | length }}{% endfor %}",
     "{% for i in range(99999) if 0 %}{% endfor %}" * 500,
     "{% set x %}{% for i in range(99999) %}" + "y" * 5000 + "{% endfor %}{% endset %}{{ x }}",
+    *(
+        "{% set n = namespace(x=1) %}{% for i in range(60) %}{% set n.x = " + build + " %}"
+        "{% endfor %}" + use
+        for build in ("[n.x, n.x]", "(n.x, n.x)", "{1: n.x, 2: n.x}", "dict(a=n.x, b=n.x)")
+        for use in ("{{ n.x }}", "{{ n.x ~ 1 }}", "{{ n.x == [n.x] }}", "{{ n.x | string }}")
+    ),
+    "{{ ['x' * 1000000] * 4000 }}",
+    "{% set x = 'y' * 1000000 %}{{ [x, x, x, x, x, x] * 1000 }}",
+    "{% set x = range(99999)|list %}{% for i in range(49999) %}{{ -1 in x }}{% endfor %}",
+    "{% set x = range(99999)|list %}{% for i in range(49999) %}{{ -1 is in x }}{% endfor %}",
     "{{ lipsum(10000000) }}",
     "{" * 100_000,
     "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
