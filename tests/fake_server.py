@@ -92,11 +92,17 @@ FLAVOURS: dict[str, set[str]] = {
     "sglang_tokens": {"chat", "completions", "generate", "tokens"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat", "ollama"},
+    "llama_python": {"chat", "chat_logprobs"},
     "openai": {"chat", "chat_logprobs", "strict"},
     "text": {"completions", "text_logprobs"},
     "plain": {"chat", "completions"},
 }
-OWNERS = {"llama.cpp": "llamacpp", "ollama": "library", "openai": "system"}
+OWNERS = {
+    "llama.cpp": "llamacpp",
+    "ollama": "library",
+    "openai": "system",
+    "llama_python": "me",
+}
 
 
 class FakeServer:

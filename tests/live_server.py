@@ -27,16 +27,23 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    command: list[str], environment: Mapping[str, str], log_path: Path, seconds: float
+    command: list[str],
+    environment: Mapping[str, str],
+    log_path: Path,
+    seconds: float,
+    healthy: str = "/health",
 ) -> Iterator[str]:
-    """Run a command that takes ``--host`` and ``--port``; yield the base URL once it answers."""
+    """Run a command that takes ``--host`` and ``--port``; yield the base URL once it answers.
+
+    `healthy` is the path that it answers then.
+    """
     port = free_port()
     place = ["--host", "127.0.0.1", "--port", str(port)]
     with log_path.open("w") as log:
         process = subprocess.Popen([*command, *place], stdout=log, stderr=log, env=environment)
         try:
             limit = time.monotonic() + seconds
-            while not _answers(f"http://127.0.0.1:{port}/health"):
+            while not _answers(f"http://127.0.0.1:{port}{healthy}"):
                 if process.poll() is not None or time.monotonic() > limit:
                     pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
                 time.sleep(0.2)

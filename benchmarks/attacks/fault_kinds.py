@@ -231,7 +231,8 @@ KINDS = (
     Kind("reset before the reply", _dropped, "Error"),
     Kind("cut JSON", _cut, _NOT_WHOLE),
     Kind("Content-Length too long", partial(_length, 50), "RemoteProtocolError"),
-    Kind("Content-Length too short", partial(_length, -30), _NOT_WHOLE),
+    # Of a short reply not even the number is one.
+    Kind("Content-Length too short", partial(_length, -30), f"{_NOT_WHOLE}|bad Content-Length"),
     Kind("two replies in one", _twice, _NOT_WHOLE),
     Kind("JSON nested 100,000 deep", partial(_bytes, b"[" * 100_000), _NOT_WHOLE),
     Kind("a number of 10,000 digits", partial(_bytes, b'{"choices": %s}' % (b"9" * 10_000)),

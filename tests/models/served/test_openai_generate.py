@@ -493,6 +493,7 @@ KINDS = [
     ("sglang", "sglang", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
     ("llama.cpp", "llama.cpp", {"repeat_penalty": 1.0, "top_p": 1.0, "min_p": 0.0}),
     ("ollama", "ollama", {"top_p": 1.0}),
+    ("llama_python", "llama-cpp-python", {"repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}),
     ("plain", "", {"top_p": 1.0, "top_k": -1, "min_p": 0.0}),
 ]
 

@@ -249,8 +249,6 @@ class HttpClient:
                 raw = await read_body(response)
         except TimeoutError:
             raise Trouble(f"no reply within {timeout:g} s", overload=True) from None
-        except httpx2.DecodingError as error:
-            raise Unreadable(f"the reply cannot be unpacked: {self._clean(str(error))}") from None
         except httpx2.RequestError as error:
             # A server that closes an idle connection is not overloaded; one that opens none may be.
             full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))

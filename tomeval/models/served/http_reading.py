@@ -7,6 +7,7 @@ kilobytes that unpack to gigabytes. None of it is a reply, and all of it may pas
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 import httpx2
@@ -19,6 +20,7 @@ OVERLOAD = (408, 429, 503, 529)
 
 # What may be unpacked: of others a few bytes make so much at once that no limit is kept.
 _PACKINGS = ("", "identity", "gzip", "deflate")
+_ANY_HEADER = zlib.MAX_WBITS | 32  # of gzip or zlib
 _SHOWN = 80  # characters of a body, in messages
 
 
@@ -57,12 +59,21 @@ async def read_body(response: httpx2.Response) -> bytes:
         raise Unreadable(
             f"the reply is packed in a way that was not asked for: {packing[:_SHOWN]!r}"
         )
+    # Unpacked here, because what one piece of a packed reply holds may be a thousand times as long.
+    unpacker = zlib.decompressobj(_ANY_HEADER) if packing in ("gzip", "deflate") else None
     parts, size = [], 0
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
+        if unpacker is not None:
+            try:
+                part = unpacker.decompress(part, LARGEST + 1 - size)
+            except zlib.error as error:
+                raise Unreadable(f"the reply cannot be unpacked: {error}") from None
         size += len(part)
         if size > LARGEST:
             raise Unreadable(f"the reply is longer than {LARGEST // 2**20} MiB")
         parts.append(part)
+    if size and unpacker is not None and not unpacker.eof:
+        raise Unreadable("the reply cannot be unpacked: it is cut")
     return b"".join(parts)
 
 

@@ -15,9 +15,10 @@ from tomeval.models.served.http_mends import Refused
 logger = logging.getLogger(__name__)
 
 VLLM, SGLANG, LLAMA_CPP, OLLAMA, HOSTED = "vllm", "sglang", "llama.cpp", "ollama", "hosted"
+LLAMA_PYTHON = "llama-cpp-python"  # a server of its own on llama.cpp, with other paths and defaults
 """Kinds of server, told by what they say of themselves; hosted APIs by their host's name."""
 
-_OWNERS = {"vllm": VLLM, "sglang": SGLANG, "llamacpp": LLAMA_CPP}
+_OWNERS = {"vllm": VLLM, "sglang": SGLANG, "llamacpp": LLAMA_CPP, "me": LLAMA_PYTHON}
 # Only APIs that have no sampling defaults per model. A proxy may say that OpenAI owns its models.
 _HOSTED = (
     *("api.openai.com", "openai.azure.com", "api.anthropic.com", "api.deepseek.com"),
@@ -39,7 +40,7 @@ class About(NamedTuple):
     """What a server says."""
 
     said: dict[str, Any]  # of the model and of its own version; much may be missing
-    kind: str  # ``vllm``, ``sglang``, ``llama.cpp``, ``ollama``, ``hosted`` or empty
+    kind: str  # one of those above; empty if it is not known
     context: int | None  # longest sequence in tokens
 
 

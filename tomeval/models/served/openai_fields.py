@@ -7,15 +7,17 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.models.base import Sampling
-from tomeval.models.served.openai_about import HOSTED, LLAMA_CPP, SGLANG, VLLM
+from tomeval.models.served.openai_about import HOSTED, LLAMA_CPP, LLAMA_PYTHON, SGLANG, VLLM
 
 OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
-"""Values that switch truncation off; -1 is "off" to every server, 0 to some."""
+"""Values that switch truncation off; 0 is "all" to some servers and "none" to others, and
+llama-cpp-python takes nothing below it."""
 
 PENALTIES_OFF: Mapping[str, Mapping[str, float]] = {
     VLLM: {"repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
     SGLANG: {"repetition_penalty": 1.0},
     LLAMA_CPP: {"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+    LLAMA_PYTHON: {"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
 }
 """Penalties that a server would else take from the model's ``generation_config.json`` or its own
 settings, so that equal options would draw differently on different servers."""
@@ -35,13 +37,14 @@ def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, 
     >>> sampling_fields(Sampling(max_tokens=8), seed=2**40 + 5, kind=HOSTED)
     {'temperature': 1.0, 'max_tokens': 8, 'seed': 517}
     """
+    off = off_fields(kind)
     truncation = {
         "top_p": sampling.top_p,
-        "top_k": sampling.top_k or OFF["top_k"],
+        "top_k": sampling.top_k or off["top_k"],
         "min_p": sampling.min_p,
     }
     if kind == HOSTED:
-        truncation = {name: value for name, value in truncation.items() if value != OFF[name]}
+        truncation = {name: value for name, value in truncation.items() if value != off[name]}
     fields = {
         "temperature": sampling.temperature,
         **truncation,
@@ -50,6 +53,17 @@ def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, 
         "seed": fold_seed(seed),
     }
     return {**fields, "stop": list(sampling.stop)} if sampling.stop else fields
+
+
+def off_fields(kind: str = "") -> Mapping[str, Any]:
+    """Return what switches truncation off for a kind of server.
+
+    Examples
+    --------
+    >>> off_fields(LLAMA_PYTHON)
+    {'top_p': 1.0, 'top_k': 0, 'min_p': 0.0}
+    """
+    return {**OFF, "top_k": 0} if kind == LLAMA_PYTHON else OFF
 
 
 def fold_seed(seed: int) -> int:
@@ -65,7 +79,7 @@ def greedy_fields(kind: str = "") -> dict[str, Any]:
     >>> greedy_fields(HOSTED)
     {'temperature': 0}
     """
-    off = {} if kind == HOSTED else OFF
+    off = {} if kind == HOSTED else off_fields(kind)
     return {"temperature": 0, **off, **PENALTIES_OFF.get(kind, {})}
 
 
