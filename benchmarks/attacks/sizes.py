@@ -122,7 +122,7 @@ def matrix_commands(run: Path) -> dict[str, list[str]]:
         "compare --what iqm": [*compared, "--what", "iqm", "--score", "tom"],
         "compare --what profiles": [*compared, "--what", "profiles", "--score", "tom"],
         "compare --what shares": [*compared, "--what", "shares"],
-        "compare --what correlation": [*compared, "--what", "correlation"],
+        "compare --what correlation": ["compare", folder, "--what", "correlation"],
         "report --only profiles": ["report", folder, "--only", "profiles", "-o", page],
     }
 
