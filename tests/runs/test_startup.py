@@ -217,7 +217,7 @@ def test_they_count_against_caps_and_paid_replies_are_kept(tmp_path) -> None:
 def test_no_reply_is_told_and_the_question_asked_again_later(tmp_path, said) -> None:
     with Game(everything) as server:
         server.down = True
-        with pytest.raises(ServerGone, match=r"3 requests in a row got no usable reply.*503: down"):
+        with pytest.raises(ServerGone, match=r"3 requests in a row were not answered.*503: down"):
             play(server, tmp_path / "run")
         assert "0 of 2 readable" in said()
         assert said().count("there was no reply") == 2

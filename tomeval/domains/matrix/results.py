@@ -43,6 +43,11 @@ class MatrixRunCell(RunCell):
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
+    @property
+    def knows_attempts(self) -> bool:
+        """Whether it was played here: a log does not say how often anything was asked."""
+        return not self.recorded
+
     @cached_property
     def played(self) -> Played:
         """The complete episodes."""
