@@ -247,6 +247,7 @@ def models(place: Path, mark: Path) -> list[Path]:
     auto = {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.M", "AutoTokenizer": "code.T"}
     tokenizer = {
         "version": "1.0",
+        "added_tokens": [],
         "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
     }
     for name, config in (
