@@ -138,8 +138,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             elif isinstance(one, _HOLDS):
                 todo += one
 
-    def _counted(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a filter that counts what it goes through."""
+    def _counted(self, name: str, work: Any) -> Callable[..., Any]:
+        """Return a filter or a test that counts what it goes through."""
 
         @functools.wraps(work)
         def counted(*args: Any, **more: Any) -> Any:
