@@ -175,24 +175,32 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
     return Outcome(name, said.split()[1], packages, passed, failed, skipped, note)
 
 
-def page(outcomes: list[Outcome], seconds: float) -> str:
-    """Return the text of docs/versions.md."""
+def page(outcomes: list[Outcome], tests: list[str], seconds: float) -> str:
+    """Return the text of docs/versions.md; `tests` names those that were run, if not all were."""
     lines = [HEADINGS, ["---"] * len(HEADINGS), *(outcome.cells() for outcome in outcomes)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lowest = ", ".join(f"`{name}`" for name in project["dependencies"])
+    lowest = _listed(project["dependencies"])
+    which = f"The tests that are not slow{' of ' if tests else ''}{_listed(tests)}"
+    command = (
+        f"python benchmarks/versions.py --tests {' '.join(tests)}" if tests else "make versions"
+    )
     return f"""# Versions
 
-Python {project["requires-python"].removeprefix(">=")} or newer. The tests that are not slow, under
-every supported Python with the versions of constraints.txt, and once (`lowest`) with the lowest
-versions that pyproject.toml names: {lowest}.
+Python {project["requires-python"].removeprefix(">=")} or newer. {which}, under every supported
+Python with the versions of constraints.txt, and once (`lowest`) with the lowest versions that
+pyproject.toml names: {lowest}.
 
 {table}
 
 *Not tested* is not *passed*: the note says what was missing where this was run.
 
-`make versions`, {seconds / 60:.0f} min.
+`{command}`, {seconds / 60:.0f} min.
 """
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def main() -> int:
@@ -215,7 +223,12 @@ def main() -> int:
     for name in options.names or known:
         outcomes.append(play(name, maker, options.tests, options.processes))
         print(" | ".join(outcomes[-1].cells()), flush=True)
-    text = page(outcomes, time.monotonic() - start)
+    outcomes += [
+        Outcome(name, note="not asked for")
+        for name in known
+        if name not in (options.names or known)
+    ]
+    text = page(outcomes, options.tests, time.monotonic() - start)
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
     print(f"logs: {work}")
