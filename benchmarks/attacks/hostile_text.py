@@ -286,7 +286,7 @@ def _refused(size: float, work: Path) -> Row:
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
     partner = "title = {0}\nsource = {0}\n[states.{0}]\nplay = 0\nnext = {0}\n"
-    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(0.3 / size))]):
+    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
         quoted, other = _toml(text), _toml(f"{text} too")
         place = work / f"strange{number}"
         place.mkdir()
