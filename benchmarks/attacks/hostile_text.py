@@ -258,7 +258,9 @@ def _files(size: float, work: Path) -> Row:
             if command[0] == "plot":
                 faults += [f for svg in figures.glob("*.svg") for f in _svg_faults(svg)]
             outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-            faults += [f"a file outside the folder: {path}" for path in outside]
+            own = {place / form for place in work.glob("out*") for form in ("inspect", "lm-eval")}
+            strayed = [path for path in outside if own.isdisjoint(path.parents)]
+            faults += [f"a file outside the folder: {path}" for path in strayed]
             tried, lost = tried + 1, lost + bool(faults)
             notes += [f"{what}: {command[0]}: {fault}" for fault in faults]
     kinds = "report, figures (SVG, PNG), CSV, Parquet, Inspect and lm-eval exports of such runs"
