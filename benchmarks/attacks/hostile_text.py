@@ -258,7 +258,9 @@ def _files(size: float, work: Path) -> Row:
             if command[0] == "plot":
                 faults += [f for svg in figures.glob("*.svg") for f in _svg_faults(svg)]
             outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-            faults += [f"a file outside the folder: {path}" for path in outside]
+            own = {place / form for place in work.glob("out*") for form in ("inspect", "lm-eval")}
+            strayed = [path for path in outside if own.isdisjoint(path.parents)]
+            faults += [f"a file outside the folder: {path}" for path in strayed]
             tried, lost = tried + 1, lost + bool(faults)
             notes += [f"{what}: {command[0]}: {fault}" for fault in faults]
     kinds = "report, figures (SVG, PNG), CSV, Parquet, Inspect and lm-eval exports of such runs"
@@ -286,7 +288,7 @@ def _refused(size: float, work: Path) -> Row:
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
     partner = "title = {0}\nsource = {0}\n[states.{0}]\nplay = 0\nnext = {0}\n"
-    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(0.3 / size))]):
+    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
         quoted, other = _toml(text), _toml(f"{text} too")
         place = work / f"strange{number}"
         place.mkdir()

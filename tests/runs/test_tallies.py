@@ -11,6 +11,8 @@ from support import forget_checksums
 
 import tomeval
 from tomeval.core.outcomes import INVALID_REASONS, OUTCOMES, VALID
+from tomeval.models.base import BackendError
+from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
 from tomeval.runs.store import STORE
 
@@ -66,3 +68,16 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])
     assert tallies.invalid_rate(answered.store, [0, 1], "1") == pooled
     assert np.isnan(tallies.invalid_rate(answered.store, [2], "1"))
+
+
+def test_a_reason_with_half_a_pair_is_told(tmp_path, monkeypatch) -> None:
+    """As a server writes that cuts an emoji in two: ``"\\ud83d"`` in its JSON."""
+
+    def fails(request):
+        raise BackendError("cut: \ud83d")
+
+    monkeypatch.setitem(SCRIPTS, "cut", fails)
+    data = {"games": "IPD", "partners": "tit_for_tat", "horizon": 2, "episodes": 1}
+    data |= {"subjects": [{"strategy": "QA"}], "model": "scripted:cut"}
+    with tomeval.run(data, tmp_path / "run") as run:
+        assert tallies.last_failure(run.store) == "cut: \ud83d"

@@ -150,3 +150,14 @@ def _escape(found: re.Match[str]) -> str:
 
 
 _SHORT = {"\t": "\\t", "\n": "\\n"}
+
+
+def excerpt(text: str, most: int = 80) -> str:
+    """Return a text, or its first `most` characters and dots, for a message that quotes it.
+
+    Examples
+    --------
+    >>> excerpt("tit_for_tat"), excerpt("abcdef", most=3)
+    ('tit_for_tat', 'abc...')
+    """
+    return text if len(text) <= most else f"{text[:most]}..."

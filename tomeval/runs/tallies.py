@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -182,13 +183,14 @@ def unfinished(store: Store) -> dict[int, int]:
 
 def last_failure(store: Store) -> str:
     """Return why the last failed episode got no reply; empty if the log does not say."""
+    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
-        f"SELECT json_extract({_RECORD}, '$.error') FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_extract({_RECORD}, '$.error') IS NOT NULL "
+        "SELECT record FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
     rows = store.query(sql)
-    return str(rows[0][0]) if rows else ""
+    return str(json.loads(rows[0][0])["error"]) if rows else ""
 
 
 def low_mass(store: Store) -> tuple[int, int]:
