@@ -118,7 +118,7 @@ class VoiceServer:
 
     def __enter__(self) -> VoiceServer:
         handler = type("Handler", (_Handler,), {"server_of": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http = _Http(("127.0.0.1", 0), handler)
         self._http.daemon_threads = False  # joined on close, so that no socket is left open
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
         self._thread.start()
@@ -199,6 +199,10 @@ def _answer(
         ],
         "usage": {"prompt_tokens": read, "completion_tokens": _tokens(f"{thinking} {text}")},
     }
+
+
+class _Http(ThreadingHTTPServer):
+    request_queue_size = 128  # 5 are too few for many requests at a time on a busy machine
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,8 +1,10 @@
-"""The attacks on servers at a small size: nothing may be lost."""
+"""Attacks at a small size: nothing may be lost."""
 
 from __future__ import annotations
 
+import random
 import re
+import signal
 
 import pytest
 
@@ -32,3 +34,31 @@ def test_caps_at_every_number_of_requests_at_a_time(tmp_path):
     assert [row.note for row in rows] == [""] * len(rows)
     assert all(row.tried > 1 for row in rows)
     assert not [row.case for row in rows if not re.search(r"at a time$", row.case)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["served", "served, answers scored", "Decrypto, models"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_kills(tmp_path, kind, number):
+    from attacks.kills import Killer, SlowServer
+
+    with SlowServer() as server:
+        tally = Killer(kind, server, tmp_path).kill(number, 3, random.Random(1))
+    assert (tally.kills, tally.wrong) == (3, [])
+
+
+@pytest.mark.slow
+def test_damage(tmp_path):
+    from attacks.damage import ATTACK
+
+    rows = ATTACK.play(0.02, 1, tmp_path)
+    assert {row.case.partition(",")[0] for row in rows} == {"matrix", "Decrypto"}
+    assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]
+
+
+@pytest.mark.slow
+def test_disks(tmp_path):
+    from attacks.disks import ATTACK
+
+    rows = ATTACK.play(0.05, 1, tmp_path)
+    assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]

@@ -172,6 +172,8 @@ def test_the_attack_measures_commands(tmp_path) -> None:
     reads = commands(run, "subject")
     row = judged("two", {name: reads[name] for name in ("status", "table")})
     assert (row.tried, row.survived, row.lost) == (2, 2, 0)
+    held = np.ones(700 * 2**17)  # 700 MiB that are not the command's
+    assert used(["--version"]).mib < 500 < held.nbytes / 2**20
     bad = used(["status", str(tmp_path / "nothing")])
     assert bad.code == 2
     assert "nothing" in bad.errors

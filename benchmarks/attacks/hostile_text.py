@@ -232,17 +232,18 @@ def _number(text: str) -> bool:
 
 def _files(size: float, work: Path) -> Row:
     """Write every kind of file of runs whose names are hostile, and look into each."""
-    chosen = list(PAYLOADS)[:: max(1, round(0.2 / size))]
-    chosen = list(dict.fromkeys([*chosen, "TeX", "zero", "lone surrogates", "path", "long"]))
+    every = ("TeX", "zero", "lone surrogates", "path", "long")  # all figures of these
+    chosen = list(dict.fromkeys([*list(PAYLOADS)[:: max(1, round(1 / size))], *every]))
     tried = lost = 0
     notes: list[str] = []
-    for number, what in enumerate(chosen if size >= 0.2 else chosen[-5:]):
+    for number, what in enumerate(chosen if size >= 0.2 else every):
+        only = () if what in every and size >= 0.2 else ("--only", "regret", "--only", "forest")
         run = hostile_run(work / f"files{number}", PAYLOADS[what])
         out = work / f"out{number}"
         page, figures = out / "report.html", out / "figures"
         commands: list[tuple[object, ...]] = [
-            ("report", run, "--out", page),
-            ("plot", run, "--out", figures, "--format", "svg", "--format", "png"),
+            ("report", run, "--out", page, *only),
+            ("plot", run, "--out", figures, "--format", "svg", "--format", "png", *only),
             *(
                 ("export", run, "--format", form, "--out", out / form)
                 for form in ("csv", "spreadsheet", "parquet", "inspect", "lm-eval")
@@ -257,7 +258,9 @@ def _files(size: float, work: Path) -> Row:
             if command[0] == "plot":
                 faults += [f for svg in figures.glob("*.svg") for f in _svg_faults(svg)]
             outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-            faults += [f"a file outside the folder: {path}" for path in outside]
+            own = {place / form for place in work.glob("out*") for form in ("inspect", "lm-eval")}
+            strayed = [path for path in outside if own.isdisjoint(path.parents)]
+            faults += [f"a file outside the folder: {path}" for path in strayed]
             tried, lost = tried + 1, lost + bool(faults)
             notes += [f"{what}: {command[0]}: {fault}" for fault in faults]
     kinds = "report, figures (SVG, PNG), CSV, Parquet, Inspect and lm-eval exports of such runs"
@@ -285,7 +288,7 @@ def _refused(size: float, work: Path) -> Row:
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
     partner = "title = {0}\nsource = {0}\n[states.{0}]\nplay = 0\nnext = {0}\n"
-    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(0.3 / size))]):
+    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
         quoted, other = _toml(text), _toml(f"{text} too")
         place = work / f"strange{number}"
         place.mkdir()
@@ -294,6 +297,17 @@ def _refused(size: float, work: Path) -> Row:
         (place / "e.toml").write_text(f"name = {quoted}\nsubjects = [{quoted}]\nmodel = {quoted}\n")
         steps = f"episode,step,own_action,partner_action\n0,1,{json.dumps(text)},x\n"
         (place / "steps.csv").write_text(steps, encoding="utf-8", errors="replace")
+        who = ("subject", "condition", "model", "strategy", "group")
+        rows = [
+            {"episode": text, "step": step, "own_action": 0, "partner_action": 1}
+            | dict.fromkeys(who, text)
+            for step in (1, 2)
+        ]
+        (place / "names.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        with (place / "names.csv").open("w", encoding="utf-8", errors="replace", newline="") as log:
+            writer = csv.DictWriter(log, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
         games = {"format": "tomeval-decrypto-games", "version": 1, "games": [{"name": text}]}
         (place / "games.json").write_text(json.dumps(games))
         named = place / text.replace("/", "").replace("\0", "")[:60]
@@ -303,9 +317,18 @@ def _refused(size: float, work: Path) -> Row:
             ("prompt", "QA", "--game", place / "game.toml"),
             ("plan", place / "e.toml"),
             ("run", place / "e.toml", "--out", place / "run"),
-            ("plan", "quickstart", "--set", f"name={quoted}"),
-            ("plan", "quickstart", "--model", text.replace("\0", "")),
-            ("score", place / "steps.csv", "--game", "RPS", "--partner", "unknown"),
+            ("plan", "tabular_baseline", "--set", f"name={quoted}"),
+            ("plan", "strategies_smoke", "--model", text.replace("\0", "")),
+            *(
+                (verb, place / log, "--game", "IPD", "--partner", "unknown", *options)
+                for log in ("steps.csv", "names.csv", "names.jsonl")
+                for verb, options in (
+                    ("score", ()),
+                    ("score", ("--skip-bad",)),
+                    ("import", ("--out", place / f"from {log}")),
+                )
+            ),
+            *((verb, place / "from names.jsonl") for verb in ("table", "transcript", "verify")),
             ("audit", place / "steps.csv"),
             ("decrypto", "show", place / "games.json"),
             ("decrypto", "import", place / "steps.csv", "--out", place / "new.json"),

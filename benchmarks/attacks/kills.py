@@ -141,7 +141,7 @@ def _timeless(record: str) -> str:
     return json.dumps(call)
 
 
-class _Killer:
+class Killer:
     """Plays one kind of run: once whole, then with kills."""
 
     def __init__(self, name: str, server: SlowServer, work: Path) -> None:
@@ -276,7 +276,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
     rows = []
     with SlowServer() as server:
         for name in KINDS:
-            killer = _Killer(name, server, work)
+            killer = Killer(name, server, work)
             for number in SIGNALS:
                 tally = killer.kill(number, scaled(KILLS, size), rng)
                 for wrong in tally.wrong:

@@ -6,10 +6,9 @@ its own processes included: wall time depends on what else the machine does.
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,17 +35,32 @@ class Used(NamedTuple):
     errors: str
 
 
+_BETWEEN = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, spent = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([spent.ru_utime + spent.ru_stime, spent.ru_maxrss, process.returncode]))
+"""
+
+
 def used(arguments: list[str]) -> Used:
-    """Run a command of tomeval in a fresh process; what it prints is thrown away."""
-    with tempfile.TemporaryFile() as errors:
-        command = [sys.executable, "-m", "tomeval.cli", *arguments]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, spent = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        text = errors.read().decode(errors="replace").strip()
-    mib = spent.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    return Used(spent.ru_utime + spent.ru_stime, mib, process.returncode, text)
+    """Run a command of tomeval in a fresh process; what it prints is thrown away.
+
+    A small process stands between: Linux counts what the process that starts another one holds into
+    the peak of the new one.
+    """
+    command = [sys.executable, "-m", "tomeval.cli", *arguments]
+    between = subprocess.run(
+        [sys.executable, "-S", "-c", _BETWEEN, *command],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+    )
+    seconds, most, code = json.loads(between.stdout)
+    mib = most / (2**20 if sys.platform == "darwin" else 2**10)
+    return Used(seconds, mib, code, between.stderr.strip())
 
 
 def matrix_run(work: Path, games: int, horizon: int, episodes: int, seed: int) -> Path:
@@ -108,7 +122,7 @@ def matrix_commands(run: Path) -> dict[str, list[str]]:
         "compare --what iqm": [*compared, "--what", "iqm", "--score", "tom"],
         "compare --what profiles": [*compared, "--what", "profiles", "--score", "tom"],
         "compare --what shares": [*compared, "--what", "shares"],
-        "compare --what correlation": [*compared, "--what", "correlation"],
+        "compare --what correlation": ["compare", folder, "--what", "correlation"],
         "report --only profiles": ["report", folder, "--only", "profiles", "-o", page],
     }
 

@@ -46,6 +46,16 @@ BOMBS = (
     "{% for i in range(99999) %}{{ range(99999) | list | length }}{% endfor %}",
     "{% for i in range(99999) if 0 %}{% endfor %}" * 500,
     "{% set x %}{% for i in range(99999) %}" + "y" * 5000 + "{% endfor %}{% endset %}{{ x }}",
+    *(
+        "{% set n = namespace(x=1) %}{% for i in range(60) %}{% set n.x = " + build + " %}"
+        "{% endfor %}" + use
+        for build in ("[n.x, n.x]", "(n.x, n.x)", "{1: n.x, 2: n.x}", "dict(a=n.x, b=n.x)")
+        for use in ("{{ n.x }}", "{{ n.x ~ 1 }}", "{{ n.x == [n.x] }}", "{{ n.x | string }}")
+    ),
+    "{{ ['x' * 1000000] * 4000 }}",
+    "{% set x = 'y' * 1000000 %}{{ [x, x, x, x, x, x] * 1000 }}",
+    "{% set x = range(99999)|list %}{% for i in range(49999) %}{{ -1 in x }}{% endfor %}",
+    "{% set x = range(99999)|list %}{% for i in range(49999) %}{{ -1 is in x }}{% endfor %}",
     "{{ lipsum(10000000) }}",
     "{" * 100_000,
     "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
@@ -237,6 +247,7 @@ def models(place: Path, mark: Path) -> list[Path]:
     auto = {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.M", "AutoTokenizer": "code.T"}
     tokenizer = {
         "version": "1.0",
+        "added_tokens": [],
         "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
     }
     for name, config in (

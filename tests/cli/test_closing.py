@@ -128,7 +128,7 @@ def test_help_says_the_exit_codes(tomeval) -> None:
         "Exit codes: 0,",
         "1, an episode failed",
         "2, the input",
-        "130, interrupted",
+        "130, stopped by Ctrl-C, and 143 by TERM",
     ):
         assert words in text
     assert "--no-startup-test" in text

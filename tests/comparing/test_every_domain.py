@@ -94,6 +94,19 @@ def test_interceptors_are_better_if_they_intercept(tmp_path) -> None:
     assert np.isnan(found.at("wordnet", names[2])["improvement"])
 
 
+def test_teams_are_compared_though_no_column_holds_them(tmp_path) -> None:
+    players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
+    seats = {"encoder": "all", "decoder": "minilm", "interceptor": "minilm"}
+    data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 20}
+    name = "miscommunication_percent"
+    with tomeval.run(data, tmp_path / "run") as run:
+        found = compare(run, "team", metrics=[name], resamples=99)
+        by = {cell.columns["encoder"]: cell.totals(name).values for cell in run.cells}
+    assert (found.baseline, found.levels) == ("minilm + minilm", ("wordnet + minilm",))
+    theirs = scipy.stats.ttest_rel(by["wordnet"], by["minilm"])
+    assert found.p_t[0, 0, 0] == pytest.approx(theirs.pvalue)
+
+
 def test_crossed_columns_without_a_variance_are_no_obstacle(tmp_path) -> None:
     """Decoders are the units and interceptors are fixed: scipy's interval of two means."""
     players = {name: {"embedding": name} for name in ("minilm", "wordnet")}

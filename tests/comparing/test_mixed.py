@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -229,7 +230,7 @@ def test_the_optimum_is_above_all_that_statsmodels_finds() -> None:
     fixed = np.stack([np.ones(36), level == 1, level == 2], axis=1).astype(float)
     keys = (partner, seed, 10 * level + partner)
     parts = [(key[:, None] == np.unique(key)).astype(float) for key in keys]
-    ratios, residual, likelihood = variance_ratios(fixed, values, parts)
+    ratios, residual, likelihood = variance_ratios(fixed, values, keys)
     for method in ("lbfgs", "powell", "nm", "cg"):
         specification = module.VCSpec(
             list("abc"),
@@ -253,16 +254,70 @@ def test_without_variances_it_is_ordinary_least_squares() -> None:
     rng = np.random.default_rng(2)
     level, partner = (x.ravel() for x in np.indices((3, 4)))
     fixed = np.stack([np.ones(12), level == 1, level == 2], axis=1).astype(float)
-    parts = [(key[:, None] == np.unique(key)).astype(float) for key in (partner // 2, partner)]
     flat = 0
     for _ in range(40):
         values = rng.normal(size=12)
-        ratios, residual, _ = variance_ratios(fixed, values, parts)
+        ratios, residual, _ = variance_ratios(fixed, values, (partner // 2, partner))
         if (ratios < 1e-5).all():
             flat += 1
             _, squares, *_ = np.linalg.lstsq(fixed, values)
             assert residual == pytest.approx(squares[0] / 9, rel=1e-4)
     assert flat > 8
+
+
+def restricted(fixed, values, keys, ratios) -> tuple[float, float]:
+    """Return the residual variance and the restricted log-likelihood, with V written out."""
+    v = np.eye(len(values)) + sum(
+        r * (key[:, None] == key) for r, key in zip(ratios, keys, strict=True)
+    )
+    inverse = np.linalg.inv(v)
+    gram = fixed.T @ inverse @ fixed
+    rest = values - fixed @ np.linalg.solve(gram, fixed.T @ inverse @ values)
+    freedom = len(values) - fixed.shape[1]
+    residual = rest @ inverse @ rest / freedom
+    determinants = np.linalg.slogdet(v)[1] + np.linalg.slogdet(gram)[1]
+    return residual, -(determinants + freedom * (1 + np.log(2 * np.pi * residual))) / 2
+
+
+@pytest.mark.parametrize("shape", [(3, 7, 3, 1), (3, 6, 3, 2), (2, 3, 9, 3), (4, 2, 2, 6)])
+def test_nested_and_crossed_factors_give_what_the_whole_matrix_gives(shape) -> None:
+    """An unbalanced sweep; the optimum is a maximum of the likelihood with V written out."""
+    rng = np.random.default_rng(7)
+    kept = rng.random(shape) < 0.8
+    level, game, partner, seed = (index[kept] for index in np.indices(shape))
+    keys = [game, 100 * game + partner, seed, 100 * level + game]
+    keys = [key for key in keys if len(np.unique(key)) > 1]
+    values = rng.normal(size=level.shape) + level
+    for size, key in zip((0.5, 1.5, 0.3, 1.0), keys, strict=False):
+        values = values + size * rng.normal(size=key.max() + 1)[key]
+    fixed = np.stack([np.ones(len(level)), *(level == a for a in range(1, shape[0]))], axis=1)
+    ratios, residual, likelihood = variance_ratios(fixed.astype(float), values, keys)
+    expected = restricted(fixed, values, keys, ratios)
+    assert (residual, likelihood) == pytest.approx(expected, rel=1e-9)
+    for place in np.flatnonzero(ratios > 1e-5):
+        for factor in (0.999, 1.001):
+            moved = np.where(np.arange(len(ratios)) == place, factor * ratios, ratios)
+            assert restricted(fixed, values, keys, moved)[1] < likelihood
+
+
+def test_variances_of_many_games_need_little_memory() -> None:
+    """Dense columns of 9,600 games, partners and slopes would be 412 MB; sizes, not speed."""
+    rng = np.random.default_rng(5)
+    shape = (3, 600, 3)
+    level, game, partner = (index.ravel() for index in np.indices(shape))
+    values = rng.normal(size=600)[game] + 0.5 * rng.normal(size=shape[:2])[level, game]
+    values = values + 0.7 * rng.normal(size=shape[1:])[game, partner]
+    values = values + 0.6 * rng.normal(size=len(level))
+    fixed = np.stack([np.ones(len(level)), level == 1, level == 2], axis=1).astype(float)
+    variance_ratios(fixed[::600], values[::600], [partner[::600]])  # imports
+    tracemalloc.start()
+    ratios, residual, _ = variance_ratios(
+        fixed, values, [game, 3 * game + partner, 600 * level + game]
+    )
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 40e6
+    assert np.sqrt([*ratios * residual, residual]) == pytest.approx([1, 0.7, 0.5, 0.6], rel=0.1)
 
 
 def test_the_variances_of_a_balanced_sweep_are_those_of_its_mean_squares() -> None:

@@ -14,7 +14,9 @@ import pytest
 import tomeval
 from tomeval.core import printing
 from tomeval.core.errors import TomevalError
+from tomeval.core.resources import read_toml
 from tomeval.core.text import check_text, in_line, lines_of, markdown, spreadsheet, visible
+from tomeval.strategies.templates import Prompts
 
 # Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
 SEEN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -126,3 +128,18 @@ def test_what_is_logged_is_made_visible(capsys):
     record = logging.LogRecord("tomeval", logging.WARNING, "", 0, "%s", ("said \x1b[2J",), None)
     printing.notes_handler().handle(record)
     assert capsys.readouterr().err == "said \\x1b[2J\n"
+
+
+def test_numbers_that_python_does_not_print_are_refused(tmp_path):
+    path = tmp_path / "e.toml"
+    path.write_text(f"[a]\nepisodes = 0x{'f' * 5000}\n")
+    with pytest.raises(TomevalError, match=r"a\.episodes: a whole number of 20,000 bits"):
+        read_toml(path)
+    front = f'+++\ntitle = "t"\nsource = "s"\nversion = {"9" * 5000}\n+++\nx'
+    own = tmp_path / "own" / "matrix" / "answer" / "qa_act.j2"
+    own.parent.mkdir(parents=True)
+    for other in ("9" * 5000, "0x" + "f" * 5000, "[" * 9000 + "]" * 9000):
+        text = front.replace("9" * 5000, other)
+        own.write_text(text)
+        with pytest.raises(TomevalError, match=r"qa_act\.j2"):
+            Prompts("matrix", tmp_path / "own").get("answer/qa_act")

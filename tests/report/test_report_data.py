@@ -30,6 +30,7 @@ from tomeval.report.sentences import compared_by, sentence, summary
 from tomeval.report.svg import Canvas
 from tomeval.report.table import main_table
 from tomeval.runs import tallies
+from tomeval.runs.checksums import signed
 from tomeval.runs.results import Run
 
 
@@ -442,7 +443,7 @@ def test_missing_files_and_episodes_are_named(tmp_path) -> None:
     folder = tmp_path / "run"
     tomeval.run({"games": "RPS", "subjects": "random", "episodes": 2}, folder).close()
     plan = json.loads((folder / "experiment.json").read_text())
-    (folder / "experiment.json").write_text(json.dumps(plan | {"episodes": 5}))
+    (folder / "experiment.json").write_text(json.dumps(signed(plan | {"episodes": 5})))
     with Run(folder) as opened:
         texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
         assert any("3 planned episodes in 1 cell not played" in text for text in texts)

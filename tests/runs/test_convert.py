@@ -14,6 +14,7 @@ from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.convert import convert
 from tomeval.runs.results import Run
 from tomeval.runs.transcripts import transcript_lines
+from tomeval.runs.verify import verified
 
 OLD = Path(__file__).parent / "version_1"
 STORES = {"matrix": "run.sqlite", "decrypto": "decrypto.sqlite"}
@@ -41,6 +42,12 @@ def old(request, tmp_path):
 def counts(path: Path, names) -> list[int]:
     with closing(sqlite3.connect(path)) as db:
         return [db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in names]
+
+
+def test_a_converted_run_has_checksums(old, tmp_path) -> None:
+    found = verified(convert(old, tmp_path / "new"))
+    assert (found.sound, found.unchecked) == (True, False)
+    assert found.episodes > 0
 
 
 def test_every_row_is_kept(old, tmp_path) -> None:

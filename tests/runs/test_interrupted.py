@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import signal
@@ -19,6 +21,7 @@ from voice_server import VoiceServer
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.runs.calling import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 
@@ -100,14 +103,43 @@ def test_the_second_signal_stops_at_once(tmp_path) -> None:
         server.free = 8
         with begin(command(tmp_path, server, tmp_path / "run")) as stopped:
             wait_until(lambda: server.asked.total() >= 9)
-            for _ in range(2):
-                stopped.send_signal(signal.SIGINT)
-                time.sleep(0.3)
-            errors = stopped.stderr.read()
+            stopped.send_signal(signal.SIGINT)
+            # Two signals before the first is heard are one.
+            heard = next(line for line in stopped.stderr if "finishing what is in flight" in line)
+            stopped.send_signal(signal.SIGINT)
+            errors = heard + stopped.stderr.read()
             assert stopped.wait(20) == 130
         server.go.set()
     assert errors.strip().endswith("stopped; run the same command again to go on")
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_stop_inside_a_task_is_no_traceback(caplog, stop) -> None:
+    async def end() -> None:
+        raise stop
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(end())
+
+    with pytest.raises(stop):
+        run_loop(play())
+    gc.collect()
+    assert caplog.records == []
+
+
+def test_an_error_that_nobody_took_is_still_logged(caplog) -> None:
+    async def fail() -> None:
+        raise ValueError("nobody knows")
+
+    async def play() -> None:
+        asyncio.ensure_future(fail())  # noqa: RUF006 (nobody keeps it: that is the point)
+        await asyncio.sleep(0.01)
+        gc.collect()
+
+    run_loop(play())
+    assert "nobody knows" in caplog.text
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy"])

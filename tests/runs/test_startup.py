@@ -14,6 +14,7 @@ from support import dump
 from tomeval.models.served.http_patience import ServerGone
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.readers import MARKER
 
@@ -125,6 +126,22 @@ def test_they_are_asked_once(tmp_path, said) -> None:
         assert len(server.asked()) == before
 
 
+def test_a_resumed_run_asks_none_in_the_words_of_another_cell(tmp_path) -> None:
+    two = {"games": ["RPS", "IPD"], "horizon": 2, "subjects": [{"strategy": "QA"}]}
+    with Game(everything) as server:
+        play(server, tmp_path / "whole", **two)
+        needed = server.asked()
+        assert len(needed) == 2 + 2 * 2 * 2
+        own = len(server.requests) - len(needed)  # calls of the backend's own test
+        with pytest.raises(BudgetExceeded):
+            play(server, tmp_path / "run", **two, budget=Budget(own + 2 + 4 + 1))
+        with Run(tmp_path / "run") as run:
+            assert [row["complete"] for row in run.status()] == [1, 0]
+        play(server, tmp_path / "run", **two)
+        assert sorted(server.asked()[len(needed) :]) == sorted(needed)
+    assert len(log(tmp_path / "run")) == 2
+
+
 def test_a_damaged_log_is_kept_aside(tmp_path, caplog) -> None:
     with Game(everything) as server:
         play(server, tmp_path / "run")
@@ -200,7 +217,7 @@ def test_they_count_against_caps_and_paid_replies_are_kept(tmp_path) -> None:
 def test_no_reply_is_told_and_the_question_asked_again_later(tmp_path, said) -> None:
     with Game(everything) as server:
         server.down = True
-        with pytest.raises(ServerGone, match=r"3 requests in a row got no usable reply.*503: down"):
+        with pytest.raises(ServerGone, match=r"3 requests in a row were not answered.*503: down"):
             play(server, tmp_path / "run")
         assert "0 of 2 readable" in said()
         assert said().count("there was no reply") == 2

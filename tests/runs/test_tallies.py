@@ -11,6 +11,8 @@ from support import forget_checksums
 
 import tomeval
 from tomeval.core.outcomes import INVALID_REASONS, OUTCOMES, VALID
+from tomeval.models.base import BackendError
+from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
 from tomeval.runs.store import STORE
 
@@ -59,10 +61,23 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
     assert rates == {cell: bad[cell] / asked[cell] for cell in (0, 1, 3)}  # 2 has no answer
     assert (rates[1], rates[3]) == (0, 0) != rates[0]
     found = tallies.answers(answered.store, range(4))
-    assert found == {c: (bad[c], again[c], asked[c]) for c in range(4)}
+    assert found == {c: (bad[c], again[c], asked[c], 0) for c in range(4)}
     reask = {cell: share["reask_rate"] for cell, share in tallies.rates(answered.store).items()}
     assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
     assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])
     assert tallies.invalid_rate(answered.store, [0, 1], "1") == pooled
     assert np.isnan(tallies.invalid_rate(answered.store, [2], "1"))
+
+
+def test_a_reason_with_half_a_pair_is_told(tmp_path, monkeypatch) -> None:
+    """As a server writes that cuts an emoji in two: ``"\\ud83d"`` in its JSON."""
+
+    def fails(request):
+        raise BackendError("cut: \ud83d")
+
+    monkeypatch.setitem(SCRIPTS, "cut", fails)
+    data = {"games": "IPD", "partners": "tit_for_tat", "horizon": 2, "episodes": 1}
+    data |= {"subjects": [{"strategy": "QA"}], "model": "scripted:cut"}
+    with tomeval.run(data, tmp_path / "run") as run:
+        assert tallies.last_failure(run.store) == "cut: \ud83d"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
+from attacks.commands import call
 from attacks.strange_files import BOMBS, ESCAPES, SECRET, linked_templates, template
 
 from tomeval.core.errors import TomevalError
@@ -49,6 +51,9 @@ def test_links_do_not_lead_out_of_the_folder(tmp_path):
 @pytest.mark.parametrize(
     ("body", "text"),
     [
+        ("{{ rounds | tojson }} {{ 'j' | upper }} {{ rounds == ['J', 'F'] }}", '["J", "F"] J True'),
+        ("{{ 'J' in rounds }} {{ 2 is even }} {{ {'a': [(2, 3)]} }}", "True True {'a': [(2, 3)]}"),
+        ("{% for a, b in [(1, 2), (3, 4)] %}{{ a + b }}{% endfor %}", "37"),
         ("{% for r in rounds %}{{ loop.index }}: {{ r }}\n{% endfor %}", "1: J\n2: F"),
         ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(1) }}{{ m(2) }}", "<1><2>"),
         ("{% macro m() %}<{{ caller() }}>{% endmacro %}{% call m() %}a{% endcall %}", "<a>"),
@@ -114,3 +119,33 @@ class _Anything(dict):
         )
         super().__init__({word: f"<{word}>" for word in words})
         self.update(own_labels=["J", "F"], partner_labels=["X", "Y"], rounds=[], round=2)
+
+
+STRATEGIES = (
+    *("QA", "LM", "CoT", "CoT + 3-Shot", "S2A", "S2A + CoT", "Social QA", "Social LM"),
+    *("Reflexion 2", "Plans + Insights", "Oracle", "Oracle + Max", "Oracle + Max -Payoffs"),
+)
+
+
+@pytest.mark.parametrize(
+    ("domain", "base", "options"),
+    [
+        ("matrix", "matrix", ("--form", "act")),
+        ("matrix", "matrix", ("--form", "predict")),
+        ("matrix", "sets/akata/matrix", ("--form", "act")),
+        *(("decrypto", "decrypto", ("--seat", s)) for s in ("encoder", "decoder", "interceptor")),
+    ],
+)
+def test_every_strategy_asks_the_same_with_a_copy_of_the_shipped_templates(
+    tmp_path, domain, base, options
+):
+    """As a user begins templates of their own: with a copy, which the bounded sandbox renders."""
+    shutil.copytree(Path(shipped("prompts")) / base, tmp_path / "own" / domain)
+    shown = set()
+    for strategy in STRATEGIES:
+        ask = ("prompt", strategy, "--domain", domain, *options)
+        given = ("--prompts", base.split("/")[1]) if base.startswith("sets/") else ()
+        one, other = call(*ask, *given), call(*ask, "--prompts", tmp_path / "own")
+        assert (other.code, other.out, other.crash) == (one.code, one.out, "")
+        shown.add(one.out)
+    assert len(shown) > 3  # most strategies exist here, and differ

@@ -155,7 +155,7 @@ def test_accepted(text):
         ("**Final answer:** F\nFinal answer: J", "unparsable"),
         ('{"answer": "J", "confidence": 0.6}', "illegal"),
         ('{"partner": "J"}', "illegal"),
-        ('{"answer": "J"} or {"answer": "F"}', "illegal"),
+        ('{"answer": "J"} or {"answer": "F"}', "unparsable"),
         ("<think>Final answer: J</think>", "unparsable"),
         ("Final answer: J</think>", "unparsable"),
         ("Final answer:", "illegal"),

@@ -32,5 +32,7 @@ def main() -> None:
 def _stopped(code: int) -> int:
     """Say that the program was stopped; a signal that comes now changes nothing any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stderr.write("tomeval: stopped; run the same command again to go on\n")
+    from tomeval.core.printing import tell
+
+    tell("tomeval: stopped; run the same command again to go on")
     return code

@@ -23,14 +23,15 @@ def verify(
     Exit codes: 0, everything is sound, or there is nothing to check against; 1, something is
     damaged, or was and has been left out; 2, no run can be read at all.
     """
+    from tomeval.core.printing import show
     from tomeval.runs.verify import drop_damaged, verified
 
     found = verified(folder)
     for line in found.lines():
-        print(line)
+        show(line)
     if drop and not found.sound:
         for line in drop_damaged(folder, found):
-            print(line)
+            show(line)
     if not found.sound:
         raise typer.Exit(1)
 

@@ -222,8 +222,10 @@ def performance_profiles(
         share[0, row] = np.mean([shares.sum(axis=0) / len(shares) for shares in above], axis=0)
         if min(map(len, parts)) >= 2:
             rng = np.random.default_rng(Stream.of(seed, "profile", level).key)
-            drawn = np.mean([_resampled_shares(a, rng, resamples) for a in above], axis=0)
-            share[1:, row] = percentile_ends(drawn)
+            drawn = np.zeros((resamples, len(edges)))
+            for task in above:  # one at a time: all of them would be gigabytes
+                drawn += _resampled_shares(task, rng, resamples)
+            share[1:, row] = percentile_ends(drawn / len(above))
     return Profiles(scores.levels, edges, share[0], share[1], share[2])
 
 

@@ -116,9 +116,10 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
-    # The default is always possible: a domain's `level` replaces an empty column.
+    # The default is always possible: a domain's `level` replaces an empty column. What is no
+    # column, such as the team of two seats, has levels of its own.
     if by not in ("run", domain.by[0]) and not any(
-        cell.columns.get(by, "") != "" for cell in cells
+        (cell.columns[by] if by in cell.columns else domain.level(cell, by)) != "" for cell in cells
     ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")

@@ -49,8 +49,8 @@ def random_factors(
     if len(kept) <= fixed.shape[1]:
         return (), float("nan"), [*notes, "too few observations for variances"]
     size = float(values.std())
-    parts = [_columns(labels) for labels in chosen.values()]
-    ratios, residual, _ = variance_ratios(fixed, values / size, parts)
+    keys = [np.unique(labels, return_inverse=True)[1] for labels in chosen.values()]
+    ratios, residual, _ = variance_ratios(fixed, values / size, keys)
     deviations = np.sqrt(np.where(ratios < 1e-5, 0.0, ratios * residual)) * size
     notes += [
         f"{name} has no variance of its own beyond the other effects'"
@@ -58,8 +58,8 @@ def random_factors(
         if deviation == 0
     ]
     random = tuple(
-        Factor(name, part.shape[1], float(deviation))
-        for name, part, deviation in zip(chosen, parts, deviations, strict=True)
+        Factor(name, int(key.max()) + 1, float(deviation))
+        for name, key, deviation in zip(chosen, keys, deviations, strict=True)
     )
     return random, float(np.sqrt(residual)) * size, notes
 
@@ -68,11 +68,6 @@ def _same(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two factors split the observations alike."""
     pairs = set(zip(one, other, strict=True))
     return len(pairs) == len(set(one)) == len(set(other))
-
-
-def _columns(values: Sequence[str]) -> FloatArray:
-    """Return one indicator column for each distinct value."""
-    return np.stack([_is(values, one) for one in dict.fromkeys(values)], axis=1)
 
 
 def _is(values: Sequence[str], name: str) -> FloatArray:

@@ -104,7 +104,8 @@ def spreadsheet(value: Any) -> Any:
 def check_text(value: Any, where: str) -> None:
     r"""Refuse control characters and marks of direction in the texts of nested data, keys included.
 
-    Line feeds and tabs are allowed.
+    Line feeds and tabs are allowed. Whole numbers that no float holds are refused too: Python does
+    not print them.
 
     Raises
     ------
@@ -126,6 +127,8 @@ def check_text(value: Any, where: str) -> None:
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
             check_text(item, f"{where}.{number}")
+    elif isinstance(value, int) and value.bit_length() > 1024:
+        raise TomevalError(f"{where}: a whole number of {value.bit_length():,} bits")
     elif isinstance(value, str) and (found := _REFUSED.search(value)):
         raise TomevalError(
             f"{where}: {value!r} holds the control character U+{ord(found[0]):04X}, "
@@ -147,3 +150,14 @@ def _escape(found: re.Match[str]) -> str:
 
 
 _SHORT = {"\t": "\\t", "\n": "\\n"}
+
+
+def excerpt(text: str, most: int = 80) -> str:
+    """Return a text, or its first `most` characters and dots, for a message that quotes it.
+
+    Examples
+    --------
+    >>> excerpt("tit_for_tat"), excerpt("abcdef", most=3)
+    ('tit_for_tat', 'abc...')
+    """
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -73,6 +73,11 @@ class RunCell(ABC):
         return None
 
     @property
+    def knows_attempts(self) -> bool:
+        """Whether it is known how often every question was asked."""
+        return True
+
+    @property
     def each_once(self) -> bool:
         """Whether each distinct episode was played once, so that means have no sampling error."""
         return False

@@ -49,7 +49,7 @@ def convert(old: Path, new: Path) -> Path:
     finally:
         database.close()
         copied.unlink()
-    Store(new).close()
+    Store(new, domain).close()  # checks the copy, and writes its checksums
     with suppress(FileNotFoundError):
         shutil.copy(old / "sessions.json", new / "sessions.json")
     _experiment(old, new, domain.name)

@@ -263,7 +263,7 @@ def override_key(
         raise TomevalError(f"--set {text!r}: write key=value, for example episodes=10")
     try:
         value = tomllib.loads(f"x = {raw}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also a number with thousands of digits
         value = raw.strip()
     target: Any = data
     *parents, last = key.strip().split(".")

@@ -90,13 +90,6 @@ class Guard:
         except (TypeError, ValueError):
             raise self._damaged(what) from None
 
-    def trust_episode(self, place: Place) -> None:
-        """Verify all tables of episodes for one of them only."""
-        if self.present and self._trusted.isdisjoint(OF_EPISODES):
-            bad = [table for table in OF_EPISODES if not self.sound(table, place)]
-            if bad:
-                raise self._damaged_episode(place, bad[0])
-
     def check_all(self) -> None:
         """Verify every table."""
         self.trust(frozenset((*OF_EPISODES, *SMALL, "answered")))
@@ -218,6 +211,16 @@ def _advice(folder: Path) -> str:
     )
 
 
+def by_place(rows: Sequence[tuple[Any, ...]]) -> dict[Place, list[tuple[Any, ...]]]:
+    """Return rows by episode, each episode's in the order of their keys."""
+    found: dict[Place, list[tuple[Any, ...]]] = {}
+    for place, some in groupby(rows, key=_place):
+        found.setdefault(place, []).extend(some)
+    for mine in found.values():
+        mine.sort()
+    return found
+
+
 def is_guarded(db: Database) -> bool:
     """Tell whether a store has checksums."""
     names = {name for (name,) in db.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -288,12 +291,10 @@ class Sums:
         places = [_place(row) for row in rows["episodes"]]
         found: dict[Place, list[int]] = {place: [] for place in places}
         for table in OF_EPISODES:
-            given: dict[Place, list[tuple[Any, ...]]] = {place: [] for place in places}
             kept = as_given(rows[table], self._kinds[table])
-            for row in rows[table] if kept else ():
-                given[row[0], row[1]].append(row)
+            given = by_place(rows[table]) if kept else {}
             for place in places:
-                mine = sorted(given[place]) if kept else self._stored(connection, table, place)
+                mine = given.get(place, []) if kept else self._stored(connection, table, place)
                 found[place].append(of_rows(mine))
         connection.executemany(
             "INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)",

@@ -125,6 +125,8 @@ class Run:
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             row |= answered.get(cell.number) or tallies.Answers().rates()
+            if not cell.knows_attempts:
+                row[REASK.name] = float("nan")
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
             shares = [name for name in names if cell.totals(name, reference).share]
@@ -173,7 +175,8 @@ class Run:
                 row["unfinished"] = unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
-                row[REASK.name] = answered.get(cell.number, {}).get(REASK.name, float("nan"))
+                again = answered.get(cell.number, {}) if cell.knows_attempts else {}
+                row[REASK.name] = again.get(REASK.name, float("nan"))
             rows.append(row)
         return rows
 

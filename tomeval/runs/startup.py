@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,12 +100,13 @@ class StartUp:
 
     A kind of question is what it is for (act, predict, summarise, ...) with the way in which it is
     answered (the kind of its calls, and whether the reply holds more than the answer). It is asked
-    in the words of the first cell that has it, and
-    not again in a later session if model, revision, wording and settings are the same.
+    in the words of the first cell of the experiment that has it, finished or not, and not again in
+    a later session if model, revision, wording and settings are the same.
     """
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self._path, self._domain = folder / STARTUP, get_domain(experiment.domain)
+        self._cells = experiment.cells
         self._log: list[dict[str, Any]] | None = None
 
     async def ask(self, models: Mapping[str, Model | LocalModel], cells: Sequence[Cell]) -> None:
@@ -117,15 +118,26 @@ class StartUp:
         }
         if not served:
             return
+        wanted = {(key, _kind(question)) for key, question in self._heard(cells, served)}
         kinds: dict[tuple[str, Kind], Overheard] = {}
+        for key, question in self._heard(self._cells, served):
+            if (key, _kind(question)) in wanted:
+                kinds.setdefault((key, _kind(question)), question)
+                if len(kinds) == len(wanted):
+                    break
+        for key, model in served.items():
+            mine = [question for (owner, _), question in kinds.items() if owner == key]
+            await self._ask_model(key, model, mine)
+
+    def _heard(
+        self, cells: Sequence[Cell], served: Collection[str]
+    ) -> Iterator[tuple[str, Overheard]]:
+        """Yield what cells ask of models, by `spec_key`."""
         for cell in cells:
             for seat, spec in cell.models.items():
                 if (key := spec_key(spec)) in served:
                     for question in self._questions(cell, seat):
-                        kinds.setdefault((key, _kind(question)), question)
-        for key, model in served.items():
-            mine = [question for (owner, _), question in kinds.items() if owner == key]
-            await self._ask_model(key, model, mine)
+                        yield key, question
 
     def _questions(self, cell: Cell, seat: str) -> Iterator[Overheard]:
         """Yield what a cell asks of a seat, with as much past as a preview shows."""

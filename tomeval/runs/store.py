@@ -20,7 +20,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.runs.database import Database, NothingPlayed, old_version
 from tomeval.runs.domain import Block, Domain, Schema, get_domain
-from tomeval.runs.guard import OF_EPISODES, Guard, Sums
+from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
 from tomeval.runs.seal import NAME, SealFile, read_seal
 
 SCHEMA_VERSION = 2
@@ -173,8 +173,8 @@ class Store:
 
     def add(self, cell: int, block: Block) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
-        keys = [(cell, row[0]) for row in block.episodes]
-        done = [(cell, row[0]) for row in block.episodes if row[1] != FAILED]
+        keys = {(cell, row[0]) for row in block.episodes}
+        done = {(cell, row[0]) for row in block.episodes if row[1] != FAILED}
         rows: dict[str, list[tuple[Any, ...]]] = {
             "episodes": [(cell, *row) for row in block.episodes],
             "steps": [(cell, *row) for row in block.steps],
@@ -182,15 +182,17 @@ class Store:
             "calls": list(_numbered(cell, block)),
         }
         with self._writing() as (db, sums):
+            earlier = sorted(keys & _present(db, "episodes", keys))
             for name in reversed(OF_EPISODES):  # an episode's own row last
-                db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", keys)
+                db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
                 marks = ",".join("?" * self._width(name))
                 db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
             sums.episodes(db, rows)
             # The replies to a failed episode serve the next attempt.
-            for place in done:
+            served = sorted(done & _present(db, "answered", keys))
+            for place in served:
                 sums.replies_leave(db, place)
-            db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", done)
+            db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
 
     def _width(self, table: str) -> int:
         """Return how many columns a table of episodes has."""
@@ -285,6 +287,15 @@ def _check(folder: Path, domain: Domain) -> None:
         store.guard.check_all()
     finally:
         store.close()
+
+
+def _present(db: sqlite3.Connection, table: str, keys: set[Place]) -> set[Place]:
+    """Return episodes that a table has rows of; all of these keys, which are of one cell."""
+    if not keys:
+        return set()
+    sql = f"SELECT DISTINCT cell, episode FROM {table} WHERE cell = ? AND episode BETWEEN ? AND ?"
+    (cell, first), (_, last) = min(keys), max(keys)
+    return set(db.execute(sql, (cell, first, last)))
 
 
 def _numbered(cell: int, block: Block) -> Iterator[tuple[Any, ...]]:

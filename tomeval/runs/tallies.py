@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -61,22 +62,25 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
 class Answers(NamedTuple):
     """How many answers there were, of those how many invalid, and how many asked for again.
 
-    Answers of void episodes are included; backend errors are not answers.
+    Answers of void episodes are included; backend errors are not answers. Of answers from a record
+    nobody knows how often they were asked for: they have no attempts.
     """
 
     invalid: int = 0
     again: int = 0
     asked: int = 0
+    recorded: int = 0
 
     def rates(self) -> dict[str, float]:
-        """Return the shares by the names of `tomeval.runs.rates`; NaN without answers."""
+        """Return the shares by the names of `tomeval.runs.rates`; NaN if nothing is known."""
         counts = {INVALID.name: self.invalid, REASK.name: self.again}
-        return {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
+        found = {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
+        return found | {REASK.name: math.nan} if self.recorded else found
 
 
 def rates(store: Store) -> dict[int, dict[str, float]]:
     """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
-    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts > 1"
+    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts != 1"
     odd = [cell for (cell,) in store.query(sql)]
     found = {cell: said.rates() for cell, said in answers(store, odd).items() if said.asked}
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
@@ -111,17 +115,20 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     for cell in cells:
         here = f"FROM asked WHERE cell = ? AND ({where})"
         asked, bad, again = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0, 0
+        recorded = 0
         # Nearly all answers are valid at once: counting the others is far cheaper than testing
         # every one.
-        odd = f"{here} AND (outcome != '{VALID}' OR attempts > 1)"
-        sql = f"SELECT outcome, COUNT(*), SUM(attempts > 1) {odd} GROUP BY outcome"
-        for outcome, count, repeated in store.query(sql, (cell,)):
+        odd = f"{here} AND (outcome != '{VALID}' OR attempts != 1)"
+        counts = "COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
+        sql = f"SELECT outcome, {counts} {odd} GROUP BY outcome"
+        for outcome, count, repeated, unknown in store.query(sql, (cell,)):
             if outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR):
                 bad += count * (outcome != VALID)
                 again += repeated
+                recorded += unknown
             else:
                 asked -= count
-        found[cell] = Answers(bad, again, asked)
+        found[cell] = Answers(bad, again, asked, recorded)
     return found
 
 
@@ -176,13 +183,14 @@ def unfinished(store: Store) -> dict[int, int]:
 
 def last_failure(store: Store) -> str:
     """Return why the last failed episode got no reply; empty if the log does not say."""
+    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
-        f"SELECT json_extract({_RECORD}, '$.error') FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_extract({_RECORD}, '$.error') IS NOT NULL "
+        "SELECT record FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
     rows = store.query(sql)
-    return str(rows[0][0]) if rows else ""
+    return str(json.loads(rows[0][0])["error"]) if rows else ""
 
 
 def low_mass(store: Store) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from tomeval.statistics.paired import FloatArray, Standard
 
+_FEW = 16  # values that are compared one by one: cheaper than a search for each metric
+
 
 def improvement(
     x: FloatArray, y: FloatArray, tie: ArrayLike = 0.0
@@ -63,10 +65,14 @@ def _share_below(others: FloatArray, values: FloatArray) -> FloatArray:
     NaN for a metric that is NaN anywhere.
     """
     found = np.empty(values.shape, order="F")  # each metric is summed on its own
-    for metric, ordered in enumerate(np.sort(others, axis=0).T):
-        mine = values[:, metric]
-        places = ordered.searchsorted(mine, "left") + ordered.searchsorted(mine, "right")
-        found[:, metric] = places / 2 / len(others)
+    if len(others) <= _FEW:
+        below, ties = others < values[:, None], others == values[:, None]
+        found[...] = (2 * below.sum(axis=1) + ties.sum(axis=1)) / 2 / len(others)
+    else:
+        for metric, ordered in enumerate(np.sort(others, axis=0).T):
+            mine = values[:, metric]
+            places = ordered.searchsorted(mine, "left") + ordered.searchsorted(mine, "right")
+            found[:, metric] = places / 2 / len(others)
     found[:, np.isnan(others).any(axis=0) | np.isnan(values).any(axis=0)] = np.nan
     return found
 

@@ -6,7 +6,7 @@ of their differences over several tasks; its influences say how much each unit m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ IntArray = NDArray[np.int64]
 ENUMERATED = 13
 """With up to this many pairs, all sign patterns are tried: 8,192."""
 _TIE = 1e-9  # relative: sums of the same numbers in another order are the same statistic
+_SIGNS = np.array([1.0, -1.0])  # of a bit that is 0, and 1
 
 
 class Standard(NamedTuple):
@@ -215,8 +216,8 @@ def sign_flip(
     for chunk in chunks(resamples, widest):
         count = chunk.stop - chunk.start
         pooled = np.zeros((count, columns))
-        for number, part in enumerate(strata):
-            signs = _random_signs(count, len(part), rng)
+        drawn = _random_signs(count, [len(part) for part in strata], rng)
+        for number, (part, signs) in enumerate(zip(strata, drawn, strict=True)):
             pooled += signs @ together[number]
             if wanted[number]:
                 mine = rows[number]
@@ -226,8 +227,14 @@ def sign_flip(
     return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
 
 
-def _random_signs(count: int, size: int, rng: np.random.Generator) -> FloatArray:
-    """Return independent signs, shape (count, size)."""
-    octets = np.frombuffer(rng.bytes(count * (-(-size // 8))), dtype=np.uint8)
-    bits = np.unpackbits(octets.reshape(count, -1), axis=1)
-    return 1.0 - 2.0 * bits[:, :size].astype(np.float64)
+def _random_signs(
+    count: int, sizes: Sequence[int], rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield for each stratum independent signs, shape (count, size)."""
+    lengths = [count * -(-size // 8) for size in sizes]
+    # A generator gives four bytes at a time: these are the bytes of one call for each stratum.
+    ends = np.cumsum([-(-length // 4) * 4 for length in lengths]).tolist()
+    octets = np.frombuffer(rng.bytes(ends[-1]), dtype=np.uint8)
+    for size, length, start in zip(sizes, lengths, [0, *ends], strict=False):
+        bits = np.unpackbits(octets[start : start + length].reshape(count, -1), axis=1, count=size)
+        yield _SIGNS[bits]

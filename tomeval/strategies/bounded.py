@@ -41,8 +41,20 @@ _FILTERS = (
     ),
     *("format", "groupby", "int", "items", "join", "last", "length", "list", "lower", "map"),
     *("max", "min", "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr"),
-    *("sort", "string", "sum", "title", "trim", "truncate", "unique", "upper", "wordcount"),
+    *(
+        "sort",
+        "string",
+        "sum",
+        "title",
+        "tojson",
+        "trim",
+        "truncate",
+        "unique",
+        "upper",
+        "wordcount",
+    ),
 )
+_HOLDS = (list, tuple, set, frozenset)
 _SIZED = (str, list, tuple, dict, set, frozenset, range)
 # Methods that make much text out of little; there are filters for what a prompt needs of them.
 _GROWING = ("center", "ljust", "rjust", "zfill", "expandtabs", "join", "replace", "translate")
@@ -61,6 +73,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(**options, finalize=self._finalized)
         kept = {name: self._counted(name, self.filters[name]) for name in _FILTERS}
         self.filters = {**kept, _PASS: self._passed, _READ: self._read, _JOINED: self._joined}
+        self.filters[_WHOLE] = self._whole
+        self.tests = {name: self._counted(name, work) for name, work in self.tests.items()}
         del self.globals["lipsum"]
         self.begin()
 
@@ -86,14 +100,14 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Any, obj: Any, /, *args: Any, **more: Any) -> Any:  # noqa: D102
         own = getattr(obj, "__self__", None)
-        self.spend(1 + sum(map(_size, (own, *args, *more.values()))))
+        self._weigh((own, *args, *more.values()))
         return super().call(context, obj, *args, **more)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Work out ``*``, ``**``, ``+`` and ``%`` if the result is not too large."""
         for one, other in ((left, right), (right, left)):
             if operator == "*" and isinstance(one, _SIZED) and isinstance(other, int):
-                self.spend(len(one) * max(0, other))
+                self._weigh(one, max(0, other))
         if isinstance(left, int) and isinstance(right, int):
             bits = left.bit_length()
             bits = bits * abs(right) if operator == "**" else bits + right.bit_length()
@@ -101,7 +115,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
                 raise SecurityError("it works with a number that is too large")
         elif operator == "%" and isinstance(left, str):
             _check_format(left)
-        self.spend(_size(left) + _size(right))
+        self._weigh((left, right))
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -109,16 +123,28 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         return found
 
     def _finalized(self, value: Any) -> Any:
+        self._weigh(value)
         self.spend(len(str(value)))
         return value
 
-    def _counted(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a filter that counts what it goes through."""
+    def _weigh(self, value: Any, times: int = 1) -> None:
+        """Count a value with all that is in it, as often as it is in it, before it is worked on."""
+        todo = [value]
+        while todo:
+            one = todo.pop()
+            self.spend(times * _size(one))
+            if isinstance(one, dict):
+                todo += [*one.keys(), *one.values()]
+            elif isinstance(one, _HOLDS):
+                todo += one
+
+    def _counted(self, name: str, work: Any) -> Callable[..., Any]:
+        """Return a filter or a test that counts what it goes through."""
 
         @functools.wraps(work)
         def counted(*args: Any, **more: Any) -> Any:
             given = args if not hasattr(work, "jinja_pass_arg") else args[1:]
-            self.spend(1 + sum(map(_size, (*given, *more.values()))))
+            self._weigh((*given, *more.values()))
             if name == "format":
                 _check_format(str(given[0]))
             if name == "replace":
@@ -149,14 +175,21 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.spend(_size(values))
         return values
 
+    def _whole(self, value: Any) -> Any:
+        """Count what is put together or compared."""
+        self._weigh(value)
+        return value
+
     def _joined(self, values: list[Any]) -> str:
         """Return what ``~`` makes of values."""
+        self._weigh(values)
         texts = list(map(str, values))
         self.spend(sum(map(len, texts)))
         return "".join(texts)
 
 
-_PASS, _READ, _JOINED = "counted pass", "counted entries", "joined texts"  # nobody can write these
+# Names that nobody can write.
+_PASS, _READ, _JOINED, _WHOLE = "counted pass", "counted entries", "joined texts", "counted whole"
 
 
 class _Counting(NodeTransformer):
@@ -180,12 +213,36 @@ class _Counting(NodeTransformer):
         items = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(items, _JOINED, [], [], None, None, lineno=node.lineno)
 
+    def visit_List(self, node: nodes.List) -> nodes.Expr:
+        return self._whole(node)
+
+    def visit_Dict(self, node: nodes.Dict) -> nodes.Expr:
+        return self._whole(node)
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Expr:
+        return self._whole(node) if node.ctx == "load" else node
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
+        self.generic_visit(node)
+        node.expr = _filtered(node.expr, _WHOLE)
+        for operand in node.ops:
+            operand.expr = _filtered(operand.expr, _WHOLE)
+        return node
+
+    def _whole(self, node: nodes.Expr) -> nodes.Expr:
+        self.generic_visit(node)
+        return _filtered(node, _WHOLE)
+
     def _counted(self, node: Any) -> None:
         self.generic_visit(node)
         static = sum(len(data.data) for data in node.find_all(nodes.TemplateData))
         amount = nodes.Const(static, lineno=node.lineno)
         count = nodes.Filter(amount, _PASS, [], [], None, None, lineno=node.lineno)
         node.body.insert(0, nodes.ExprStmt(count, lineno=node.lineno))
+
+
+def _filtered(node: nodes.Expr, name: str) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 def _size(value: Any) -> int:

@@ -42,7 +42,8 @@ _NOT_OWN = tuple(
         # Somebody else's, or an earlier one.
         rf"^\W*{_OTHERS}{_END}",
         rf"\b(?:thinks|believes|claims|insists|wants|demands|expects){_END}",
-        r"\b(?:their|his|her|its|your|\w+'s|\w+s')\b(?: \w+)* (?:answer|reply|response|line)"
+        r"\b(?:their|his|her|its|your|(?!here's|that's|it's|what's)\w+'s|\w+s')\b(?: \w+)*"
+        r" (?:answer|reply|response|line)"
         rf"(?: \w+)?{_END}",
         r"\b(?:previous|earlier|former|old|initial|first|last|yesterday's)\b[^,;]*"
         r"\b(?:answer|reply|response|line|thought|try|attempt|idea)\b[^,;]*$",
@@ -58,14 +59,15 @@ _NOT_OWN = tuple(
         r"|drafts?|todo|hypothe\w+|(?:something|looks?) like|such as)\b[^;]*$",
         r"\b(?:like this|alternativ\w+|variants?|candidates?|tentativ\w*|maybe|perhaps|possib\w+)\b"
         r"[^,;]*$",
-        rf"^\W*(?:old|before|prior|not mine){_END}",
+        rf"^\W*(?:old|before|prior|previously|earlier|not mine){_END}",
+        rf"\b(?:can't|cannot|won't|refuse to)\b[^,;]{{0,40}}{_END}",
         r"^\W*(?:one|another|a(?:nother)? second) (?:option|possibility|idea|way|choice)\b",
         r"\bwhat (?:i|we|they|he|she|you) (?:would|could|might)\b",
         rf"^\W*(?:option|version|possibility|case|scenario) (?:\d+|\w){_END}",
         rf"^\W*(?:so )?(?:the|its|this) (?:\w+ )?(?:form|format|syntax)\b.*\b(?:is|be|was){_END}",
         # A question.
         r"^\W*(?:(?:or|so|and|but) )?(?:should|shall|could|would|do|does|did|is|are|may|might|can"
-        r"|which|what if|what about|how about|what would|why not)\b(?!.*[,;] so\b)",
+        r"|which|what if|what about|how about|(?:what|how|who) would|why not)\b(?!.*[,;] so\b)",
         # A condition.
         r"^\W*(?:(?:or|so|and|but|only) )?(?:if|unless|when\b.*\bwould|in case|in all|provided"
         r"|as long as|only if|depending"

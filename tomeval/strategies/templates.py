@@ -14,6 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_text, shipped
+from tomeval.core.text import check_text
 from tomeval.strategies.bounded import BoundedEnvironment
 
 _FENCE = "+++"
@@ -139,8 +140,9 @@ class Prompts:
             raise TomevalError(f"{path}: needs a front matter between two lines {_FENCE}")
         try:
             data = tomllib.loads(head)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also numbers with thousands of digits
             raise TomevalError(f"{path}: front matter is not valid TOML: {error}") from None
+        check_text(data, str(path))
         for key, value in data.items():
             if key not in _KEYS:
                 raise TomevalError(f"{path}: unknown key {key!r}{did_you_mean(key, _KEYS)}")

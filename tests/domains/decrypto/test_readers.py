@@ -44,6 +44,10 @@ def code(text: str, finish: str = "stop"):
         'Final answer: {"code": [2, 4, 1]}\nFinal answer: {"code": [2,4,1]}',
         'As asked:\nFinal answer: {"code": [..., ..., ...]}\nFinal answer: {"code": [2, 4, 1]}',
         '## Final answer:\nBob must know.\n\nFinal answer: {"code": [2, 4, 1]}',
+        '{"code": [2, 4, 1]}',
+        '```json\n{"code": [2, 4, 1]}\n```',
+        'My final answer: {"code": [2, 4, 1]}',
+        'Final answer\n{"code": [2, 4, 1]}',
     ],
 )
 def test_readable(text) -> None:
@@ -54,7 +58,6 @@ def test_readable(text) -> None:
     ("text", "outcome"),
     [
         ("", "unparsable"),
-        ('{"code": [2, 4, 1]}', "unparsable"),
         ("Final answer: 2-4-1", "unparsable"),
         ('Final answer: {"code": "241"}', "unparsable"),
         ('Final answer: {"code": [2, 4]}', "unparsable"),
@@ -79,9 +82,7 @@ def test_readable(text) -> None:
         ('Final answer: {"code": [2, 4, 1]}\nFinal answer: none', "unparsable"),
         # As for labels: one marked answer, at the beginning of its line.
         ('Final answer: {"code": [1, 2, 3]}\nFinal answer: {"code": [2, 4, 1]}', "unparsable"),
-        ('My final answer: {"code": [2, 4, 1]}', "unparsable"),
         ('I am sure. Final answer: {"code": [2, 4, 1]}', "unparsable"),
-        ('Final answer\n{"code": [2, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [..., ..., ...]}', "unparsable"),
         ("Final answer: " + "[" * 100_000, "unparsable"),
         ('Final answer: {"code": [2, 2, 1]}', "illegal"),
@@ -106,9 +107,25 @@ def test_whatever_stands_before_the_answer(before, expected) -> None:
     assert code(f"{before}\nFinal answer: {json.dumps({'code': expected})}").value == expected
 
 
-@given(st.text().filter(lambda text: "final answer" not in text.lower()), st.sampled_from(CODES))
-def test_nothing_is_read_without_a_marker(text, said) -> None:
-    assert code(f"{text}\n{json.dumps({'code': said})}").value is None
+@given(st.text(), st.sampled_from(CODES))
+def test_no_object_is_searched_for_within_a_line(text, said) -> None:
+    read = code(f"{text}\nI would say {json.dumps({'code': said})}")
+    assert read.value is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The form is:\n{"code": [2, 4, 1]}',
+        'For example:\n{"code": [2, 4, 1]}',
+        'Eve would say:\n{"code": [2, 4, 1]}',
+        '{"code": [1, 2, 3]}\n{"code": [2, 4, 1]}',
+        '{"code": [2, 4, 1]}\nBut Eve may know it.',
+        '{"code": [2, 4, 1]} is too obvious.',
+    ],
+)
+def test_an_object_that_may_not_be_the_answer_is_none(text) -> None:
+    assert code(text).value is None
 
 
 def test_hints_are_cleaned_then_checked() -> None:

@@ -147,3 +147,29 @@ def test_a_lost_prediction_ends_an_episode_once(tmp_path, monkeypatch):
     assert (status["void"], status["unparsable"]) == (2, 2)
     assert row["invalid_rate"] == 1 / 3
     assert "chose nothing (not asked), predicted nothing (unparsable)" in text
+
+
+def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path, monkeypatch):
+    """Social has answered before it acts: of its four answers in each episode one is invalid."""
+    honest, asked = known(), Counter()
+
+    def script(request):
+        purpose, step, _ = question(request)
+        asked[request.group, purpose, step] += 1
+        again = asked[request.group, purpose, step] > 1
+        if step == 2 and (purpose == "act" or not again):
+            return "Hm."
+        return honest(request)
+
+    options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 2}
+    with run(tmp_path, monkeypatch, script, **options) as found:
+        [row], [status] = found.rows(), found.status()
+        last = found.store.query(
+            "SELECT act_outcome, act_attempts, predict_outcome, predict_attempts, predicted_action "
+            "FROM steps WHERE step = 2"
+        )
+        text = "\n".join(line.text for line in found.domain.lines(found, found.cells[0], 0))
+    assert last == [("unparsable", 2, "valid", 2, 0)] * EPISODES
+    assert (status["void"], status["unparsable"]) == (2, 2)
+    assert (row["invalid_rate"], row["reask_rate"]) == (1 / 4, 2 / 4)
+    assert "chose nothing (unparsable), predicted J" in text

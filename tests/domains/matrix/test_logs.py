@@ -367,6 +367,8 @@ def test_a_run_and_score_agree(people, tmp_path) -> None:
     scored = tomeval.score_rows(people, "IPD", **HOW).rows
     with tomeval.import_log(people, tmp_path / "run", "IPD", **HOW) as run:
         rows = run.rows()
+    # Nobody knows how often people were asked: that is not the same as never twice.
+    assert all(np.isnan(row["reask_rate"]) for row in (*scored, *rows))
     for one, other in zip(scored, rows, strict=True):
         shared = [name for name in one if name != "labels"]
         assert repr([one[name] for name in shared]) == repr([other[name] for name in shared])
@@ -392,3 +394,15 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
         tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"invalid": ()}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
+
+
+def test_messages_quote_no_more_than_a_reader_needs(tmp_path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(f"episode,step,own_action,partner_action\n1,1,{'x' * 50_000},0\n")
+    with pytest.raises(TomevalError, match="own_action 'xxx") as caught:
+        tomeval.score_rows(path, "IPD", "unknown")
+    assert len(str(caught.value)) < 1_000
+    path.write_text(",".join(f"column{k}" for k in range(20_000)) + "\n")
+    with pytest.raises(TomevalError, match="missing column") as caught:
+        tomeval.score_rows(path, "IPD", "unknown")
+    assert len(str(caught.value)) < 1_000

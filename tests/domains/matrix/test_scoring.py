@@ -204,3 +204,21 @@ def test_a_run_scored_again_gives_its_own_table(tmp_path, reference) -> None:
             for name in METRICS:
                 assert found[name] == pytest.approx(expected[name], abs=1e-12)
                 assert found[f"{name}_ci95"] == pytest.approx(expected[f"{name}_ci95"], abs=1e-12)
+
+
+def test_bca_weights_partners_as_tables_of_runs_do(tmp_path) -> None:
+    """Defecting twice earns 7.5 a step against tit for tat, met thrice, 10 against always(0)."""
+    steps = [f"{k},1,1,0,0\n{k},2,1,{int(k < 3)},0\n" for k in range(5)]
+    spec = "0.2*tit_for_tat + 0.8*always(0)"
+    row = score(tmp_path, HEAD + "".join(steps), partner=spec, interval="bca")
+    assert row["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
+    plain = score(tmp_path, HEAD + "".join(steps), partner=spec)
+    assert plain["reward_per_step"] == pytest.approx((3 * 7.5 + 2 * 10) / 5)
+    folder = tmp_path / "run"
+    with tomeval.import_log(tmp_path / "steps.csv", folder, "IPD", spec) as run:
+        [whole] = run.rows(interval="bca")
+    for name in METRICS:
+        assert row[name] == pytest.approx(whole[name]), name
+    once = score(tmp_path, HEAD + "".join(steps[2:4]), partner=spec, interval="bca")
+    assert once["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
+    assert once["reward_per_step_ci95"] != once["reward_per_step_ci95"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import tomllib
 
 import pytest
 from attacks.listener import Listener, chat
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
+from tomeval.models.base import Stopped
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.keys import check_key_name, hosts_file, read_key
 from tomeval.models.trust import trusting
@@ -19,7 +22,7 @@ KEY = "sk-canary-0123456789"
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch, tmp_path):
-    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "HF_TOKEN", "MY_KEY"):
+    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "HF_TOKEN", "VLLM_API_KEY", "MY_KEY"):
         monkeypatch.setenv(name, f"{KEY}-{name}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     return tmp_path / "tomeval" / "hosts.toml"
@@ -68,7 +71,33 @@ def test_a_host_that_is_not_confirmed_is_refused_with_the_remedy(url, named):
     assert (named or "OPENAI_API_KEY") in text
     assert "--trust-host" in text
     assert str(hosts_file()) in text
+    assert f'model = {{name = "openai:MODEL@{url}", key_env = ""}}' in text
     assert KEY not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://192.168.1.20:8000/v1", None),
+        ("http://192.168.1.20:8000/v1", "VLLM_API_KEY"),
+        ("http://[fd00::7]:8000/v1", "VLLM_API_KEY"),
+        ("https://proxy.example.org/openai/v1", None),
+    ],
+)
+def test_what_the_message_says_to_type_helps(url, named, keys):
+    """Each of the three remedies, taken from the message as a user copies it."""
+    with pytest.raises(TomevalError) as raised:
+        read_key(url, named)
+    said, variable = str(raised.value), named or "OPENAI_API_KEY"
+    wanted = (variable, f"{KEY}-{variable}")
+    (flag,) = re.findall(r"--trust-host (\S+),", said)
+    (line,) = re.findall(r"the line (\S+ = \S+) to", said)
+    with trusting([flag]):
+        assert read_key(url, named) == wanted
+    confirm(keys, line)
+    assert read_key(url, named) == wanted
+    (model,) = tomllib.loads(said[said.index("model = {") :]).values()
+    assert read_key(model["name"].partition("@")[2], model["key_env"]) == ("", "")
 
 
 def test_the_key_of_a_provider_never_goes_to_another(keys):
@@ -133,8 +162,27 @@ def test_a_wrong_list_of_hosts_is_an_error_that_names_it(keys, text, message):
 
 
 def test_a_flag_without_variable_says_how_to_write_it():
-    with trusting(["llm.example.org"]), pytest.raises(TomevalError, match="HOST=VARIABLE"):
+    said = "HOST=VARIABLE, such as llm.example.org=OPENAI_API_KEY"
+    with trusting(["llm.example.org"]), pytest.raises(TomevalError, match=said):
         read_key(HOST, "MY_KEY")
+
+
+def test_a_refusal_for_want_of_a_key_says_how_to_name_it(monkeypatch):
+    """A server with a key of its own, such as vLLM's, whose variable nobody has named."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("VLLM_API_KEY", KEY)
+    with Listener(lambda _: (401, {}, "no")) as server:
+        client = HttpClient(f"{server.url}/v1")
+
+        async def ask():
+            try:
+                await client.get("models", retry_budget=0)
+            finally:
+                await client.close()
+
+        with pytest.raises(Stopped, match=r"OPENAI_API_KEY is not set; .* name it with key_env"):
+            asyncio.run(ask())
+    assert not any(KEY in str(asked.headers) for asked in server.asked)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

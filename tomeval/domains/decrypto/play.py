@@ -203,6 +203,7 @@ class _Round:
     ) -> None:
         self.table, self.game, self.row, self.calls, self.past = table, game, row, calls, past
         self._heard: dict[tuple[str, Hints], Said[Code] | Invalid] = {}
+        self._to_log: dict[str, Said[Code] | Invalid] = {}
 
     async def play(self) -> None:
         """Ask everybody, in order."""
@@ -216,6 +217,7 @@ class _Round:
         bob, (eve, beliefs), predictions = await together(
             self._guess("decoder", hints), self._eve(hints), self._predictions(view, hints)
         )
+        self._log_guesses()
         row.probes = predictions + beliefs
         for probed in row.probes:
             self._log(PROBED_SEAT[probed.question], probed)
@@ -245,6 +247,7 @@ class _Round:
 
     async def _listen(self, hints: Hints) -> tuple[Said[Code] | Invalid, Said[Code] | Invalid]:
         bob, eve = await together(self._guess("decoder", hints), self._guess("interceptor", hints))
+        self._log_guesses()
         return _as_told(bob), _as_told(eve)
 
     async def _guess(self, role: str, hints: Hints) -> Heard:
@@ -260,8 +263,7 @@ class _Round:
                 answer = await seat.decode(self.game.decoder_view(hints))
             else:
                 answer = await seat.intercept(self.game.interceptor_view(hints))
-            self._heard[key] = answer
-            self._log(role, answer)
+            self._heard[key] = self._to_log[role] = answer
         return self._heard[key]
 
     async def _predictions(self, view: EncoderView, hints: Hints) -> list[Probed]:
@@ -276,6 +278,12 @@ class _Round:
             view, truth = self.game.interceptor_view(hints), self.game.deal.keywords
             beliefs = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
         return await self._guess("interceptor", hints), beliefs
+
+    def _log_guesses(self) -> None:
+        """Log what listeners were asked side by side: in one order, whoever answered first."""
+        for role in ("decoder", "interceptor"):
+            if role in self._to_log:
+                self._log(role, self._to_log.pop(role))
 
     def _log(self, role: str, answer: Said[Any] | Invalid | Probed) -> None:
         self.calls += [(self.row.number, role, call) for call in answer.calls]

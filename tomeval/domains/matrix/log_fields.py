@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.text import excerpt
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.log_rows import check_columns
 from tomeval.domains.matrix.partner_files import partner_names
@@ -36,7 +37,7 @@ class CellError(Exception):
     """A cell that cannot be read: its column, its text and what is wrong with it."""
 
     def __init__(self, column: str, value: str, why: str) -> None:
-        super().__init__(f"{column} {value!r} {why}" if column else why)
+        super().__init__(f"{column} {excerpt(value)!r} {why}" if column else why)
         self.column, self.value, self.why = column, value, why
 
 

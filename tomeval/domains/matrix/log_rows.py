@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
+from tomeval.core.text import excerpt
 
 
 class Table(NamedTuple):
@@ -67,7 +68,7 @@ def check_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
         if column not in header:
             raise TomevalError(
                 f"{path}: missing column {column!r}{did_you_mean(column, header)}; "
-                f"it has: {', '.join(header) or 'none'}"
+                f"it has: {excerpt(', '.join(header), 400) or 'none'}"
             )
 
 

@@ -27,7 +27,7 @@ from tomeval.core.streams import Stream
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.record import Record, unasked
+from tomeval.domains.matrix.record import Record
 from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
@@ -123,7 +123,8 @@ async def play_episode_async(
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
-    acts, then it predicts if it is asked to, both from the same observation. `on_step` is called
+    acts, then it predicts if it is asked to, both from the same observation. Where no action comes
+    of the step, a prediction is kept if it was made before. `on_step` is called
     after each step.
     """
     which = int(setup.draw_partners(episode, 1)[0])
@@ -151,7 +152,7 @@ async def play_episode_async(
         own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
         prediction: Answer | None = None
         predicted: int | None = None
-        if own is not None or unasked(answer):
+        if own is not None or subject.predicts_first:
             said = await _wait(subject.predict(observation, own))
             prediction = None if said is None else _checked(said)
             if prediction is not None:

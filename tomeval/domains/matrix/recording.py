@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import NOT_ASKED
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
 from tomeval.domains.matrix.log_matches import Log, LogCell, Match, describe, numbered
@@ -102,6 +101,6 @@ def _rows(cell: LogCell, episode: int, match: Match) -> Iterator[tuple[Any, ...]
             *(episode, number, state),
             *(None if step.own == NONE else step.own, step.partner, *rewards),
             *(None if step.predicted == NONE else step.predicted, None, None),
-            *(step.act, step.predict, 1, 0 if step.predict == NOT_ASKED else 1),
+            *(step.act, step.predict, 0, 0),  # a record does not say how often it was asked
             *(0, None, None, None),
         )

@@ -43,6 +43,11 @@ class MatrixRunCell(RunCell):
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
+    @property
+    def knows_attempts(self) -> bool:
+        """Whether it was played here: a log does not say how often anything was asked."""
+        return not self.recorded
+
     @cached_property
     def played(self) -> Played:
         """The complete episodes."""
@@ -245,7 +250,7 @@ def _contradiction(played: Played, partners: int, recorded: bool) -> str:
 
     `partners` is how many an episode can be against; `recorded` games may lack predictions.
 
-    The store keeps no checksums; this finds rows that were damaged without breaking the file.
+    Checksums find damage; this finds rows of stores without them, and rows that were edited.
     """
     game = played.game
     if played.episodes and played.lengths.min() < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,7 +93,8 @@ def _row(
         "invalid_rate": _invalid_rate(cell),
         "reask_rate": float("nan"),  # a record does not say how often anything was asked
     }
-    found = _estimates(list(totals.values()), played.which, interval)
+    shares = dict(enumerate(cell.partners.weights)) if cell.partners else None
+    found = _estimates(list(totals.values()), played.which, shares, interval)
     row |= flat(names, found, names if interval == "bca" else ())
     return row | {"reference": reference}
 
@@ -106,8 +107,16 @@ def _invalid_rate(cell: LogCell) -> float:
     return sum(outcome == INVALID for outcome in asked) / len(asked)
 
 
-def _estimates(found: list[Totals], strata: np.ndarray[Any, Any], interval: str) -> Estimate:
-    """Estimate measures; those that some matches do not have, over the others."""
+def _estimates(
+    found: list[Totals],
+    strata: np.ndarray[Any, Any],
+    shares: Mapping[int, float] | None,
+    interval: str,
+) -> Estimate:
+    """Estimate measures; those that some matches do not have, over the others.
+
+    `shares` are the weights of the likeliest partners, as tables of a run use them for BCa.
+    """
     result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
     whole = [place for place, totals in enumerate(found) if totals.bottom is None]
     groups = [(whole, np.ones(len(strata), dtype=bool))]
@@ -118,7 +127,8 @@ def _estimates(found: list[Totals], strata: np.ndarray[Any, Any], interval: str)
         if not places:
             continue
         values = np.stack([found[place].values[among] for place in places], axis=1)
-        part = estimate(values, interval, strata=strata[among], rng=np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        part = estimate(values, interval, strata=strata[among], shares=shares, rng=rng)
         for all_of_it, one in zip(result, part, strict=True):
             all_of_it[places] = one
     return result

@@ -278,7 +278,8 @@ class HttpClient:
             target = self._clean(response.headers.get("location", ""))
             raise Refused(url, status, f"it redirects to {target!r}, which is not followed")
         if status in (401, 403):
-            held = "holds the key that was sent" if self._key else "is not set"
+            other = "is not set; if the key is in another one, name it with key_env"
+            held = "holds the key that was sent" if self._key else other
             named = f"the environment variable {self._key_env} {held}"
             raise Stopped(
                 f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "

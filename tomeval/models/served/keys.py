@@ -89,7 +89,8 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     if not (key.isascii() and (key.isprintable() or not key)):
         raise TomevalError(f"the environment variable {name} holds characters that no key has")
     if key:
-        _check_host(url, name, confirmed)
+        unkeyed = f'model = {{name = "openai:MODEL@{base_url}", key_env = ""}}'
+        _check_host(url, name, confirmed, f". To send no key: {unkeyed}")
     return name, key
 
 
@@ -107,14 +108,17 @@ def check_host(url: str, variable: str) -> None:
     _check_host(_parsed(url), variable, _confirmed())
 
 
-def _check_host(url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed]) -> None:
+def _check_host(
+    url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed], otherwise: str = ""
+) -> None:
     if is_loopback(url.host):
         return
     own = PROVIDERS.get(url.host, ())
     owners = [host for host, names in PROVIDERS.items() if variable in names]
     if variable in own and url.scheme == "https" and url.port in (None, 443):
         return
-    where = url.host if url.port is None else f"{url.host}:{url.port}"
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    where = host if url.port is None else f"{host}:{url.port}"
     if own and owners and url.host not in owners:
         raise TomevalError(
             f"{variable} is the key of {owners[0]} and is never sent to {where}: put the key of "
@@ -129,7 +133,7 @@ def _check_host(url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed]) 
         f"the environment variable {variable} would be sent to {where}"
         f"{', without encryption' * plain}, which you have not confirmed; nothing was sent. If "
         f'that is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" '
-        f'to {hosts_file()}. To send no key: key_env = ""'
+        f"to {hosts_file()}{otherwise}"
     )
 
 
@@ -178,7 +182,9 @@ def _confirmed() -> list[Confirmed]:
     for entry in confirmed_hosts():
         host, _, variable = entry.rpartition("=")
         if not host:
-            raise TomevalError(f"--trust-host {entry!r}: write HOST=VARIABLE")
+            raise TomevalError(
+                f"--trust-host {entry!r}: write HOST=VARIABLE, such as {entry}={DEFAULT}"
+            )
         found.append(_entry(host, variable, "--trust-host"))
     return found + _from_file()
 

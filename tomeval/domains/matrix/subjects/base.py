@@ -75,6 +75,9 @@ class Subject(ABC):
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
 
+    predicts_first: bool = False
+    """Whether a step's prediction is made before its action, and stands whatever comes of that."""
+
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
 

@@ -85,6 +85,7 @@ class LLMSubject(Subject, Foresight):
         super().__init__(seat)
         self.settings = SubjectOptions(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
+        self.predicts_first = strategy.predicts_first
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
         words = Words(
@@ -139,8 +140,8 @@ class LLMSubject(Subject, Foresight):
 
     async def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
         """Ask the literal question, unless the strategy has asked it already."""
-        if self._expected is not None:
-            return self._close(self._expected)
+        if self.predicts_first:  # nothing, if what comes before the prediction failed
+            return None if self._expected is None else self._close(self._expected)
         if not self.settings.literal:
             if self.strategy.scored:
                 self.seat.rng.random()  # the probe's draw: later ones must not depend on it
