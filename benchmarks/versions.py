@@ -32,6 +32,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST = "lowest"
 HEADINGS = ("environment", "Python", "numpy", "PyTorch", "passed", "failed", "skipped", "note")
 
+_NAMED = 5  # failed tests that a row names
 _CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 _NEED_TORCH = re.compile(r"(torch|accelerate)\b")
 
@@ -176,6 +177,9 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
     )
     failed = errors + failures
     passed = total - failed - skipped
+    names = [f"`{case.get('name')}`" for case in suite if case.find("failure") is not None]
+    if names:
+        note = "; ".join([*([note] if note else []), f"failed: {', '.join(names[:_NAMED])}"])
     return Outcome(name, said.split()[1], packages, passed, failed, skipped, note)
 
 
