@@ -15,6 +15,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +32,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST = "lowest"
 HEADINGS = ("environment", "Python", "numpy", "PyTorch", "passed", "failed", "skipped", "note")
 
+_NAMED = 5  # failed tests that a row names
 _CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 _NEED_TORCH = re.compile(r"(torch|accelerate)\b")
 
@@ -162,6 +165,8 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
             stdout=out,
             stderr=out,
             check=False,
+            # In the background of a shell Ctrl-C is ignored, which tests of it would inherit.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
         )
     said = subprocess.run([str(inside), "-V"], capture_output=True, text=True, check=True).stdout
     if not report.exists():
@@ -172,6 +177,9 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
     )
     failed = errors + failures
     passed = total - failed - skipped
+    names = [f"`{case.get('name')}`" for case in suite if case.find("failure") is not None]
+    if names:
+        note = "; ".join([*([note] if note else []), f"failed: {', '.join(names[:_NAMED])}"])
     return Outcome(name, said.split()[1], packages, passed, failed, skipped, note)
 
 
