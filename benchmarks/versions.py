@@ -32,6 +32,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST = "lowest"
 HEADINGS = ("environment", "Python", "numpy", "PyTorch", "passed", "failed", "skipped", "note")
 
+_NOT_ASKED = "not asked for"
 _NAMED = 5  # failed tests that a row names
 _CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 _NEED_TORCH = re.compile(r"(torch|accelerate)\b")
@@ -190,9 +191,10 @@ def page(outcomes: list[Outcome], tests: list[str], seconds: float) -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lowest = _listed(project["dependencies"])
     which = f"The tests that are not slow{' of ' if tests else ''}{_listed(tests)}"
-    command = (
-        f"python benchmarks/versions.py --tests {' '.join(tests)}" if tests else "make versions"
-    )
+    asked = [outcome.name for outcome in outcomes if outcome.note != _NOT_ASKED]
+    parts = [*asked, *(["--tests", *tests] if tests else [])]
+    short = not tests and len(asked) == len(outcomes)
+    command = "make versions" if short else f"python benchmarks/versions.py {' '.join(parts)}"
     return f"""# Versions
 
 Python {project["requires-python"].removeprefix(">=")} or newer. {which}, under every supported
@@ -232,9 +234,7 @@ def main() -> int:
         outcomes.append(play(name, maker, options.tests, options.processes))
         print(" | ".join(outcomes[-1].cells()), flush=True)
     outcomes += [
-        Outcome(name, note="not asked for")
-        for name in known
-        if name not in (options.names or known)
+        Outcome(name, note=_NOT_ASKED) for name in known if name not in (options.names or known)
     ]
     text = page(outcomes, options.tests, time.monotonic() - start)
     if options.write:
