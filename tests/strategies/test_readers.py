@@ -473,7 +473,7 @@ def test_never_accepts_what_a_strict_reader_would_not():
     ),
 )
 def test_the_asked_form_is_always_read(labels, index, before):
-    # The full stop ends what stands above: without one it may introduce the line as another.s,
+    # The full stop ends what stands above: without one it may introduce the line as another's,
     # which the corpus and test_introductions.py look at.
     label = labels[index % len(labels)]
     assert read(f"{before}.\n{MARKER} {label}", labels) == label
