@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import sys
-import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 from attacks.base import Attack, Row, scaled
-from tomeval import cli
+from attacks.commands import call
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
@@ -84,23 +81,11 @@ def _commands(folder: Path, work: Path) -> list[list[str]]:
 
 def read(command: list[str]) -> tuple[int | str, str, str]:
     """Run a command here; return its exit code (or a traceback), its output and its errors."""
-    out, errors = io.StringIO(), io.StringIO()
-    code: int | str = 0
-    with (
-        mock.patch.object(sys, "argv", ["tomeval", *command]),
-        redirect_stdout(out),
-        redirect_stderr(errors),
-    ):
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 0
-        except Exception:  # noqa: BLE001 (that is what the attack looks for)
-            code = traceback.format_exc()
-    text = out.getvalue()
+    called = call(*command)
+    code, text = called.crash or called.code, called.out
     if command[0] == "report" and code == 0:
         text += Path(command[-1]).read_text(encoding="utf-8")
-    return code, text, errors.getvalue()
+    return code, text, called.errors
 
 
 def _bases(work: Path) -> Iterator[tuple[str, Path]]:
