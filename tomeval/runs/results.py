@@ -16,6 +16,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import REASK
+from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
 from tomeval.statistics import RESAMPLES
 
@@ -28,14 +29,23 @@ if TYPE_CHECKING:
 class Run:
     """A run folder of any domain, read-only.
 
+    Parameters
+    ----------
+    folder : path
+    where : sequence of str
+        Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
+        if it had no other cells. Default: all.
+
     Raises
     ------
     TomevalError
-        Not a run folder, damaged, or of another version.
+        Not a run folder, damaged, or of another version; from `cells` conditions that name an
+        unknown column or value, or that no cell meets.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
+        self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
 
@@ -61,6 +71,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
+            cells = select(cells, self._where)
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names = title, self.metric_names
             return cells

@@ -1,0 +1,66 @@
+"""Cells and measures chosen by name: one rule for tables, figures, comparisons and reports."""
+
+import pytest
+
+import tomeval
+from tomeval.runs.selection import choose_measures
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("selection") / "run"
+    experiment = {
+        "games": ["RPS", "IPD"],
+        "subjects": ["random", {"kind": "simulated", "p": [0.5, 1.0], "q": 1.0}],
+        "partners": ["single_action"],
+        "episodes": 2,
+        "horizon": 5,
+    }
+    tomeval.run(experiment, out).close()
+    return out
+
+
+def chosen(folder, *where):
+    with tomeval.Run(folder, where) as run:
+        return [(cell.columns["subject"], cell.columns["game"]) for cell in run.cells]
+
+
+def test_conditions_hold_together_and_keep_the_order(folder):
+    assert len(chosen(folder)) == 6
+    sims = [name for name, game in chosen(folder, "game=RPS") if name != "random"]
+    assert sims == ["simulated(p=0.5, q=1.0)", "simulated(p=1.0, q=1.0)"]
+    assert chosen(folder, "game=IPD", f"subject={sims[1]}, random") == [
+        ("random", "IPD"),
+        (sims[1], "IPD"),
+    ]
+    assert chosen(folder, "subject!=simulated*") == [("random", "RPS"), ("random", "IPD")]
+    assert chosen(folder, "T=5", "game!=RPS") == chosen(folder, "horizon=5", "game=IPD")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (["gme=RPS"], "unknown column 'gme' (did you mean 'game'?)"),
+        (["game=RSP"], "no cell has the game 'RSP' (did you mean 'RPS'?)"),
+        (["game"], "write COLUMN=VALUE"),
+        (["game=RPS", "game!=RPS"], "no cell has game=RPS and game!=RPS"),
+    ],
+)
+def test_what_no_cell_has_is_an_error(folder, where, said):
+    with pytest.raises(tomeval.TomevalError) as error:
+        chosen(folder, *where)
+    assert said in str(error.value)
+
+
+def test_a_measure_is_known_by_name_heading_and_synonym(folder):
+    with tomeval.Run(folder) as run:
+        asked = ["ΔFunctional/T", "regret", "tom", "ToM %", "reward"]
+        assert choose_measures(run.measures, asked) == [
+            "delta_functional_per_step",
+            "tom_percent",
+            "reward_per_step",
+        ]
+        with pytest.raises(tomeval.TomevalError, match="several begin with it: delta_"):
+            choose_measures(run.measures, ["delta"])
+        with pytest.raises(tomeval.TomevalError, match="did you mean 'reward_per_step'"):
+            choose_measures(run.measures, ["rewad_per_step"])

@@ -1,0 +1,162 @@
+"""Which cells and which measures of a run are meant: one rule for every command that selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.runs.columns import HEADINGS
+
+if TYPE_CHECKING:
+    from tomeval.runs.cell import RunCell
+    from tomeval.runs.measures import Measure
+
+WHERE = "COLUMN=VALUE[,VALUE], with * for any text; COLUMN!=VALUE for all others"
+
+
+class Condition(NamedTuple):
+    """What a column of a cell must be: one of some values, or, if `negated`, none of them."""
+
+    column: str
+    values: str
+    negated: bool
+
+    def __str__(self) -> str:
+        return f"{self.column}{'!=' if self.negated else '='}{self.values}"
+
+
+def parse_where(texts: Iterable[str]) -> list[Condition]:
+    """Read conditions of the form `WHERE`.
+
+    Raises
+    ------
+    TomevalError
+        A condition without ``=``, a column or a value.
+
+    Examples
+    --------
+    >>> parse_where(["game=RPS,IPD", "strategy!=CoT*"])[1]
+    Condition(column='strategy', values='CoT*', negated=True)
+    """
+    found = []
+    for text in texts:
+        column, equals, values = (part.strip() for part in text.partition("="))
+        negated = column.endswith("!")
+        column = column.removesuffix("!").strip()
+        if not (column and equals and values):
+            raise TomevalError(f"--where {text!r}: write {WHERE}")
+        found.append(Condition(column, values, negated))
+    return found
+
+
+def select(cells: Sequence[RunCell], conditions: Iterable[Condition]) -> list[RunCell]:
+    """Return the cells that meet every condition, in their order.
+
+    Columns are those of tables, with seed, reference and on_invalid; a heading names its column.
+
+    Raises
+    ------
+    TomevalError
+        An unknown column, a value that no cell has, or conditions that no cell meets together.
+    """
+    chosen = list(cells)
+    conditions = list(conditions)
+    for condition in conditions:
+        column = _column(condition, cells)
+        have = [str(cell.facts.get(column, "")) for cell in cells]
+        wanted = _matching(condition, list(dict.fromkeys(have)))
+        held = {id(cell) for cell, value in zip(cells, have, strict=True) if value in wanted}
+        chosen = [cell for cell in chosen if (id(cell) in held) != condition.negated]
+    if cells and not chosen:
+        raise TomevalError(f"no cell has {' and '.join(map(str, conditions))}")
+    return chosen
+
+
+def _column(condition: Condition, cells: Sequence[RunCell]) -> str:
+    """Return the column that a condition names, by its own name or by its heading."""
+    known = list(dict.fromkeys(name for cell in cells for name in cell.facts))
+    headings = {HEADINGS[name]: name for name in known if name in HEADINGS}
+    column = headings.get(condition.column, condition.column)
+    if column not in known:
+        raise unknown("column", column, known, f"--where {condition}")
+    return column
+
+
+def _matching(condition: Condition, have: list[str]) -> set[str]:
+    """Return those of a column's values that a condition names."""
+    if condition.values in have:  # also a name that holds a comma or an asterisk
+        return {condition.values}
+    found: set[str] = set()
+    for value in split(condition.values):
+        matching = {text for text in have if text == value or fnmatchcase(text, value)}
+        if not matching:
+            raise TomevalError(
+                f"--where {condition}: no cell has the {condition.column} {value!r}"
+                f"{did_you_mean(value, have)}; they have: {', '.join(have[:12])}"
+                f"{', ...' if len(have) > 12 else ''}"
+            )
+        found |= matching
+    return found
+
+
+def split(values: str) -> list[str]:
+    """Return values separated by commas, of which those in brackets separate nothing.
+
+    Examples
+    --------
+    >>> split("rmax, simulated(p=0.5, q=1.0)")
+    ['rmax', 'simulated(p=0.5, q=1.0)']
+    """
+    parts, depth = [""], 0
+    for character in values:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:
+    """Return the measures that are asked for, in the order asked, each once.
+
+    A measure is known by its name, heading, spoken name or label, and by a beginning of its name
+    that no other has (``tom`` for ``tom_percent``); case, spaces and underscores do not matter.
+    ``regret`` is the domain's ΔFunctional.
+
+    Raises
+    ------
+    TomevalError
+        A name that no measure has, with the near match, or one that several have.
+    """
+    asked = list(asked)
+    return list(dict.fromkeys(_measure(measures, text) for text in asked))
+
+
+SYNONYMS = {"regret": "deltafunctional"}
+"""Other words for the beginning of a measure's name."""
+
+
+def _measure(measures: Mapping[str, Measure], text: str) -> str:
+    """Return the one measure that a text names."""
+    if text in measures:
+        return text
+    wanted = _plain(text)
+    for name, measure in measures.items():
+        if wanted in map(_plain, (name, measure.heading, measure.words, measure.short)):
+            return name
+    wanted = SYNONYMS.get(wanted, wanted)
+    starts = [name for name in measures if wanted and _plain(name).startswith(wanted)]
+    if len(starts) > 1:
+        raise TomevalError(f"metric {text!r}: several begin with it: {', '.join(starts)}")
+    if not starts:
+        raise unknown("metric", text, measures)
+    return starts[0]
+
+
+def _plain(text: str) -> str:
+    """Return a name without case and separators."""
+    spelled = text.replace("Δ", "delta").replace("%", "percent").replace("/T", "perstep").lower()
+    return "".join(character for character in spelled if character.isalnum())
