@@ -7,7 +7,7 @@ import tomeval
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
-ORDER += ("domains", "report", "interchange", "api", "cli")
+ORDER += ("domains", "report", "web", "interchange", "api", "cli")
 DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
 
 

@@ -1,0 +1,1 @@
+"""Pages on this machine: the light server under `tomeval view` and `tomeval study`."""
