@@ -47,6 +47,9 @@ BACKENDS = {
 
 DEFAULT_MODEL = "pocket"
 
+ALIAS = "alias"
+"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+
 
 def model_name(spec: str | dict[str, Any]) -> str:
     """Return the name in a model's spec; raise `TomevalError` if it is not one.
@@ -65,6 +68,13 @@ def model_name(spec: str | dict[str, Any]) -> str:
             f"{', '.join(forms)} or {last}"
         )
     return name
+
+
+def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name in a model's spec, and the options that go to its backend."""
+    given = spec if isinstance(spec, dict) else {}
+    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    return model_name(spec), options
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
@@ -97,8 +107,7 @@ def open_model(
     TomevalError
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
-    name = model_name(spec)
-    options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
+    name, options = name_and_options(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")

@@ -11,6 +11,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
+from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
@@ -70,13 +71,26 @@ class Run:
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
         try:
-            cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
+            cells = [
+                self.domain.read(self.store, number, renamed(definition, self._names))
+                for number, definition in self.store.cells()
+            ]
             cells = select(cells, self._where)
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names = title, self.metric_names
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """What is said in place of models' names that hold an address."""
+        return public_names(definition for _, definition in self.store.cells())
+
+    @cached_property
+    def revisions(self) -> dict[str, str]:
+        """The revision of every model that was used, by its name in tables; empty if unknown."""
+        return {self._names.get(k, k): v for k, v in self.store.revisions().items()}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -96,6 +110,16 @@ class Run:
             for name in self.domain.headline
             if name in self.measures
             and any(np.isfinite(cell.totals(name).values).any() for cell in self.cells)
+        )
+
+    def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return column names and rows of a query of the store, with models as tables name them."""
+        columns, rows = self.store.iterate(sql)
+        if not self._names:
+            return columns, rows
+        names = self._names
+        return columns, (
+            tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows
         )
 
     def rows(
@@ -221,9 +245,9 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
     if what == "steps":
-        return run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+        return run.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
     if what == "answers":
-        return run.store.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
+        return run.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)

@@ -58,6 +58,8 @@ class MatrixExperiment(Experiment):
     partners: list[str | dict[str, Any] | PartnerSet] = Field(
         default=["single_action"], min_length=1
     )
+    MODEL_AXIS = True
+
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
