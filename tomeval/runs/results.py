@@ -72,7 +72,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.read(self.store, number, renamed(definition, self._names))
+                self.domain.read(self.store, number, renamed(definition, self.public_names))
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where)
@@ -83,14 +83,14 @@ class Run:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
     @cached_property
-    def _names(self) -> dict[str, str]:
+    def public_names(self) -> dict[str, str]:
         """What is said in place of models' names that hold an address."""
         return public_names(definition for _, definition in self.store.cells())
 
     @cached_property
     def revisions(self) -> dict[str, str]:
         """The revision of every model that was used, by its name in tables; empty if unknown."""
-        return {self._names.get(k, k): v for k, v in self.store.revisions().items()}
+        return {self.public_names.get(k, k): v for k, v in self.store.revisions().items()}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -115,9 +115,9 @@ class Run:
     def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Return column names and rows of a query of the store, with models as tables name them."""
         columns, rows = self.store.iterate(sql)
-        if not self._names:
+        if not self.public_names:
             return columns, rows
-        names = self._names
+        names = self.public_names
         return columns, (
             tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows
         )
