@@ -19,7 +19,7 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
-from tomeval.statistics import RESAMPLES
+from tomeval.statistics import AUTO, RESAMPLES
 
 if TYPE_CHECKING:
     import pandas
@@ -123,14 +123,15 @@ class Run:
         )
 
     def rows(
-        self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
+        self, interval: str = AUTO, reference: str | None = None, resamples: int = RESAMPLES
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
         Parameters
         ----------
-        interval : {"normal", "t", "bca"}
-            Of means over episodes, see `tomeval.statistics.estimate`. BCa is stratified by what an
+        interval : {"auto", "normal", "t", "bca"}
+            Of means over episodes, see `tomeval.statistics.estimate`. ``auto`` is Student's t below
+            30 sampling units and the normal form from there on. BCa is stratified by what an
             episode drew (in matrix games its partner) and, like its mean, weighted by the weights
             of the draws. Shares always have Wilson's interval, see
             `tomeval.statistics.shares.share_of_sums`. Intervals that need not be symmetric, BCa's
@@ -147,8 +148,8 @@ class Run:
             ``reask_rate`` (the share for which the question was asked more than once), the rates of
             `Domain.rates`, and the measures, each followed by the half-width of its 95 % interval.
             NaN: no data; one episode has no interval. Then, if chance limits what can be attained
-            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``seed`` and
-            ``on_invalid`` come last.
+            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``interval``
+            (the kind, see `RunCell.interval_kind`), ``seed`` and ``on_invalid`` come last.
         """
         self.check_reference(reference)
         answered = tallies.rates(self.store)
@@ -170,6 +171,7 @@ class Run:
             row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
             if len(self.domain.references) > 1:
                 row["reference"] = reference or cell.reference
+            row["interval"] = cell.interval_kind(interval)
             row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
             result.append(row)
         return result
@@ -183,7 +185,7 @@ class Run:
         if reference is not None and reference not in self.domain.references:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
-    def table(self, interval: str = "normal", reference: str | None = None) -> pandas.DataFrame:
+    def table(self, interval: str = AUTO, reference: str | None = None) -> pandas.DataFrame:
         """Return `rows` as a pandas DataFrame."""
         import pandas
 
