@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.models.base import LocalModel, Model, Opening
+from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
 
 
@@ -62,11 +63,9 @@ def model_name(spec: str | dict[str, Any]) -> str:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
-        *forms, last = (backend.form for backend in BACKENDS.values())
-        raise TomevalError(
-            f"model {name!r} cannot be read{did_you_mean(kind, BACKENDS)}; write "
-            f"{', '.join(forms)} or {last}"
-        )
+        raise _unreadable(name, kind)
+    if rest and (word := placeholder(rest)):
+        raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
 
 
@@ -75,6 +74,18 @@ def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
     given = spec if isinstance(spec, dict) else {}
     options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
     return model_name(spec), options
+
+
+def _unreadable(name: str, kind: str) -> TomevalError:
+    """Build the error for a name that has no backend's form, with the form that it may lack."""
+    if word := placeholder(name):
+        near = f": put a real name in place of {word!r}"
+    elif full := likely(name):
+        near = f" cannot be read (did you mean {full!r}?)"
+    else:
+        near = f" cannot be read{did_you_mean(kind, BACKENDS)}"
+    *forms, last = (backend.form for backend in BACKENDS.values())
+    return TomevalError(f"model {name!r}{near}; the forms are {', '.join(forms)} or {last}")
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:

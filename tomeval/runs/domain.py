@@ -434,6 +434,13 @@ class Domain(ABC):
         """Return how episodes are shown; default: as the text of `lines`."""
         return None
 
+    def other_file(self, data: Mapping[str, Any]) -> str:
+        """Return what a TOML file of the domain is that is no experiment; empty: nothing known.
+
+        It completes a message that begins with the file's name: what it is, and where it goes.
+        """
+        return ""
+
     # To show before it is played
 
     @abstractmethod

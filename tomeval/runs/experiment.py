@@ -16,11 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import ON_INVALID
-from tomeval.core.resources import experiment_path, read_toml
+from tomeval.core.resources import shown_path
 from tomeval.core.text import check_text
 from tomeval.models import model_name
 from tomeval.models.naming import use_aliases
 from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
+from tomeval.runs.strays import found_experiment, other_kind, read_experiment
 
 DEFAULT_DOMAIN = "matrix"
 
@@ -112,7 +113,7 @@ class Experiment(BaseModel):
             # If one model replaces several, what was asked of each of them is asked once.
             same = self._one_model and other.definition == cell.definition
             if other is not cell and not same:
-                words = ", ".join(cell.key)
+                words = ", ".join(filter(None, cell.key))
                 raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
 
@@ -188,19 +189,24 @@ def load_experiment(
     TomevalError
         Names the file, the field, the value and the near match.
     """
-    path = experiment_path(path)
-    data = read_toml(path)
-    domain = _domain_of(data, str(path))
-    for override in overrides:
-        override_key(data, override, domain.experiment.tables())
-    if model is not None:
-        if model not in _aliases(data):
-            model_name(model)
-        domain.experiment.use_model(data, model)
-    replaced = model is not None
-    experiment = make_experiment(data, base=path.parent, where=str(path), one_model=replaced)
+    path = found_experiment(path)
+    where, data = shown_path(path), read_experiment(path)
+    try:
+        domain = _domain_of(data, where)
+        for override in overrides:
+            override_key(data, override, domain.experiment.tables())
+        if model is not None:
+            if model not in _aliases(data):
+                model_name(model)
+            domain.experiment.use_model(data, model)
+        replaced = model is not None
+        experiment = make_experiment(data, base=path.parent, where=where, one_model=replaced)
+    except TomevalError:
+        if what := other_kind(data):
+            raise TomevalError(f"{where}: {what}") from None
+        raise
     if model is not None and not any(cell.models for cell in experiment.cells):
-        raise TomevalError(f"{path}: no player is a language model, so --model replaces nothing")
+        raise TomevalError(f"{where}: no player is a language model, so --model replaces nothing")
     return experiment
 
 
@@ -247,8 +253,11 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
 
 
 def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
-    """Word the first problem that pydantic found; first of all a key of another domain."""
-    problems = error.errors()
+    """Word one problem that pydantic found: a key of another domain, else the first.
+
+    A missing key comes last, for it may be there under a wrong name.
+    """
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
     field = ".".join(parts)
