@@ -12,7 +12,7 @@ from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
 
-LLM = "llm"
+LLM, PERSON = "llm", "person"
 
 
 def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
