@@ -133,7 +133,10 @@ class Experiment(BaseModel):
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
-        """Return the models of keys that are tables, to word errors inside them."""
+        """Return the models of keys that are tables, to word errors inside them.
+
+        Tables inside of tables, or of lists of them, have dotted names, such as ``study.checks``.
+        """
         return {}
 
     def identity(self) -> dict[str, Any]:
@@ -261,7 +264,11 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
     field = ".".join(parts)
-    known: type[BaseModel] = keys.tables().get(parts[0], keys) if len(parts) > 1 else keys
+    tables = keys.tables()
+    inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
+    known: type[BaseModel] = tables.get(inner) or (
+        tables.get(parts[0], keys) if len(parts) > 1 else keys
+    )
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
         if name in keys.RENAMED and isinstance(problem["input"], int):

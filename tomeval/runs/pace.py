@@ -181,9 +181,7 @@ class Pace:
         """How many groups of models have still to play and have not got through a step."""
         with self._lock:
             left = {self._works[cell].models for cell, count in self._waiting.items() if count}
-            seen = {
-                w.models for w, seen in zip(self._works, self._seen, strict=True) if seen.risk
-            }
+            seen = {w.models for w, seen in zip(self._works, self._seen, strict=True) if seen.risk}
             return len(left - seen - {()})
 
     def left(self) -> float | None:
@@ -207,7 +205,9 @@ class Pace:
                     for place, mine in self._under_way.items()
                     if self._works[place[0]].models == models
                 ]
-                todo = {cell: (waiting[cell], self._episode(cell, 0)) for cell in groups.get(models, ())}
+                todo = {
+                    cell: (waiting[cell], self._episode(cell, 0)) for cell in groups.get(models, ())
+                }
                 total += self._now_slower(models) * _span(begun, todo, self._slots)
                 if models not in playing and self._loads:
                     load = sum(self._loads) / len(self._loads)

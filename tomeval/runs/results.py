@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
@@ -194,6 +194,8 @@ class Run:
     def status(self) -> list[dict[str, Any]]:
         """Return per cell the episodes that are complete, void and failed.
 
+        If people played, also those that they left (``unfinished``) or that a rule of their study
+        leaves out (``excluded``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
         included, how many answers were invalid in each way after all attempts, and the
@@ -204,12 +206,15 @@ class Run:
         answered = tallies.rates(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
         counts = tallies.episodes(self.store)
+        found = {status for count in counts.values() for status in count}
+        statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {**cell.columns, **dict.fromkeys((COMPLETE, VOID, FAILED), 0)}
+            row: dict[str, Any] = {**cell.columns, **dict.fromkeys(statuses, 0)}
             row |= counts.get(cell.number, {})
             if usage:
-                row["unfinished"] = unfinished.get(cell.number, 0)
+                left = row.get(UNFINISHED, 0)  # by people: these are stored
+                row[UNFINISHED] = left + unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
                 again = answered.get(cell.number, {}) if cell.knows_attempts else {}

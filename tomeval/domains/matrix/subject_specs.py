@@ -13,7 +13,7 @@ from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
 
-LLM = "llm"
+LLM, PERSON = "llm", "person"
 
 
 def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
