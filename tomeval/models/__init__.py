@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
@@ -24,18 +25,21 @@ class Backend(NamedTuple):
     # ``module:function`` that checks a model's name and options as the opener would, and returns
     # its longest sequence in tokens, or None; empty: opening it costs nothing.
     look: str = ""
+    libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
-_LOOK = "tomeval.models.local.opening:look"
+_LOCAL = "tomeval.models.local.opening:"
+
+
+def _local(opener: str, form: str) -> Backend:
+    """Return a backend of `tomeval.models.local.opening`."""
+    return Backend(_LOCAL + opener, form, look=f"{_LOCAL}look", libraries=("torch", "transformers"))
+
 
 BACKENDS = {
-    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket", look=_LOOK),
-    "pocket-rational": Backend(
-        "tomeval.models.local.opening:open_pocket", "pocket-rational", look=_LOOK
-    ),
-    "hf": Backend(
-        "tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]", look=_LOOK
-    ),
+    "pocket": _local("open_pocket", "pocket"),
+    "pocket-rational": _local("open_pocket", "pocket-rational"),
+    "hf": _local("open_hub", "hf:REPO_OR_PATH[@revision]"),
     "openai": Backend(
         "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
     ),
@@ -91,6 +95,16 @@ def _unreadable(name: str, kind: str) -> TomevalError:
 def is_served(spec: str | dict[str, Any]) -> bool:
     """Tell whether a model is behind a server."""
     return BACKENDS[model_name(spec).partition(":")[0]].served
+
+
+def lacking(spec: str | dict[str, Any]) -> MissingExtra | None:
+    """Return what would be said of a model whose libraries are not installed, else None."""
+    name = model_name(spec)
+    for library in BACKENDS[name.partition(":")[0]].libraries:
+        if not installed(library):
+            named = f"{name!r}, the model where none is named" if name == DEFAULT_MODEL else name
+            return missing(library, LOCAL, f"models on this machine ({named})")
+    return None
 
 
 def open_model(
