@@ -6,17 +6,13 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tomeval.cli.options import IntervalOption, RunFolder, TableFormat, show_table
 from tomeval.core.printing import show, tell
-
-if TYPE_CHECKING:
-    pass
-
-CELLS = "cells"  # the table that every run has
+from tomeval.core.text import in_line
 
 
 def status(folder: RunFolder, form: TableFormat = "text") -> None:
@@ -52,7 +48,7 @@ def plot(
         list[str] | None,
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
     ] = None,
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     by: Annotated[
         str | None,
         typer.Option(
@@ -79,7 +75,7 @@ def plot(
         ):
             show(path)
         for note in weight_notes(opened, interval):
-            tell(f"note: {note}")
+            tell(f"note: {in_line(note)}")
         left = [name for name in figures_of(opened) if name not in figures_by(opened)]
         if by is not None and not only and left:
             tell(f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
     from tomeval.statistics.shares import Share
 
-HEADINGS = {"horizon": "T", "on_invalid": "on_invalid"}
+HEADINGS = {"horizon": "T", "on_invalid": "on_invalid", "interval": "95 % interval"}
 HEADINGS |= {"tom_percent_attainable": "attainable ToM %"}
 HEADINGS |= {
     f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
