@@ -65,9 +65,9 @@ def settings(run: Run) -> list[tuple[str, str]]:
 def revisions(run: Run) -> dict[str, str]:
     """Return the revisions of the run's models; with `Run.where`, of those that its cells name."""
     if not run.where:
-        return run.store.revisions()
+        return run.revisions
     playing = {name for cell in run.cells for name in cell.models.values()}
-    return {name: said for name, said in run.store.revisions().items() if name in playing}
+    return {name: said for name, said in run.revisions.items() if name in playing}
 
 
 _POLICIES = {

@@ -26,6 +26,7 @@ from tomeval.report.headline import headline
 from tomeval.report.results import results, valued
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures
+from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
@@ -39,7 +40,7 @@ class ReportOptions:
 
     Attributes
     ----------
-    interval : {"normal", "t", "bca"}
+    interval : {"auto", "normal", "t", "bca"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
@@ -62,7 +63,7 @@ class ReportOptions:
         than one, a script must guard its main part, as always with multiprocessing.
     """
 
-    interval: str = "normal"
+    interval: str = AUTO
     reference: str | None = None
     by: str | None = None
     baseline: str | None = None

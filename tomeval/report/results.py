@@ -9,8 +9,11 @@ from typing import Any
 from tomeval.report.table import main_table
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
+from tomeval.statistics.estimates import AUTO, FEW
 
 _INTERVALS = {
+    AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
+    f"{FEW} episodes, ± 1.96 standard errors from there on",
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
     "t": "mean over complete episodes, ± half of Student's 95 % interval",
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
