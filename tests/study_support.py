@@ -92,7 +92,7 @@ class Browser:
         return self.ask("POST", address, data=hidden | chosen)
 
     def join(self):
-        """Agree to take part, and read the instructions."""
+        """Agree to take part; the page is then that of the instructions."""
         self.get("/")
         self.send(agree="yes")
         return self

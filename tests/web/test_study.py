@@ -19,6 +19,7 @@ from tomeval.comparing import compare
 from tomeval.core.errors import TomevalError
 from tomeval.runs.results import Run, iterate_export
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.transcripts import transcript_lines
 from tomeval.web.study import MOST_BYTES, study_app
 
 
@@ -55,6 +56,7 @@ def test_what_is_answered_is_what_is_stored(tmp_path):
     given = experiment(games="IPD")
     with study(tmp_path / "run", given) as (_, browser):
         person = browser().join()
+        person.send()
         person.send(check="0")
         # Tit for tat: cooperates, then copies: C, C, D.
         for act, predict in (("0", "0"), ("1", "1")):
@@ -187,9 +189,13 @@ def test_failed_checks_follow_the_rule_of_the_file(tmp_path, rule, status):
         assert len(people.episodes) == found.count("complete")
         notes = " ".join(run.domain.table_notes(run))
         assert "3 of 6 answers (50.0 %) were wrong" in notes
-        assert f"Rule on_failed = '{rule}', most_failed = 1: 1 people had more" in notes
+        assert f"on_failed = '{rule}', most_failed = 1: the episodes of 1 people" in notes
         # Checks are no answers of the game: rates are of these alone.
         assert {row["invalid_rate"] for row in run.rows() if row["episodes"]} == {0.0}
+        told = "\n".join(transcript_lines(run, people.number, 2, True))
+        assert "check 1: answered 'Two', wrong" in told
+        assert "check 2: answered 'red', wrong" in told
+        assert re.search("participant p[0-9a-f]{8}", told)
         names, rows = iterate_export(run, "answers")
         assert {row[names.index("question")] for row in rows} == {"act", "predict"}
 
@@ -216,6 +222,7 @@ def test_who_stops_is_deleted_and_counted(tmp_path):
 def test_a_new_start_of_the_server_goes_on_with_everybody(tmp_path):
     with study(tmp_path / "run") as (_, browser):
         person = browser().join()
+        person.send()
         person.send(check="0")
         person.send(act="0", predict="0")
         address, place = person.address, person.place
@@ -357,12 +364,11 @@ def test_people_and_players_stand_in_one_table_and_are_compared(tmp_path):
         # Who cooperates throughout loses 2 in the last round alone; who defects gets 10 + 5 + 5.
         assert rows["people"]["delta_functional_per_step"] == pytest.approx((2 / 3 + 6 / 3) / 2)
         found = compare(run, by="subject", baseline="random")
-        assert found.pairing.levels == ("people",)
-        assert [len(meeting.units) for meeting in found.pairing.meetings] == [4]
+        assert (found.levels, found.pairs.tolist()) == (("people",), [[4]])
 
 
 def test_two_folders_are_compared_too(tmp_path):
-    given = experiment(games="IPD", study={"checks": []})
+    given = experiment(games="IPD", subjects={"kind": "person", "name": "people"})
     with study(tmp_path / "people", given) as (_, browser):
         for act in ("0", "1"):
             browser().join().finish(act=act)
@@ -370,7 +376,8 @@ def test_two_folders_are_compared_too(tmp_path):
     tomeval.run(players | {"subjects": ["random", "rmax"]}, tmp_path / "players").close()
     with Run(tmp_path / "people") as one, Run(tmp_path / "players") as two:
         found = compare([one, two], by="subject", baseline="rmax")
-        assert set(found.pairing.levels) == {"people", "random"}
+        pairs = dict(zip(found.levels, found.pairs[0].tolist(), strict=True))
+        assert pairs == {"people": 2, "random": 4}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills")
@@ -402,6 +409,7 @@ def test_a_killed_server_loses_nothing_that_was_sent(tmp_path):
     server.send_signal(signal.SIGKILL)
     server.wait()
     assert len(steps(tmp_path / "runs/demo", "unfinished")) == 2
+    server.stderr.close()
     server, address = served()
     with httpx2.Client(follow_redirects=True) as client:
         page = client.get(f"{address}{here}")
@@ -409,8 +417,8 @@ def test_a_killed_server_loses_nothing_that_was_sent(tmp_path):
         sent = {"place": "round-3", "act": "0", "predict": "0"}
         assert "DONE-1" in client.post(f"{address}{here}", data=sent).text
     server.send_signal(signal.SIGINT)
-    said = server.stderr.read()
-    assert server.wait() == 0
+    said = server.communicate()[1]
+    assert server.returncode == 0
     assert "1 complete" in said
     assert len(steps(tmp_path / "runs/demo")) == 3
 

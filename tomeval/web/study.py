@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import tell
-from tomeval.domains.matrix.facts_of_people import CHECK
 from tomeval.domains.matrix.people import Given
+from tomeval.domains.matrix.storing import CHECK
 from tomeval.domains.matrix.subjects.person import ACT, PREDICT
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment

@@ -18,8 +18,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts_of_people import CHECK, PARTICIPANT
-from tomeval.domains.matrix.people import Given, Match, given_of, notes_of, status_of
+from tomeval.domains.matrix.people import Given, Match, given_of, status_of
+from tomeval.domains.matrix.storing import CHECK, PARTICIPANT, notes_of
 from tomeval.domains.matrix.study import Check, Study
 from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.domains.matrix.subjects.person import ACT, PREDICT

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Mapping
 
 from tomeval.core.text import visible
-from tomeval.domains.matrix.facts_of_people import CHECK
+from tomeval.domains.matrix.storing import CHECK
 from tomeval.domains.matrix.study import Study
 from tomeval.web.study_desk import END, ROUND, START, Place, Sitting
 from tomeval.web.study_sessions import WITHDRAWN
