@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.models.base import LocalModel, Model, Opening
+from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
 
 
@@ -51,6 +52,9 @@ BACKENDS = {
 
 DEFAULT_MODEL = "pocket"
 
+ALIAS = "alias"
+"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+
 
 def model_name(spec: str | dict[str, Any]) -> str:
     """Return the name in a model's spec; raise `TomevalError` if it is not one.
@@ -63,12 +67,29 @@ def model_name(spec: str | dict[str, Any]) -> str:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
-        *forms, last = (backend.form for backend in BACKENDS.values())
-        raise TomevalError(
-            f"model {name!r} cannot be read{did_you_mean(kind, BACKENDS)}; write "
-            f"{', '.join(forms)} or {last}"
-        )
+        raise _unreadable(name, kind)
+    if rest and (word := placeholder(rest)):
+        raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
+
+
+def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name in a model's spec, and the options that go to its backend."""
+    given = spec if isinstance(spec, dict) else {}
+    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    return model_name(spec), options
+
+
+def _unreadable(name: str, kind: str) -> TomevalError:
+    """Build the error for a name that has no backend's form, with the form that it may lack."""
+    if word := placeholder(name):
+        near = f": put a real name in place of {word!r}"
+    elif full := likely(name):
+        near = f" cannot be read (did you mean {full!r}?)"
+    else:
+        near = f" cannot be read{did_you_mean(kind, BACKENDS)}"
+    *forms, last = (backend.form for backend in BACKENDS.values())
+    return TomevalError(f"model {name!r}{near}; the forms are {', '.join(forms)} or {last}")
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
@@ -111,8 +132,7 @@ def open_model(
     TomevalError
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
-    name = model_name(spec)
-    options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
+    name, options = name_and_options(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")
