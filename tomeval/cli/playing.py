@@ -167,7 +167,7 @@ def plan(
         wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
         show("\n" + "\n".join(wrapped))
     if missing := lacks(loaded):
-        tell(f"note: this runs elsewhere only: {missing}")
+        tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:
