@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli import arena, checking, compare, decrypto, matrix, playing, rating, reading, share
+from tomeval.cli import (
+    arena,
+    checking,
+    compare,
+    decrypto,
+    matrix,
+    people,
+    playing,
+    rating,
+    reading,
+    share,
+)
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
 
@@ -36,7 +47,7 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, rating, checking, compare, share, matrix):
+for _module in (playing, reading, rating, checking, compare, share, matrix, people):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

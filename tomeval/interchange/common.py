@@ -60,7 +60,7 @@ def facts(run: Run) -> Facts:
         next(iter(_sessions(run)), {}),
         _planned(run),
         task_names(run.cells),
-        run.store.revisions(),
+        run.revisions,
         tallies.invalid_rates(run.store),
         tallies.usage(run.store),
     )

@@ -154,7 +154,7 @@ def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
 
 def _provenance(run: Run) -> Iterator[Notice]:
     """Tell of gaps in what is known of models and versions."""
-    unknown = [name for name, revision in run.store.revisions().items() if not revision]
+    unknown = [name for name, revision in run.revisions.items() if not revision]
     if unknown:
         yield Notice("note", f"The revision of a model was not recorded: {', '.join(unknown)}.")
     sessions = facts.sessions(run)

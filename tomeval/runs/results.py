@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
+from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
@@ -70,13 +71,26 @@ class Run:
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
         try:
-            cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
+            cells = [
+                self.domain.read(self.store, number, renamed(definition, self.public_names))
+                for number, definition in self.store.cells()
+            ]
             cells = select(cells, self._where)
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names = title, self.metric_names
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
+
+    @cached_property
+    def public_names(self) -> dict[str, str]:
+        """What is said in place of models' names that hold an address."""
+        return public_names(definition for _, definition in self.store.cells())
+
+    @cached_property
+    def revisions(self) -> dict[str, str]:
+        """The revision of every model that was used, by its name in tables; empty if unknown."""
+        return {self.public_names.get(k, k): v for k, v in self.store.revisions().items()}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -96,6 +110,16 @@ class Run:
             for name in self.domain.headline
             if name in self.measures
             and any(np.isfinite(cell.totals(name).values).any() for cell in self.cells)
+        )
+
+    def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return column names and rows of a query of the store, with models as tables name them."""
+        columns, rows = self.store.iterate(sql)
+        if not self.public_names:
+            return columns, rows
+        names = self.public_names
+        return columns, (
+            tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows
         )
 
     def rows(
@@ -170,6 +194,8 @@ class Run:
     def status(self) -> list[dict[str, Any]]:
         """Return per cell the episodes that are complete, void and failed.
 
+        If people played, also those that they left (``unfinished``) or that a rule of their study
+        leaves out (``excluded``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
         included, how many answers were invalid in each way after all attempts, and the
@@ -180,12 +206,15 @@ class Run:
         answered = tallies.rates(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
         counts = tallies.episodes(self.store)
+        found = {status for count in counts.values() for status in count}
+        statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {**cell.columns, **dict.fromkeys((COMPLETE, VOID, FAILED), 0)}
+            row: dict[str, Any] = {**cell.columns, **dict.fromkeys(statuses, 0)}
             row |= counts.get(cell.number, {})
             if usage:
-                row["unfinished"] = unfinished.get(cell.number, 0)
+                left = row.get(UNFINISHED, 0)  # by people: these are stored
+                row[UNFINISHED] = left + unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
                 again = answered.get(cell.number, {}) if cell.knows_attempts else {}
@@ -223,9 +252,9 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
     if what == "steps":
-        return run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+        return run.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
     if what == "answers":
-        return run.store.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
+        return run.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)

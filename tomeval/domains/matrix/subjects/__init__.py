@@ -2,6 +2,7 @@
 
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.llm import LLMSubject
+from tomeval.domains.matrix.subjects.person import Person
 from tomeval.domains.matrix.subjects.simulated import (
     BestResponseOracle,
     EquilibriumPlayer,
@@ -18,7 +19,8 @@ SUBJECTS: dict[str, type[Subject]] = {
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
     "llm": LLMSubject,
+    "person": Person,
 }
 """Every kind of subject an experiment can name. Add your own class under a new name."""
 
-__all__ = ["SUBJECTS", "LLMSubject", "Subject"]
+__all__ = ["SUBJECTS", "LLMSubject", "Person", "Subject"]
