@@ -298,6 +298,8 @@ class Domain(ABC):
     panel : tuple of str
         Columns of `task` that tell the panels of a figure apart, the first one alone if that is
         enough; default: the first one of `task`.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
     paired : str
         What paired episodes share besides the seed, as words of a sentence.
     baseline : str
@@ -344,6 +346,7 @@ class Domain(ABC):
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
     panel: ClassVar[tuple[str, ...]] = ()
+    unit: ClassVar[str] = "episode"
     paired: ClassVar[str] = "task"
     baseline: ClassVar[str] = "baseline"
     shares_draws: ClassVar[tuple[str, ...]] = ()
