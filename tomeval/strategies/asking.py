@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Invalid, Said
+from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.base import (
     BackendError,
@@ -204,6 +204,7 @@ class Asker:
             text = reply.text
             read = reader.read(text, reply.finish)
             self._calls[-1]["outcome"] = outcome = read.outcome
+            self.model.judged(outcome)
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
             if read.value is not None:
@@ -222,6 +223,7 @@ class Asker:
             raise
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
+            self.model.judged("unlisted")
             return Invalid("unlisted", str(error))
         except BackendError as error:
             self._calls.append(record | {"error": str(error)})
@@ -231,6 +233,7 @@ class Asker:
             value == -math.inf for value in scores.logprobs
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
+        self.model.judged(VALID)
         return scores
 
     @staticmethod
