@@ -14,6 +14,7 @@ from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
+from tomeval.models.waiting import Waiting
 
 
 class Backend(NamedTuple):
@@ -114,6 +115,7 @@ def open_model(
     budget: Budget | None = None,
     scores: bool = True,
     prefix_reuse: bool = True,
+    waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -124,7 +126,7 @@ def open_model(
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
         `tomeval.models.served.inspect_wire.InspectOptions`.
-    base, budget, scores, prefix_reuse
+    base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -137,5 +139,6 @@ def open_model(
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")
     opener = getattr(importlib.import_module(module), function)
-    opened: Model | LocalModel = opener(name, options, Opening(base, budget, scores, prefix_reuse))
+    opening = Opening(base, budget, scores, prefix_reuse, waiting)
+    opened: Model | LocalModel = opener(name, options, opening)
     return opened
