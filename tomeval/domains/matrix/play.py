@@ -32,6 +32,7 @@ from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
+from tomeval.strategies.options import templates_of
 from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
@@ -86,7 +87,8 @@ class Setup:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject):
             return ""
-        return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
+        more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""

@@ -11,6 +11,7 @@ from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.parts import called_name
 
 LLM = "llm"
 
@@ -74,10 +75,11 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         model = options["model"]
         model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
+        own_name = called_name(options.get("strategy"))
         options = {**options, "strategy": strategy}  # one spelling: draws depend on the options
         shown.pop("model", None)
         if name is None:
-            base = strategy
+            base = own_name or strategy
             shown.pop("strategy", None)
         elif "strategy" in shown:
             shown["strategy"] = strategy
