@@ -17,6 +17,7 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
@@ -105,7 +106,7 @@ class Run:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return self.domain.measured(self)
+        return {**self.domain.measured(self), **outside_measures(self.domain.name)}
 
     @property
     def metric_names(self) -> tuple[str, ...]:
