@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
-Interval = Literal["normal", "t", "bca"]
+Interval = Literal["auto", "normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
@@ -33,7 +33,9 @@ TableFormat = Annotated[
 IntervalOption = Annotated[
     Interval,
     typer.Option(
-        "--interval", help="normal: ± 1.96 sd/√n, as published; t: Student; bca: bootstrap."
+        "--interval",
+        help="t: Student; normal: ± 1.96 sd/√n, as published; auto: t below 30 episodes, normal "
+        "from there on; bca: bootstrap.",
     ),
 ]
 ReferenceOption = Annotated[

@@ -149,12 +149,13 @@ def plan(
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
+    from tomeval.runs.plan import for_reading, lacks, plan_rows, plan_totals, too_long
     from tomeval.runs.preview import token_counter
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
-        rows = plan_rows(load_experiment(experiment, overrides or [], model), count, context)
+        loaded = load_experiment(experiment, overrides or [], model)
+        rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -165,6 +166,8 @@ def plan(
     if form == "text":
         wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
         show("\n" + "\n".join(wrapped))
+    if missing := lacks(loaded):
+        tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
     from tomeval.statistics.shares import Share
 
-HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
+HEADINGS = {"horizon": "T", "chance_percent": "chance %", "interval": "95 % interval"}
 HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
 HEADINGS |= {
     f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
@@ -22,6 +22,9 @@ HEADINGS |= {
 }
 HEADINGS |= {rate.name: rate.heading for rate in RATES.values()}
 """Headings of columns that are not measures."""
+
+ATTAINABLE = "_attainable"
+"""How columns end that say what can be attained of a measure, see `RunCell.attainable`."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
@@ -65,7 +68,7 @@ def flat_share(name: str, found: Share) -> dict[str, float]:
 
 def is_attainable(column: str) -> bool:
     """Tell whether a column says what can be attained of a measure, see `RunCell.attainable`."""
-    return column.endswith("_attainable")
+    return column.endswith(ATTAINABLE)
 
 
 def is_interval(column: str) -> bool:

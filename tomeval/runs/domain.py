@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.models import is_served, model_name
+from tomeval.models import is_served
+from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
 
@@ -64,8 +65,8 @@ class Player:
 
     @property
     def model_name(self) -> str:
-        """The model's name; empty without one."""
-        return model_name(self.model) if self.model else ""
+        """What tables call its model; empty without one."""
+        return shown_name(self.model) if self.model else ""
 
     @property
     def served(self) -> bool:
@@ -432,6 +433,13 @@ class Domain(ABC):
     def browser(self, run: Run, reference: str | None) -> Browser | None:
         """Return how episodes are shown; default: as the text of `lines`."""
         return None
+
+    def other_file(self, data: Mapping[str, Any]) -> str:
+        """Return what a TOML file of the domain is that is no experiment; empty: nothing known.
+
+        It completes a message that begins with the file's name: what it is, and where it goes.
+        """
+        return ""
 
     # To show before it is played
 

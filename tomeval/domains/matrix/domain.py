@@ -16,6 +16,7 @@ from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -190,6 +191,10 @@ class Matrix(Domain):
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def other_file(self, data: Mapping[str, Any]) -> str:
+        """Tell games and partners from experiments."""
+        return kind_of_file(data)
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return a task in words, such as "IPD (canonical), tit_for_tat, T = 10"."""

@@ -61,6 +61,8 @@ class MatrixExperiment(Experiment):
     partners: list[str | dict[str, Any] | PartnerSet] = Field(
         default=["single_action"], min_length=1
     )
+    MODEL_AXIS = True
+
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
@@ -93,11 +95,7 @@ class MatrixExperiment(Experiment):
     def expand(self) -> list[MatrixCell]:
         """Return the cells of the grid: subjects within partners within labels within games."""
         found: list[MatrixCell] = []
-        subjects = [
-            expanded
-            for index, spec in enumerate(self.subjects)
-            for expanded in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]")
-        ]
+        subjects = self._subjects()
         shared = (self.horizon, self.seed, self.reference, self.on_invalid)
         for task, subject in itertools.product(self._tasks(), subjects):
             for horizon, seed, reference, on_invalid in itertools.product(*shared):
@@ -118,6 +116,24 @@ class MatrixExperiment(Experiment):
         self._check_options(found)
         self._check_study(found)
         return found
+
+    def _subjects(self) -> list[Player]:
+        """Return every subject; two of one name and model could not be told apart."""
+        found: dict[tuple[str, str], tuple[int, Player]] = {}
+        players = []
+        for index, spec in enumerate(self.subjects):
+            for player in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]"):
+                other, same = found.setdefault((player.name, player.model_name), (index, player))
+                # If one model replaces several, what was asked of each of them is asked once.
+                if same is not player and not (self._one_model and same == player):
+                    with_model = f" with {player.model_name}" if player.model_name else ""
+                    what = "the same subject" if same.options == player.options else "the same name"
+                    raise TomevalError(
+                        f"{self._where}: subjects[{index}]: {what} as subjects[{other}]: "
+                        f"{player.name!r}{with_model}; drop one, or give it a name of its own"
+                    )
+                players.append(player)
+        return players
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:

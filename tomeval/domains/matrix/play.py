@@ -32,6 +32,7 @@ from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject, Person
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
+from tomeval.models.naming import unaliased
 from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
@@ -65,6 +66,8 @@ class Setup:
         if seat in ("subject", "fallback"):
             # Whether the probe is asked must not change what a subject draws when it acts.
             options = {key: value for key, value in self.options.items() if key != "literal"}
+            if "model" in options:  # nor must what the model is called
+                options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
             purpose += [subject, self.labels.name, str(self.horizon)]
         return Stream.of(self.seed, *purpose)

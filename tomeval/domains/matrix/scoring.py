@@ -16,7 +16,7 @@ from tomeval.domains.matrix.logs import read_log
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Totals
-from tomeval.statistics.estimates import Estimate, estimate
+from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
 
 class Scored(NamedTuple):
@@ -27,7 +27,7 @@ class Scored(NamedTuple):
 
 
 def score(
-    path: str | Path, reading: Reading, reference: str = "horizon", interval: str = "normal"
+    path: str | Path, reading: Reading, reference: str = "horizon", interval: str = AUTO
 ) -> Scored:
     """Score the matches of a log as if tomeval had played them.
 
@@ -96,7 +96,8 @@ def _row(
     shares = dict(enumerate(cell.partners.weights)) if cell.partners else None
     found = _estimates(list(totals.values()), played.which, shares, interval)
     row |= flat(names, found, names if interval == "bca" else ())
-    return row | {"reference": reference}
+    kind = kind_of(interval, played.episodes) if played.episodes > 1 else ""
+    return row | {"reference": reference, "interval": kind}
 
 
 def _invalid_rate(cell: LogCell) -> float:

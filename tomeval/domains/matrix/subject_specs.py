@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import DEFAULT_MODEL, model_name
+from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
 
@@ -74,7 +75,8 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         model = options["model"]
         model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
-        options = {**options, "strategy": strategy}  # one spelling: draws depend on the options
+        # One spelling, and no address of an alias: draws depend on the options.
+        options = {**options, "model": public_spec(model), "strategy": strategy}
         shown.pop("model", None)
         if name is None:
             base = strategy
