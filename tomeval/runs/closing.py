@@ -46,7 +46,7 @@ def closing(run: Run) -> Closing:
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if others:
-        lines.append(f"people: {len(others):,} of the cells are theirs; tomeval run plays the rest")
+        lines.append(f"people: {len(others):,} of the cells are theirs, see tomeval study")
     if empty:
         some = "no episode is complete" + (f" in {len(empty):,} cells" if total[COMPLETE] else "")
         lines += [f"warning: {some}:", *_named(run, empty, counts, stops)]

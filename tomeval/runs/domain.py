@@ -321,6 +321,9 @@ class Domain(ABC):
         them agree, or each has the value of an earlier measure. That is said above the table.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
+    first_figures : tuple of str
+        The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
+        of single files of theirs; those that the run's data does not support are left out.
     figures_by : tuple of str
         Those of them that can lay the values of a column of `by` over each other.
     lists : mapping
@@ -351,6 +354,7 @@ class Domain(ABC):
     first_table: ClassVar[str] = ""
     aside: ClassVar[tuple[str, ...]] = ()
     figures: ClassVar[Mapping[str, str]] = {}
+    first_figures: ClassVar[tuple[str, ...]] = ("forest",)
     figures_by: ClassVar[tuple[str, ...]] = ()
     lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
     scripts: ClassVar[Mapping[str, Script]] = {}

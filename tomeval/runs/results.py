@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ class Run:
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
+        self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
@@ -59,6 +61,14 @@ class Run:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+    def part(self, cells: Sequence[RunCell]) -> Run:
+        """Return the run with some of its cells only; it shares the store and is not closed."""
+        found = copy.copy(self)
+        for name in ("cells", "measures", "headline"):
+            found.__dict__.pop(name, None)
+        found.__dict__["cells"] = list(cells)
+        return found
 
     @cached_property
     def name(self) -> str:
