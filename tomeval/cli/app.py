@@ -17,6 +17,7 @@ from tomeval.cli import (
     matrix,
     people,
     playing,
+    plotting,
     rating,
     reading,
     share,
@@ -48,7 +49,9 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, table, reading, rating, checking, compare, share, matrix, people):
+for _module in (
+    *(playing, table, reading, plotting, rating, checking, compare, share, matrix, people),
+):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

@@ -6,14 +6,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import IntervalOption, RunFolder, TableFormat, WhereOption, show_table
-from tomeval.core.printing import show, tell
-from tomeval.core.text import in_line
+from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
+from tomeval.core.printing import show
 
 
 def status(folder: RunFolder, where: WhereOption = None, form: TableFormat = "text") -> None:
@@ -38,58 +36,6 @@ def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of a status with the complete episodes as ``n of N``."""
     said = f"{row['complete']:,}" + (f" of {row['wanted']:,}" if row["wanted"] else "")
     return {name: value for name, value in {**row, "complete": said}.items() if name != "wanted"}
-
-
-def plot(
-    folder: RunFolder,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")],
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only",
-            help="Draw this figure: forest, differences or profiles, or one of the run's domain, "
-            "in matrix games regret, tom, scatter, decomposition and label_bias. Repeatable. "
-            "Default: all that the run supports.",
-        ),
-    ] = None,
-    column: Annotated[
-        str, typer.Option("--column", help="Width: a double or a single column of a page.")
-    ] = "double",
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
-    ] = None,
-    interval: IntervalOption = "auto",
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            help="What to lay over each other in one panel, or to compare: in matrix games "
-            "strategy, subject, model or labels. For regret, tom, differences and profiles.",
-        ),
-    ] = None,
-) -> None:
-    """Draw all figures that a run's data supports, or those named."""
-    from tomeval.plots import figures_by, figures_of, plot_run
-    from tomeval.runs.draws import weight_notes
-    from tomeval.runs.results import Run
-
-    with Run(folder) as opened:
-        for path in plot_run(
-            opened,
-            out,
-            interval,
-            only=only or (),
-            column=column,
-            formats=formats or ("png", "svg"),
-            by=by,
-        ):
-            show(path)
-        for note in weight_notes(opened, interval):
-            tell(f"note: {in_line(note)}")
-        left = [name for name in figures_of(opened) if name not in figures_by(opened)]
-        if by is not None and not only and left:
-            tell(f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn")
 
 
 def transcript(
@@ -182,4 +128,4 @@ def list_(
     show_table(list_rows(what), form)
 
 
-COMMANDS = (status, plot, transcript, list_)
+COMMANDS = (status, transcript, list_)

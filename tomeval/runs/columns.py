@@ -28,6 +28,9 @@ HEADINGS |= {
 }
 """Headings of columns that are not measures."""
 
+ATTAINABLE = "_attainable"
+"""How columns end that say what can be attained of a measure, see `RunCell.attainable`."""
+
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
 
@@ -73,7 +76,7 @@ def flat_share(name: str, found: Share) -> dict[str, float]:
 
 def is_attainable(column: str) -> bool:
     """Tell whether a column says what can be attained of a measure, see `RunCell.attainable`."""
-    return column.endswith("_attainable")
+    return column.endswith(ATTAINABLE)
 
 
 def is_interval(column: str) -> bool:
