@@ -117,7 +117,7 @@ def show_table(
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
     that stay, even where all rows agree in them.
     """
-    from tomeval.report.grid import grid_of
+    from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS, data
 
     if form in DATA:

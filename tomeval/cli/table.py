@@ -190,7 +190,7 @@ def _of_cells(
 
 def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plain: bool) -> View:
     """Return what to show of the cells, or of another table as it is; nothing for programs."""
-    from tomeval.report.grid import grid_of
+    from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS
     from tomeval.report.views import View, cells_view, chosen_rows
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
 from tomeval.report.comparisons import verdict_text
-from tomeval.report.grid import digits_for, repeats
+from tomeval.report.rows import digits_for, repeats
 from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES

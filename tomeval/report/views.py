@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.grid import Grid, Row, Rows, grid_of, is_number
+from tomeval.report.grid import Grid
 from tomeval.report.pivot import (
     SETTINGS,
     SIDES,
@@ -18,6 +18,7 @@ from tomeval.report.pivot import (
     means_of,
     pivot_of,
 )
+from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.runs.columns import is_attainable, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
