@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.grid import Grid
 from tomeval.report.rows import Row, Rows, best_of_values, digits_for, is_number, repeats, texts
-from tomeval.runs.columns import heading
+from tomeval.runs.columns import has_interval, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
 
@@ -208,7 +208,9 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
             said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
         elif name == INTERVAL and len(set(values)) > 1:
             said.append(f"{heading(name)} {' or '.join(sorted(set(values)))}")
-        elif name not in told and len(set(values)) == 1 and isinstance(value, str | int):
+        elif name in told or has_interval(rows[0], name):
+            continue
+        elif len(set(values)) == 1 and isinstance(value, str | int):
             said += [f"{heading(name)} {words(str(value))}"] if value != "" else []
     return said
 
