@@ -20,6 +20,7 @@ from tomeval.cli import (
     rating,
     reading,
     share,
+    viewing,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
@@ -47,7 +48,7 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, rating, checking, compare, share, matrix, people):
+for _module in (playing, reading, rating, checking, compare, share, matrix, people, viewing):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

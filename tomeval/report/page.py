@@ -29,9 +29,9 @@ from tomeval.runs.selection import choose_measures
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
+_SCRIPTS = ("theme", "dom", "file", "tables", "calling", "transcript")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
-_UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
+UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,9 @@ def _context(
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference, names)
     style = _sealed(asset("report.css"))
-    scripts = [_UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
-    script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
+    scripts = [UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
+    last = (episodes.browser.script, asset("browser.js"), asset("start.js"))
+    script = _sealed("\n".join((*scripts, *last)))
     comparison = comparisons(run, names, options.by, options.baseline, options.reference)
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
@@ -158,6 +159,7 @@ def _context(
         "comparison": comparison,
         "paired": run.domain.paired,
         "drawings": drawings,
+        "rest": drawings[1:],
         "glyphs": glyphs,
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
