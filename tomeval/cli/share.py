@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
-from tomeval.runs.selection import WHERE
 
 
 def report(
@@ -57,10 +56,7 @@ def report(
             "Repeatable. Default: the headline measures. The others open on demand.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option("--where", help=f"Only cells with {WHERE}. Repeatable."),
-    ] = None,
+    where: WhereOption = None,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that draw a large run's figures.")
     ] = 2,
@@ -71,8 +67,6 @@ def report(
 
     if (only or everything) and not figures:
         raise TomevalError("--only and --all draw figures: leave out --no-figures")
-    if only and everything:
-        raise TomevalError("--only draws what it names, --all everything: leave out one of them")
     options = ReportOptions(
         interval=interval,
         reference=reference,

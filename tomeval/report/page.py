@@ -20,7 +20,7 @@ from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
-from tomeval.report.drawings import Figures, chosen
+from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.headline import headline
 from tomeval.report.results import results, valued
@@ -52,7 +52,7 @@ class ReportOptions:
         `tomeval.report.episodes.Episodes`.
     figures : bool
     only : sequence of str
-        Names of the figures to draw; default: the domain's few, see `tomeval.report.drawings`.
+        Names of the figures to draw; default: `Domain.first_figures`.
     all_figures : bool
         Draw all figures that the run supports.
     metrics : sequence of str
@@ -102,8 +102,14 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     rows = run.rows(options.interval, options.reference)
     figures = None
     if options.figures and any(row["episodes"] for row in rows):
-        only = options.only or chosen(run, options.all_figures)
-        figures = Figures(run, options.interval, options.reference, options.workers, only)
+        figures = Figures(
+            run,
+            options.interval,
+            options.reference,
+            options.workers,
+            options.only,
+            options.all_figures,
+        )
     try:
         yield from page.generate(**_context(run, rows, names, figures, options))
     finally:

@@ -158,7 +158,7 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
-    packages = ("tomeval", "numpy", "scipy", "torch", "transformers")
+    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),

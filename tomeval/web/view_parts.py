@@ -19,7 +19,7 @@ import jinja2
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.report import facts, notices
-from tomeval.report.drawings import Figures, chosen
+from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes, LineBrowser, heads
 from tomeval.report.headline import headline
 from tomeval.report.page import environment
@@ -159,7 +159,7 @@ def _figures(run: Run | None) -> str:
     """Return the figures that a report has by default."""
     if run is None or not any(len(cell.episodes) for cell in run.cells):
         return ""
-    drawings, glyphs = Figures(run, AUTO, None, 1, chosen(run)).page()
+    drawings, glyphs = Figures(run, AUTO).page()
     return _render("live_figures.html.j2", rest=drawings, glyphs=glyphs)
 
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.matrix.equilibria import equilibrium
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses, gains
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.base import check_unit
-from tomeval.domains.matrix.subjects.simulated import simulated_policy
+from tomeval.domains.matrix.subjects.simulated import equilibrium, simulated_policy
 from tomeval.domains.matrix.subjects.tabular import check_prior, fictitious_tolerance
 
 IntArray = NDArray[np.int64]

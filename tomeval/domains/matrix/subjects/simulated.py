@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import warnings
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.equilibria import equilibrium
+from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.observation import Observation
 from tomeval.domains.matrix.optima import Plan, known_best_response
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, draw
 
 FloatArray = NDArray[np.float64]
+_Pair = tuple[FloatArray, FloatArray]
+
+EQUILIBRIA = ("highest_welfare", "most_mixed")
 
 
 class UniformRandom(Subject):
@@ -134,3 +140,55 @@ def _sharp(decision: Decision) -> Decision:
     if decision.probs is not None and decision.probs[decision.action] == 1.0:
         return Decision(decision.action)
     return decision
+
+
+@lru_cache(maxsize=256)
+def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
+    """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
+
+    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found:
+    vertex enumeration can fail on degenerate games.
+    """
+    import nashpy
+
+    if select not in EQUILIBRIA:
+        raise unknown("selection", select, EQUILIBRIA, "equilibrium: select")
+    found: list[_Pair] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
+        pair = nashpy.Game(game.own, game.partner)
+        for own, partner in (*pair.support_enumeration(), *_vertices(pair)):
+            if _is_equilibrium(game, own, partner):
+                found.append((np.abs(own), np.abs(partner)))
+    if not found:
+        raise TomevalError(f"equilibrium: no Nash equilibrium found for game {game.name}")
+
+    def welfare(pair: _Pair) -> tuple[float, ...]:
+        own = float(pair[0] @ game.own @ pair[1])
+        both = own + float(pair[0] @ game.partner @ pair[1])
+        mixed = float((pair[0] > 1e-9).sum() + (pair[1] > 1e-9).sum())
+        first = both if select == "highest_welfare" else mixed
+        return tuple(round(x, 9) for x in (first, both, own, *pair[0], *pair[1]))
+
+    own, partner = max(found, key=welfare)
+    return own / own.sum(), partner / partner.sum()
+
+
+def _vertices(pair: Any) -> list[_Pair]:
+    """Return what nashpy's vertex enumeration finds; it gives up on some degenerate games."""
+    try:
+        return list(pair.vertex_enumeration())
+    except (TypeError, ValueError, IndexError, RuntimeError):
+        return []
+
+
+def _is_equilibrium(game: MatrixGame, own: FloatArray, partner: FloatArray) -> bool:
+    """Check that neither side gains by deviating."""
+    if not (np.isfinite(own).all() and np.isfinite(partner).all()):
+        return False
+    for payoffs, mine, theirs in ((game.own, own, partner), (game.partner.T, partner, own)):
+        above = payoffs - payoffs.min()
+        worth = above @ theirs
+        if worth.max() - mine @ worth > 1e-9 * above.max():
+            return False
+    return True
