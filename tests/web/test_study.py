@@ -375,7 +375,7 @@ def test_people_and_players_stand_in_one_table_and_are_compared(tmp_path):
         # Who cooperates throughout loses 2 in the last round alone; who defects gets 10 + 5 + 5.
         assert rows["people"]["delta_functional_per_step"] == pytest.approx((2 / 3 + 6 / 3) / 2)
         found = compare(run, by="subject", baseline="random")
-        assert (found.levels, found.pairs.tolist()) == (("people", "model"), [[4, 4]])
+        assert (found.levels, found.pairs[0].tolist()) == (("people", "model"), [4, 4])
 
 
 def test_two_folders_are_compared_too(tmp_path):
