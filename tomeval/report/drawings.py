@@ -119,9 +119,9 @@ def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
 
 def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
     """Draw the figures of one name."""
-    from tomeval.plots import Options, draw_one, svg_text
+    from tomeval.plots import Options, draw_one, plain_style, svg_text
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         drawings = draw_one(run, name, Options(COLUMN, interval, reference))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
+from tomeval.report.comparisons import verdict_text
 from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
@@ -163,5 +164,5 @@ def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
         Value(said, "", "" if math.isnan(p) else repr(p)),
         number("effect_size", 2),
         number("improvement", 2),
-        text(row["verdict"]),
+        text(verdict_text(row)),
     ]

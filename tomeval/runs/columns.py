@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
     from tomeval.statistics.shares import Share
 
-HEADINGS = {"horizon": "T", "chance_percent": "chance %", "interval": "95 % interval"}
-HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
+HEADINGS = {"horizon": "T", "on_invalid": "on_invalid", "interval": "95 % interval"}
+HEADINGS |= {"tom_percent_attainable": "attainable ToM %"}
 HEADINGS |= {
     f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
     for rule in ("best_response", "misprediction")
 }
 HEADINGS |= {rate.name: rate.heading for rate in RATES.values()}
+HEADINGS |= {"regret_min": "ΔFunctional/T, least", "regret_max": "ΔFunctional/T, most"}
+HEADINGS |= {
+    f"misprediction_{end}": f"ΔToM/T (misprediction) of an error, {word}"
+    for end, word in (("min", "least"), ("max", "most"))
+}
 """Headings of columns that are not measures."""
 
 ATTAINABLE = "_attainable"
@@ -37,9 +42,12 @@ class Interval(NamedTuple):
 
 
 def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
-    """Return the heading of a column."""
+    """Return the heading of a column; shares in percent end in ``%``."""
     measure = (measures or {}).get(column)
-    return measure.heading if measure else HEADINGS.get(column, column.replace("_", " "))
+    if measure:
+        return measure.heading
+    words = column.removesuffix("_percent") + " %" * column.endswith("_percent")
+    return HEADINGS.get(column, words.replace("_", " "))
 
 
 def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> dict[str, float]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,14 +17,13 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 
 if TYPE_CHECKING:
-    import pandas
-
     from tomeval.runs.domain import Domain
 
 
@@ -52,7 +51,7 @@ class Run:
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         """Return the run."""
         return self
 
@@ -105,7 +104,7 @@ class Run:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return self.domain.measured(self)
+        return {**self.domain.measured(self), **outside_measures(self.domain.name)}
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -195,12 +194,6 @@ class Run:
         if reference is not None and reference not in self.domain.references:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
-    def table(self, interval: str = AUTO, reference: str | None = None) -> pandas.DataFrame:
-        """Return `rows` as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows(interval, reference))
-
     def status(self) -> list[dict[str, Any]]:
         """Return per cell the episodes that are complete, void and failed.
 
@@ -261,10 +254,13 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
+    mine = ", ".join(str(cell.number) for cell in run.cells)
     if what == "steps":
-        return run.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+        sql = f"SELECT * FROM step_records WHERE cell IN ({mine}) ORDER BY cell, episode, step"
+        return run.iterate(sql)
     if what == "answers":
-        return run.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
+        order = "cell, episode, step, seat, question"
+        return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)
