@@ -88,7 +88,9 @@ def ratings_figure(
     from matplotlib.lines import Line2D
 
     height = 0.15 * len(subsets)
-    figure, panels = row_panels(games, players, AXIS, options, row_height=max(height, 0.2))
+    figure, panels = row_panels(
+        games, players, AXIS, options, options.fits(2, 3), row_height=max(height, 0.2)
+    )
     for axes, game in zip(panels, games, strict=True):
         axes.axvline(0, color="0.6", lw=0.6, zorder=1)
         marks = []
