@@ -22,7 +22,6 @@ from random_games import SUBJECTS, played_pool
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.comparing.power import pairs_needed
 from tomeval.comparing.profiles import (
     Scores,
     interquartile_mean,
@@ -39,6 +38,7 @@ from tomeval.report.tables import render
 from tomeval.statistics.correlation import correlation
 from tomeval.statistics.paired import holm, standard_error, t_test
 from tomeval.statistics.ratios import fieller, ratio_moments
+from tomeval.statistics.student_power import pairs_needed
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]

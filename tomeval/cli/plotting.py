@@ -9,6 +9,7 @@ import typer
 
 from tomeval.cli.options import IntervalOption, RunFolder
 from tomeval.core.printing import show, tell
+from tomeval.core.text import in_line
 
 
 def plot(
@@ -54,7 +55,7 @@ def plot(
         list[str] | None,
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png."),
     ] = None,
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     by: Annotated[
         str | None,
         typer.Option(
@@ -86,7 +87,7 @@ def plot(
         ):
             show(path)
         for note in weight_notes(opened, interval):
-            tell(f"note: {note}")
+            tell(f"note: {in_line(note)}")
         if only:
             return
         drawn = chosen(opened, (), Options(column, interval, by=by, metrics=metrics), every)

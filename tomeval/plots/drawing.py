@@ -15,7 +15,7 @@ from tomeval.core.numbers import between, number
 from tomeval.plots.style import WIDTHS
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
-from tomeval.statistics.estimates import INTERVALS, Estimate
+from tomeval.statistics.estimates import AUTO, FEW, INTERVALS, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ class Options:
     ----------
     column : {"screen", "single", "double"}
         Width: of a telephone or half a window, of one column of a two-column page, of the page.
-    interval : {"normal", "t", "bca"}
+    interval : {"auto", "normal", "t", "bca"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
         What regret is measured from, see `Domain.references`. Default: as the run says.
@@ -41,7 +41,7 @@ class Options:
     """
 
     column: str = "screen"
-    interval: str = "normal"
+    interval: str = AUTO
     reference: str | None = None
     by: str | None = None
     metrics: tuple[str, ...] = ()
@@ -146,6 +146,8 @@ def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
 CUT = "intervals end where no true mean can be"
 
 INTERVAL_WORDS = {
+    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, 1.96 standard errors from there "
+    "on)",
     "normal": "95 % intervals over episodes (1.96 standard errors)",
     "t": "95 % intervals over episodes (Student's t)",
     "bca": "95 % intervals over episodes (BCa bootstrap)",

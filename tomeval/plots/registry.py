@@ -12,6 +12,7 @@ from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, safe_stems, save
 from tomeval.plots.overlays import check_by
 from tomeval.runs.results import Run
+from tomeval.statistics import AUTO
 
 FIGURES: dict[str, str] = {
     "forest": "tomeval.plots.forest:forest",
@@ -139,7 +140,7 @@ def _drawn(
 def plot_run(
     run: Run,
     folder: Path,
-    interval: str = "normal",
+    interval: str = AUTO,
     *,
     only: Sequence[str] = (),
     every: bool = False,

@@ -69,6 +69,7 @@ class Arena(Domain):
     paired = "game, others and deals"
     shares_draws = ("game",)
     drawn = "seating"
+    unit = "deal"
     rated: ClassVar = RATED
     tables: ClassVar = {"results": result_rows, "fitted": fitted_rows}
     first_table = "results"
