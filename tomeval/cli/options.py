@@ -92,6 +92,16 @@ StartupTest = Annotated[
 ]
 
 
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only cells of this kind: COLUMN=VALUE[,VALUE], such as game=RPS,IPD, with * for any "
+        "text; COLUMN!=VALUE for all others. Repeatable: all must hold.",
+    ),
+]
+
+
 def show_table(
     rows: Sequence[Mapping[str, Any]],
     form: str,
