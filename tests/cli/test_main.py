@@ -50,7 +50,7 @@ def parsed(form: str, text: str) -> list[dict]:
 @pytest.mark.parametrize(
     "command",
     [
-        ["table", "RUN"],
+        ["table", "RUN", "--all"],
         ["status", "RUN"],
         ["list", "games"],
         ["list", "partners"],
@@ -135,7 +135,7 @@ def test_table_options(tomeval, folder) -> None:
 
 
 def test_text_hides_nothing_that_differs(tomeval, folder) -> None:
-    lines = tomeval("table", folder)[1].splitlines()
+    lines = tomeval("table", folder, "--all")[1].splitlines()
     assert "T 8" in lines[0]
     assert "invalid % 0.0" in lines[0]
     assert len(lines) == 2 + 8

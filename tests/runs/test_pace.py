@@ -20,7 +20,7 @@ class Trace:
         self.works, self.seconds, self.slots, self.load = works, seconds, slots, load
         self.ends = ends or (lambda cell, episode: works[cell].length)
         self.now, self.every, self.batch = 0.0, 1.0, batch
-        waiting = {cell: episodes for cell in range(len(works))}
+        waiting = dict.fromkeys(range(len(works)), episodes)
         self.pace = Pace(works, waiting, slots, lambda: self.now)
         self.said: list[tuple[float, float | None]] = []
         for cell, work in enumerate(works):

@@ -17,9 +17,11 @@ from tomeval.cli import (
     matrix,
     people,
     playing,
+    plotting,
     rating,
     reading,
     share,
+    table,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
@@ -47,7 +49,9 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, rating, checking, compare, share, matrix, people):
+for _module in (
+    *(playing, table, reading, plotting, rating, checking, compare, share, matrix, people),
+):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

@@ -47,6 +47,9 @@ def run(
         bool, typer.Option(help="Encode every token of an episode once (local models).")
     ] = True,
     startup_test: StartupTest = True,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show each retry of a request.")
+    ] = False,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
@@ -73,6 +76,7 @@ def run(
             max_tokens=max_tokens,
             prefix_reuse=prefix_reuse,
             startup_test=startup_test,
+            verbose=verbose,
         )
 
 
@@ -86,6 +90,7 @@ def play_into(
     max_tokens: int | None = None,
     prefix_reuse: bool = True,
     startup_test: bool = True,
+    verbose: bool = False,
 ) -> None:
     """Play an experiment, show how it goes, and print the outcome.
 
@@ -96,10 +101,12 @@ def play_into(
     """
     from tomeval.cli.progress import showing_progress
     from tomeval.models.served.limits import Budget
+    from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
 
     capped = max_calls is not None or max_tokens is not None
-    with showing_progress() as line:
+    live = Live()
+    with showing_progress(live, verbose) as on_steps:
         played = run_experiment(
             experiment,
             folder,
@@ -108,8 +115,8 @@ def play_into(
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,
             startup_test=startup_test,
-            progress=line.on_steps,
-            on_counts=line.on_counts,
+            progress=on_steps,
+            live=live,
         )
     tell(f"{folder}: {played} episodes played")
     if not _close(folder):
@@ -167,7 +174,7 @@ def plan(
         wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
         show("\n" + "\n".join(wrapped))
     if missing := lacks(loaded):
-        tell(f"note: this runs elsewhere only: {missing}")
+        tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:

@@ -16,6 +16,12 @@ from tomeval.report.svg import Canvas
 from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
 
+COLUMN = "single"
+"""Figures are drawn as for one of two columns: a narrow screen shows these without scaling down."""
+
+DEFAULT = ("forest",)
+"""The figures of a report unless others are named."""
+
 MANY_CELLS = 48
 """From here on, drawing takes longer than starting processes."""
 
@@ -28,20 +34,27 @@ class Drawn(NamedTuple):
     svg: str
 
 
+def chosen(run: Run, everything: bool = False) -> list[str]:
+    """Return the names of the figures that a report has by default, or of all."""
+    from tomeval.plots import figures_of
+
+    return list(figures_of(run)) if everything else list(DEFAULT)
+
+
 class Figures:
     """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
     Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
-    `MANY_CELLS` cells. `only` names those to draw, by default all.
+    `MANY_CELLS` cells. `only` names those to draw.
     """
 
     def __init__(
         self,
         run: Run,
         interval: str,
-        reference: str | None = None,
-        workers: int = 1,
-        only: Sequence[str] = (),
+        reference: str | None,
+        workers: int,
+        only: Sequence[str],
     ) -> None:
         from tomeval.plots import figures_of
 
@@ -52,11 +65,12 @@ class Figures:
         for name in only:
             if name not in self._names:
                 raise unknown("figure", name, self._names)
-        self._names = [name for name in self._names if not only or name in only]
+        self._names = [name for name in self._names if name in only]
         if workers > 1 and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(workers, context, _open, (run.folder, run.domain))
+            given = (run.folder, run.where, run.domain)
+            self._pool = ProcessPoolExecutor(workers, context, _open, given)
             self._waiting = [self._pool.submit(_redraw, name, *self._task) for name in self._names]
 
     @property
@@ -92,10 +106,10 @@ class Figures:
 _OPENED: list[Run] = []
 
 
-def _open(folder: Path, domain: Domain) -> None:
+def _open(folder: Path, where: Sequence[str], domain: Domain) -> None:
     """Prepare a process, which reads the run once and may not know a domain from elsewhere."""
     register_domain(domain)
-    _OPENED[:] = [Run(folder)]
+    _OPENED[:] = [Run(folder, where)]
 
 
 def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
@@ -105,12 +119,12 @@ def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
 
 def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
     """Draw the figures of one name."""
-    from tomeval.plots import Options, draw_one, svg_text
+    from tomeval.plots import Options, draw_one, plain_style, svg_text
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawings = draw_one(run, name, Options(interval=interval, reference=reference))
+        drawings = draw_one(run, name, Options(COLUMN, interval, reference))
         return [
             Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
             for i, drawing in enumerate(drawings)

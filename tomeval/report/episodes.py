@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
@@ -42,6 +42,8 @@ class Episodes:
         least one each. The steps of all episodes are always included.
     reference : str, optional
         Overrides the cells' own.
+    names : sequence of str, optional
+        The measures that the list shows; default: the headline ones.
 
     Attributes
     ----------
@@ -53,9 +55,14 @@ class Episodes:
     """
 
     def __init__(
-        self, run: Run, transcripts: int | None = None, reference: str | None = None
+        self,
+        run: Run,
+        transcripts: int | None = None,
+        reference: str | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         self._run, self._reference = run, reference
+        self._names = run.headline if names is None else names
         self.browser = run.domain.browser(run, reference) or LineBrowser(run)
         self._rows = {cell.number: self._read(cell) for cell in run.cells}
         self._calls = self._count("SELECT cell, episode, COUNT(*) FROM calls GROUP BY 1, 2")
@@ -167,7 +174,7 @@ class Episodes:
         """Return what the page knows of a cell before any chunk is opened."""
         rows, counts = self._rows[cell.number], self._calls[cell.number]
         values: dict[str, list[float | None]] = {}
-        for name in self._run.headline:
+        for name in self._names:
             found = iter(cell.totals(name, self._reference).values.tolist())
             values[name] = [
                 shortened(next(found)) if row.status == COMPLETE else None for row in rows

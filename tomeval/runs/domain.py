@@ -11,13 +11,15 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.plugins import load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import LOADED, add_outside_measures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -323,6 +325,9 @@ class Domain(ABC):
         them agree, or each has the value of an earlier measure. That is said above the table.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
+    first_figures : tuple of str
+        The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
+        of single files of theirs; those that the run's data does not support are left out.
     figures_by : tuple of str
         Those of them that can lay the values of a column of `by` over each other.
     lists : mapping
@@ -338,7 +343,7 @@ class Domain(ABC):
     title: ClassVar[str]
     experiment: ClassVar[type[Experiment]]
     schema: ClassVar[Schema]
-    measures: ClassVar[Mapping[str, Measure]]
+    measures: Mapping[str, Measure]  # with those from outside, see `register_measure`
     headline: ClassVar[tuple[str, ...]]
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
@@ -354,6 +359,7 @@ class Domain(ABC):
     first_table: ClassVar[str] = ""
     aside: ClassVar[tuple[str, ...]] = ()
     figures: ClassVar[Mapping[str, str]] = {}
+    first_figures: ClassVar[tuple[str, ...]] = ("forest",)
     figures_by: ClassVar[tuple[str, ...]] = ()
     lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
     scripts: ClassVar[Mapping[str, Script]] = {}
@@ -537,33 +543,49 @@ def check_domain(name: str, domain: object) -> Domain:
     return domain
 
 
-_LOADED: dict[str, Domain] = {}
+_Kind = TypeVar("_Kind", bound="Domain | type[Domain]")
 
 
 def get_domain(name: str, where: str = "") -> Domain:
-    """Return a domain by name, loaded when it is first named.
+    """Return a domain by name, loaded when it is first named, with all plugins.
 
     Raises
     ------
     TomevalError
         An unknown name, with the near match, or a domain that does not keep the contract.
     """
-    if name not in _LOADED:
+    load_plugins()
+    if name not in LOADED:
         if not isinstance(name, str) or name not in DOMAINS:
-            raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
+            raise unknown("domain", name, sorted({*DOMAINS, *LOADED}), where)
         module, _, attribute = DOMAINS[name].partition(":")
         register_domain(check_domain(name, getattr(importlib.import_module(module), attribute)))
-    return _LOADED[name]
+    return LOADED[name]
 
 
-def register_domain(domain: Domain) -> None:
-    """Add a domain of your own, in place of any other of its name."""
-    name = str(getattr(domain, "name", type(domain).__name__))
-    checked = check_domain(name, domain)
-    _LOADED[checked.name] = checked
+def register_domain(domain: _Kind) -> _Kind:
+    """Add a domain of your own: an object, or a class that is made without arguments.
+
+    It works as a decorator of the class. A domain of the same name is replaced if it was registered
+    before; the names of those that ship are taken.
+    """
+    name = str(getattr(domain, "name", getattr(domain, "__name__", type(domain).__name__)))
+    whole = isinstance(domain, type) and not getattr(domain, "__abstractmethods__", None)
+    made = domain() if isinstance(domain, type) and whole else domain
+    checked = check_domain(name, made)
+    if checked.name in DOMAINS and type(checked).__module__ != _home(checked.name):
+        raise TomevalError(f"domain {checked.name!r}: the name is taken by a domain that ships")
+    LOADED[checked.name] = checked
+    add_outside_measures(checked)
     SCRIPTS.update(checked.scripts)
+    return domain
+
+
+def _home(name: str) -> str:
+    return DOMAINS[name].partition(":")[0]
 
 
 def domain_names() -> list[str]:
     """Return the names of all domains."""
-    return list({**DOMAINS, **_LOADED})
+    load_plugins()
+    return list({**DOMAINS, **LOADED})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
@@ -46,6 +48,7 @@ class Run:
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
+        self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
@@ -61,6 +64,14 @@ class Run:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+    def part(self, cells: Sequence[RunCell]) -> Run:
+        """Return the run with some of its cells only; it shares the store and is not closed."""
+        found = copy.copy(self)
+        for name in ("cells", "measures", "headline"):
+            found.__dict__.pop(name, None)
+        found.__dict__["cells"] = list(cells)
+        return found
 
     @cached_property
     def name(self) -> str:
@@ -95,7 +106,7 @@ class Run:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return self.domain.measured(self)
+        return {**self.domain.measured(self), **outside_measures(self.domain.name)}
 
     @property
     def metric_names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A person at the terminal: what is asked, what is kept, and that a game can be left at any time."""
+"""A person at the terminal: what is asked, what is kept, how a game is left and gone on with."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tomeval.domains.matrix.session import folder_name, play_session, session
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
+PREDICT_FIRST = {"order": "predict_first"}
 
 
 def play(folder, lines, game="IPD", partners="tit_for_tat", **more):
@@ -80,9 +81,6 @@ def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
     other, told = play(tmp_path / "other", [C, C, C, C], horizon=2, options=PREDICT_FIRST)
     assert other
     assert told.index(predicts[0]) < told.index(acts[0]) < told.index("Round 1:")
-
-
-PREDICT_FIRST = {"order": "predict_first"}
 
 
 def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
@@ -176,7 +174,7 @@ def test_names_of_folders_and_mistakes(tmp_path):
     )
     with pytest.raises(TomevalError, match="did you mean 'RPS'"):
         session("RSP", "tit_for_tat")
-    with pytest.raises(TomevalError, match="order 'act'.*did you mean 'act_first'"):
+    with pytest.raises(TomevalError, match=r"order 'act'.*did you mean 'act_first'"):
         session("RPS", "single_action", options={"order": "act"})
     play(tmp_path / "run", ["1"])
     with pytest.raises(TomevalError, match="holds another experiment"):

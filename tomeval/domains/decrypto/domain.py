@@ -75,6 +75,7 @@ class Decrypto(Domain):
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
     }
+    first_figures = ("forest", "pairings_turns", "perspective", "probes")
     lists: ClassVar = {
         "players": listed_players,
         "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
