@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -149,20 +149,48 @@ def plan(
         int | None,
         typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
     ] = None,
+    speed: Annotated[
+        str | None,
+        typer.Option(
+            "--speed",
+            help="How fast served models are in all: tokens written a second, or '3 calls/s'.",
+        ),
+    ] = None,
+    timed: Annotated[
+        bool,
+        typer.Option("--time/--no-time", help="Load local models and time a step of each player."),
+    ] = True,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask and cost, without playing or asking it."""
+    """Show what an experiment would play, ask, cost and take; it asks no server anything.
+
+    Models of this machine are loaded, for the time of a few made-up questions (--no-time does not).
+    """
+    from tomeval.cli.progress import time_words
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import for_reading, lacks, plan_rows, plan_totals, too_long
+    from tomeval.runs.plan import (
+        for_reading,
+        lacks,
+        plan_rows,
+        plan_totals,
+        scoring_words,
+        too_long,
+    )
     from tomeval.runs.preview import token_counter
+    from tomeval.runs.timing import Speed, demands, times
 
     count = token_counter(tokenizer) if tokenizer else None
+    fast = Speed.of(speed) if speed else None
+    needed: list[Any] = []
+    took: list[Any] = []
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, overrides or [], model)
-        rows = plan_rows(loaded, count, context)
+        rows = plan_rows(loaded, count, context, needed)
+        if form == "text" and timed:
+            took = times(loaded, demands(loaded, needed), fast)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -171,8 +199,12 @@ def plan(
             show(in_line(shared))
         show_table(shown, form)
     if form == "text":
-        wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
-        show("\n" + "\n".join(wrapped))
+        lines = plan_totals(rows)
+        if needed:
+            lines.insert(-1, scoring_words(loaded))
+        if took:
+            lines.insert(1, time_words(took))
+        show("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
     if missing := lacks(loaded):
         tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
