@@ -20,7 +20,7 @@ help:
 # The one for users holds no development tools; the other one contains it.
 $(VENV)/.installed: $(NEEDS)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[local]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(NEEDS)

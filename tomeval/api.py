@@ -21,6 +21,7 @@ from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.statistics import AUTO
 
 
 def run(
@@ -96,7 +97,7 @@ def score(
     *,
     labels: str | None = None,
     reference: str = "horizon",
-    interval: str = "normal",
+    interval: str = AUTO,
 ) -> dict[str, Any]:
     """Score recorded matches against one partner as one row; see `score_rows` for more.
 
@@ -120,7 +121,7 @@ def score_rows(
     partner: str | PartnerSet | None = None,
     *,
     reference: str = "horizon",
-    interval: str = "normal",
+    interval: str = AUTO,
     **how: Any,
 ) -> Scored:
     """Score recorded matches, one row per game, subject, condition and partner.

@@ -16,7 +16,10 @@ from support import ROOT
 from tomeval.domains.matrix.auditing import rules_that_fit
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.domains.matrix.responses import RULES
-from tomeval.report.tables import FORMATS
+from tomeval.report.tables import DATA, FORMATS
+
+READ = [form for form in FORMATS if form not in DATA]
+ALIKE = "note: all episodes have the same value of a measure in "
 
 REPORTED = str(ROOT / "experiments" / "reported_results.csv")
 
@@ -65,7 +68,9 @@ def test_every_table_in_every_format(tomeval, folder, command) -> None:
     for form in FORMATS:
         arguments = [folder if part == "RUN" else part for part in command]
         code, shown[form], errors = tomeval(*arguments, "--format", form)
-        assert (code, errors) == (1 if command[0] == "audit" else 0, "")
+        assert code == (1 if command[0] == "audit" else 0)
+        told = [line for line in errors.splitlines() if not line.startswith(ALIKE)]
+        assert (told, ALIKE in errors) == ([], command[0] == "table" and form in READ)
     as_csv, as_json = (parsed(form, shown[form]) for form in ("csv", "json"))
     assert len(as_csv) == len(as_json) > 0
     assert len({tuple(row) for row in as_csv + as_json}) == 1
@@ -390,7 +395,8 @@ def test_a_process_gives_the_same(folder) -> None:
 
 def test_output_that_cannot_show_greek_is_no_crash(folder) -> None:
     done = process("table", str(folder), env=os.environ | {"PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == 0
+    assert done.stderr.decode("ascii").startswith(ALIKE)
 
 
 def test_a_reader_that_stops_early_is_no_error(folder) -> None:

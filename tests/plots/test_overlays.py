@@ -83,7 +83,7 @@ def test_bands_are_intervals_over_episodes(opened) -> None:
     drawing = draw(opened, ["tom"], Options(by="labels"))[0]
     (axes,) = drawing.figure.axes
     found = smoothed(by_steps(opened, "tom", "mostly", "letters", "single_action"))
-    half = 1.96 * found.std(axis=0, ddof=1) / np.sqrt(7)
+    half = 2.4469119 * found.std(axis=0, ddof=1) / np.sqrt(7)  # t of six degrees of freedom
     band = axes.collections[LABELS.index("letters")].get_paths()[0].vertices
     for step, (mean, width) in enumerate(zip(found.mean(axis=0), half, strict=True), start=1):
         ends = band[band[:, 0] == step, 1]

@@ -173,7 +173,7 @@ def score(
     carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     form: TableFormat = "text",
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""

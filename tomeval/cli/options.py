@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tomeval.cli import completing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, show_data
 
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
-Interval = Literal["normal", "t", "bca"]
+Interval = Literal["auto", "normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
-    str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
+    str,
+    typer.Argument(
+        help="A TOML file, or the name of a shipped experiment.",
+        autocompletion=completing.experiments,
+    ),
 ]
 TableFormat = Annotated[
     Format,
@@ -33,7 +38,9 @@ TableFormat = Annotated[
 IntervalOption = Annotated[
     Interval,
     typer.Option(
-        "--interval", help="normal: ± 1.96 sd/√n, as published; t: Student; bca: bootstrap."
+        "--interval",
+        help="t: Student; normal: ± 1.96 sd/√n, as published; auto: t below 30 episodes, normal "
+        "from there on; bca: bootstrap.",
     ),
 ]
 ReferenceOption = Annotated[
@@ -55,6 +62,7 @@ ModelOption = Annotated[
         "--model",
         help="Measure this model in place of the experiment's: pocket, "
         "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
+        autocompletion=completing.models,
     ),
 ]
 Concurrency = Annotated[

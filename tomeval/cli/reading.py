@@ -52,7 +52,7 @@ def table(
         typer.Option("--by", help="Tell rows of a domain's table apart by this. Repeatable."),
     ] = None,
     form: TableFormat = "text",
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     reference: ReferenceOption = None,
     against: Annotated[
         Path | None,
@@ -77,12 +77,13 @@ def table(
     from tomeval.runs.best_of import best_of
     from tomeval.runs.copies import copies_notes
     from tomeval.runs.draws import weight_notes
+    from tomeval.runs.intervals import alike_notes
     from tomeval.runs.results import Run
 
     notes: list[str] = []
     with Run(folder) as opened:
         tables = opened.domain.tables
-        asked_of_cells = bool(against or best or reference or interval != "normal")
+        asked_of_cells = bool(against or best or reference or interval != "auto")
         first = opened.domain.first_table or next(iter(tables), CELLS)
         what = _which_table(tables, what, by, asked_of_cells, first)
         if against and best:
@@ -90,6 +91,7 @@ def table(
                 "--against takes the best where the published row is one: leave out --best-of"
             )
         if against is not None:
+            interval = "normal" if interval == "auto" else interval  # as published
             rows, notes = _beside(opened, against, as_model, interval, reference)
         elif what == CELLS:
             rows = opened.rows(interval, reference)
@@ -99,8 +101,9 @@ def table(
             rows = tables[what](opened, by or [])
             rows = rows if form in DATA else _with_numbers(rows)
         task = (*opened.domain.task, "seed") if what == CELLS and not against else None
-        if what in (CELLS, opened.domain.first_table):
+        if what in (CELLS, opened.domain.first_table):  # rows of cells
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
+            notes += alike_notes(opened) if form not in DATA else []
             notes += opened.domain.table_notes(opened)
         show_table(rows, form, opened.measures, task, opened.domain.aside)
     for note in notes:
@@ -171,7 +174,7 @@ def plot(
         list[str] | None,
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png and svg."),
     ] = None,
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     by: Annotated[
         str | None,
         typer.Option(
@@ -198,7 +201,7 @@ def plot(
         ):
             show(path)
         for note in weight_notes(opened, interval):
-            tell(f"note: {note}")
+            tell(f"note: {in_line(note)}")
         left = [name for name in figures_of(opened) if name not in figures_by(opened)]
         if by is not None and not only and left:
             tell(f"note: --by {by} does not apply to {', '.join(left)}, which were not drawn")
@@ -235,20 +238,4 @@ def _folded(line: str) -> list[str]:
     return folded or [line]
 
 
-def list_(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="domains, experiments, measures, strategies or prompts; or a list of a domain, "
-            "such as games, partners, subjects or labels of matrix games."
-        ),
-    ],
-    form: TableFormat = "text",
-) -> None:
-    """List what an experiment can name."""
-    from tomeval.cli.listing import list_rows
-
-    show_table(list_rows(what), form)
-
-
-COMMANDS = (status, table, plot, transcript, list_)
+COMMANDS = (status, table, plot, transcript)

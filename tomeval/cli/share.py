@@ -19,7 +19,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     reference: ReferenceOption = None,
     by: Annotated[
         str | None, typer.Option("--by", help="What to compare, such as strategy or model.")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
@@ -116,11 +117,9 @@ def _target(out: Path | None) -> Iterator[Sink]:
 
 def _parquet(run: Run, what: str, out: Path) -> None:
     """Write Parquet, a group of rows at a time."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
+    pyarrow, parquet = (
+        need(name, "parquet", "files of Parquet") for name in ("pyarrow", "pyarrow.parquet")
+    )
     columns, rows = iterate_export(run, what)
     types = column_types(run)
     kinds = [
@@ -129,7 +128,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
     schema, count = pyarrow.schema(fields), 0
-    with replacing(out) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as writer:
+    with replacing(out) as draft, parquet.ParquetWriter(draft, schema) as writer:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             typed = (
                 [v if v is None or kind != "TEXT" else str(v) for v in values]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
@@ -28,35 +29,59 @@ class Backend(NamedTuple):
     # ``module:function`` that checks a model's name and options as the opener would, and returns
     # its longest sequence in tokens, or None; empty: opening it costs nothing.
     look: str = ""
+    about: str = ""  # what its models are, in a few words
+    libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
-_LOOK = "tomeval.models.local.opening:look"
+_LOCAL = "tomeval.models.local.opening:"
+
+
+def _local(opener: str, form: str, about: str) -> Backend:
+    """Return a backend of `tomeval.models.local.opening`."""
+    libraries = ("torch", "transformers")
+    return Backend(_LOCAL + opener, form, False, f"{_LOCAL}look", about, libraries)
+
 
 BACKENDS = {
-    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket", look=_LOOK),
-    "pocket-rational": Backend(
-        "tomeval.models.local.opening:open_pocket", "pocket-rational", look=_LOOK
+    "pocket": _local("open_pocket", "pocket", "embedded, trained to continue transcripts"),
+    "pocket-rational": _local(
+        "open_pocket", "pocket-rational", "embedded, trained to respond as well as possible"
     ),
-    "hf": Backend(
-        "tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]", look=_LOOK
+    "hf": _local(
+        "open_hub",
+        "hf:REPO_OR_PATH[@revision]",
+        "a causal language model of the Hugging Face Hub, or in a folder",
     ),
     "openai": Backend(
-        "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
+        "tomeval.models.served.openai_api:open_server",
+        "openai:MODEL@BASE_URL",
+        served=True,
+        about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
     ),
     "inspect": Backend(
-        "tomeval.models.served.inspect_api:open_inspect", "inspect:PROVIDER/MODEL", served=True
+        "tomeval.models.served.inspect_api:open_inspect",
+        "inspect:PROVIDER/MODEL",
+        served=True,
+        about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
     ),
-    "scripted": Backend("tomeval.models.scripted:open_named", "scripted:NAME"),
+    "scripted": Backend(
+        "tomeval.models.scripted:open_named",
+        "scripted:NAME",
+        about="replies from a script, or from a JSON file",
+    ),
 }
 """Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
 
 DEFAULT_MODEL = "pocket"
 
+ALIAS = "alias"
+"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 
 
 def register_model(
-    kind: str, form: str = "", *, served: bool = False
+    kind: str, form: str = "", *, served: bool = False, about: str = ""
 ) -> Callable[[_Opener], _Opener]:
     """Register a kind of model; it decorates the function that opens one.
 
@@ -69,6 +94,8 @@ def register_model(
     served : bool
         Whether its calls cost money or wait for others, so that caps count them. It then calls
         `tomeval.models.served.limits.Budget` itself, as `Opening.budget` hands it over.
+    about : str
+        What its models are, in a few words, for ``tomeval list models``.
 
     Notes
     -----
@@ -87,7 +114,7 @@ def register_model(
         if (form or kind).partition(":")[0] != kind:
             raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
         check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
-        BACKENDS[kind] = Backend(opener, form or kind, served)
+        BACKENDS[kind] = Backend(opener, form or kind, served, about=about)
         return opener
 
     return register
@@ -118,6 +145,13 @@ def model_name(spec: str | dict[str, Any]) -> str:
     return name
 
 
+def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name in a model's spec, and the options that go to its backend."""
+    given = spec if isinstance(spec, dict) else {}
+    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    return model_name(spec), options
+
+
 def _unreadable(name: str, kind: str) -> TomevalError:
     """Build the error for a name that has no backend's form, with the form that it may lack."""
     if word := placeholder(name):
@@ -133,6 +167,16 @@ def _unreadable(name: str, kind: str) -> TomevalError:
 def is_served(spec: str | dict[str, Any]) -> bool:
     """Tell whether a model is behind a server."""
     return BACKENDS[model_name(spec).partition(":")[0]].served
+
+
+def lacking(spec: str | dict[str, Any]) -> MissingExtra | None:
+    """Return what would be said of a model whose libraries are not installed, else None."""
+    name = model_name(spec)
+    for library in BACKENDS[name.partition(":")[0]].libraries:
+        if not installed(library):
+            named = f"{name!r}, the model where none is named" if name == DEFAULT_MODEL else name
+            return missing(library, LOCAL, f"models on this machine ({named})")
+    return None
 
 
 def open_model(
@@ -160,8 +204,7 @@ def open_model(
     TomevalError
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
-    name = model_name(spec)
-    options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
+    name, options = name_and_options(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = BACKENDS[name.partition(":")[0]].opener

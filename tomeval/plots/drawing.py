@@ -14,7 +14,7 @@ from tomeval.core.numbers import between, number
 from tomeval.plots.style import WIDTHS
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
-from tomeval.statistics.estimates import INTERVALS, Estimate
+from tomeval.statistics.estimates import AUTO, FEW, INTERVALS, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ class Options:
     ----------
     column : {"double", "single"}
         Width: a whole page, or one column of a two-column page.
-    interval : {"normal", "t", "bca"}
+    interval : {"auto", "normal", "t", "bca"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
         What regret is measured from, see `Domain.references`. Default: as the run says.
@@ -38,7 +38,7 @@ class Options:
     """
 
     column: str = "double"
-    interval: str = "normal"
+    interval: str = AUTO
     reference: str | None = None
     by: str | None = None
 
@@ -102,6 +102,8 @@ def with_interval(found: Estimate, index: int = 0, digits: int = 2) -> str:
 
 
 INTERVAL_WORDS = {
+    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, 1.96 standard errors from there "
+    "on)",
     "normal": "95 % intervals over episodes (1.96 standard errors)",
     "t": "95 % intervals over episodes (Student's t)",
     "bca": "95 % intervals over episodes (BCa bootstrap)",

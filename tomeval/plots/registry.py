@@ -11,6 +11,7 @@ from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import safe_stems, save
 from tomeval.plots.overlays import check_by
 from tomeval.runs.results import Run
+from tomeval.statistics import AUTO
 
 FIGURES: dict[str, str] = {
     "forest": "tomeval.plots.forest:forest",
@@ -78,7 +79,7 @@ def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list
 def plot_run(
     run: Run,
     folder: Path,
-    interval: str = "normal",
+    interval: str = AUTO,
     *,
     only: Sequence[str] = (),
     column: str = "double",

@@ -51,7 +51,7 @@ def settings(run: Run) -> list[tuple[str, str]]:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     policies = [_POLICIES.get(cell.definition["on_invalid"], "") for cell in run.cells]
     rows.append(("an invalid answer", policies))
-    revisions = run.store.revisions().items()
+    revisions = run.revisions.items()
     rows.append(("revision of a model", [f"{name}: {said}" for name, said in revisions if said]))
     said = {what: "; ".join(dict.fromkeys(str(v) for v in vs if v != "")) for what, vs in rows}
     return [

@@ -25,6 +25,7 @@ from tomeval.report.episodes import Episodes
 from tomeval.report.sentences import compared_by, statements, summary
 from tomeval.report.table import comparison_table, main_table
 from tomeval.runs.results import Run
+from tomeval.statistics.estimates import AUTO, FEW
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
@@ -38,7 +39,7 @@ class ReportOptions:
 
     Attributes
     ----------
-    interval : {"normal", "t", "bca"}
+    interval : {"auto", "normal", "t", "bca"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
@@ -56,7 +57,7 @@ class ReportOptions:
         than one, a script must guard its main part, as always with multiprocessing.
     """
 
-    interval: str = "normal"
+    interval: str = AUTO
     reference: str | None = None
     by: str | None = None
     baseline: str | None = None
@@ -154,6 +155,8 @@ def _context(
 
 
 _INTERVALS = {
+    AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
+    f"{FEW} episodes, ± 1.96 standard errors from there on",
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
     "t": "mean over complete episodes, ± half of Student's 95 % interval",
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
     from tomeval.statistics.shares import Share
 
-HEADINGS = {"horizon": "T", "chance_percent": "chance %"}
+HEADINGS = {"horizon": "T", "chance_percent": "chance %", "interval": "95 % interval"}
 HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
 HEADINGS |= {
     f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.plugins import load_plugins
-from tomeval.models import is_served, model_name
+from tomeval.models import is_served
+from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import LOADED, add_outside_measures
@@ -66,8 +67,8 @@ class Player:
 
     @property
     def model_name(self) -> str:
-        """The model's name; empty without one."""
-        return model_name(self.model) if self.model else ""
+        """What tables call its model; empty without one."""
+        return shown_name(self.model) if self.model else ""
 
     @property
     def served(self) -> bool:

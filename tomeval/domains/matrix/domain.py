@@ -13,6 +13,7 @@ from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
@@ -156,12 +157,12 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of subjects that learned the partner's move, and of recorded games."""
-        return told_notes(run) + recorded_notes(run)
+        """Tell of subjects that learned the partner's move, of recorded games, and of people."""
+        return told_notes(run) + recorded_notes(run) + people_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
-        """Tell of recorded games."""
-        return recorded_notes(run)
+        """Tell of recorded games, and of people."""
+        return recorded_notes(run) + people_notes(run)
 
     def recorded(self, path: Path, keys: LogKeys) -> Recorded:
         """Read a log of matches."""

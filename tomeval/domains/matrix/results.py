@@ -21,6 +21,7 @@ from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED, read_played
+from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -94,7 +95,14 @@ class MatrixRunCell(RunCell):
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played: distinct ones, if so few."""
+        if self.by_people:
+            return 0
         return len(originals(self._setup, planned)) if self.each_once else planned
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people play it, and no run does."""
+        return bool(self.definition["kind"] == PERSON)
 
     @cached_property
     def _setup(self) -> Setup:

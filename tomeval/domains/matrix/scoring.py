@@ -18,7 +18,7 @@ from tomeval.runs.columns import flat
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import Totals
 from tomeval.runs.outside import outside_measures
-from tomeval.statistics.estimates import Estimate, estimate
+from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
 
 class Scored(NamedTuple):
@@ -29,7 +29,7 @@ class Scored(NamedTuple):
 
 
 def score(
-    path: str | Path, reading: Reading, reference: str = "horizon", interval: str = "normal"
+    path: str | Path, reading: Reading, reference: str = "horizon", interval: str = AUTO
 ) -> Scored:
     """Score the matches of a log as if tomeval had played them.
 
@@ -101,7 +101,8 @@ def _row(
     shares = dict(enumerate(cell.partners.weights)) if cell.partners else None
     found = _estimates(list(totals.values()), played.which, shares, interval)
     row |= flat(names, found, names if interval == "bca" else ())
-    return row | {"reference": reference}
+    kind = kind_of(interval, played.episodes) if played.episodes > 1 else ""
+    return row | {"reference": reference, "interval": kind}
 
 
 def _invalid_rate(cell: LogCell) -> float:

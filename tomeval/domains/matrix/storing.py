@@ -74,6 +74,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
+WHERE question LIKE 'react %'
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"

@@ -6,6 +6,7 @@ from typing import TypeVar
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.llm import LLMSubject
+from tomeval.domains.matrix.subjects.person import Person
 from tomeval.domains.matrix.subjects.simulated import (
     BestResponseOracle,
     EquilibriumPlayer,
@@ -22,6 +23,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
     "llm": LLMSubject,
+    "person": Person,
 }
 """Every kind of subject an experiment can name; `register_subject` adds your own."""
 
@@ -61,4 +63,4 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
     return register
 
 
-__all__ = ["SUBJECTS", "LLMSubject", "Subject", "register_subject"]
+__all__ = ["SUBJECTS", "LLMSubject", "Person", "Subject", "register_subject"]

@@ -1,0 +1,59 @@
+"""The commands with which people play: ``tomeval play`` and ``tomeval study``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tomeval.cli.matrix import Horizon
+from tomeval.core.printing import tell
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="A matrix game, or a TOML file.")],
+    partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
+    horizon: Horizon = 20,
+    labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
+    name: Annotated[str, typer.Option("--name", help="What you are called in tables.")] = "person",
+    seed: Annotated[
+        int, typer.Option("--seed", help="Decides which partner you meet, and what it draws.")
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder. Default: runs/play_GAME_PARTNER_NAME."),
+    ] = None,
+    order: Annotated[
+        str, typer.Option("--order", help="act_first or predict_first, in every round.")
+    ] = "act_first",
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="A set of templates, or a folder of own ones.")
+    ] = "",
+) -> None:
+    """Play a matrix game yourself: choose and predict in every round; kept as a run.
+
+    Played again, it adds an episode; what was left is gone on with. In a study, people play in a
+    browser: tomeval study.
+    """
+    from tomeval.core.console import Console
+    from tomeval.domains.matrix.session import folder_name, play_session, session
+
+    options: dict[str, Any] = {"order": order, "prompts": prompts} if prompts else {"order": order}
+    experiment = session(
+        game,
+        partner_set,
+        name=name,
+        horizon=horizon,
+        labels=labels,
+        seed=seed,
+        options=options,
+    )
+    folder = out or Path("runs") / folder_name(experiment)
+    over = play_session(experiment, Console(sys.stdin, sys.stdout), folder)
+    verb = "table" if over else "transcript"
+    tell(f"{folder}: next: tomeval {verb} {folder}")
+
+
+COMMANDS = (play,)
