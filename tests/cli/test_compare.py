@@ -99,7 +99,8 @@ def test_power(folder) -> None:
         "--format", "json",
     )  # fmt: skip
     rows = json.loads(shown)
-    assert len(rows) == 8
+    assert [row["scope"] for row in rows[:2]] == ["all tasks"] * 2
+    assert len(rows) == 2 + 8
     assert all(row["episodes"] >= 2 for row in rows)
 
 
@@ -168,7 +169,7 @@ def test_bca_with_a_partner_of_one_episode_says_so(tmp_path) -> None:
                 assert row["reward_per_step"] == pytest.approx(values.mean())  # of the only one
                 assert "has no episode" in done.stderr
             assert np.isnan(row["reward_per_step_ci95"])
-            assert "note:" not in CliRunner().invoke(app, ["table", str(folder)]).stderr
+            assert "has no" not in CliRunner().invoke(app, ["table", str(folder)]).stderr
     assert {0, 1} <= seen
 
 

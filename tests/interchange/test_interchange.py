@@ -90,7 +90,7 @@ def members(path):
 def test_a_log_per_cell_holds_every_episode_and_the_table(run, logs) -> None:
     assert len(logs) == len(run.cells)
     ids = set()
-    for cell, row, path in zip(run.cells, run.rows(), logs, strict=True):
+    for cell, row, path in zip(run.cells, run.rows("normal"), logs, strict=True):
         parts = members(path)
         header = parts["header.json"]
         ids.add(header["eval"]["task_id"])
@@ -172,7 +172,7 @@ def test_lm_eval_keys_hold_the_table(run, tmp_path) -> None:
         for name, row in subjects.items()
     }
     folders = common.folder_names(list(titles.values()))
-    for cell, row in zip(run.cells, run.rows(), strict=True):
+    for cell, row in zip(run.cells, run.rows("normal"), strict=True):
         task = names[cell.number]
         data = results[folders[titles[row["subject"]]], task]
         entry = data["results"][task]

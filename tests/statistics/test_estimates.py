@@ -16,11 +16,22 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def test_normal_by_hand() -> None:
     # 1, 2, 3, 4: mean 2.5, variance (2.25 + 0.25 + 0.25 + 2.25) / 3 = 5 / 3.
-    found = estimate([1.0, 2.0, 3.0, 4.0])
+    found = estimate([1.0, 2.0, 3.0, 4.0], "normal")
     half = 1.96 * np.sqrt(5 / 3) / 2
     assert found.mean.tolist() == [2.5]
     assert found.half.tolist() == pytest.approx([half])
     assert (found.low[0], found.high[0]) == pytest.approx((2.5 - half, 2.5 + half))
+
+
+@pytest.mark.parametrize(("units", "quantile"), [(29, 2.0484071), (30, 1.96)])
+def test_by_itself_t_is_taken_below_thirty_units(units: int, quantile: float) -> None:
+    """The quantiles are those of a printed table; clusters are the units, not episodes."""
+    data = rng().gamma(2, 3, units)
+    half = quantile * data.std(ddof=1) / np.sqrt(units)
+    assert estimate(data).half[0] == pytest.approx(half)
+    pairs = np.repeat(data, 2)  # two equal episodes on each deal tell no more than one
+    found = estimate(pairs, clusters=np.repeat(np.arange(units), 2))
+    assert found.half[0] == pytest.approx(half)
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 400])

@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli import arena, checking, compare, decrypto, matrix, playing, rating, reading, share
+from tomeval.cli import (
+    arena,
+    checking,
+    compare,
+    decrypto,
+    matrix,
+    people,
+    playing,
+    plotting,
+    rating,
+    reading,
+    share,
+    table,
+    viewing,
+)
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
 
@@ -36,7 +50,9 @@ def _options(
     """Measure functional and literal theory of mind on the same steps, exactly."""
 
 
-for _module in (playing, reading, rating, checking, compare, share, matrix):
+for _module in (
+    *(playing, table, reading, plotting, rating, checking, compare, share, matrix, people, viewing),
+):
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

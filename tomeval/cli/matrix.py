@@ -173,12 +173,12 @@ def score(
     carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
-    interval: IntervalOption = "normal",
+    interval: IntervalOption = "auto",
     form: TableFormat = "text",
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
-    from tomeval.api import score_rows
-    from tomeval.domains.matrix.measures import MEASURES
+    from tomeval.api.verbs import score_rows
+    from tomeval.runs.domain import get_domain
 
     found = score_rows(
         steps,
@@ -191,7 +191,7 @@ def score(
         skip_bad=skip_bad,
         **_how(maps, by, partner_column, values, invalid),
     )
-    show_table(found.rows, form, MEASURES)
+    show_table(found.rows, form, get_domain("matrix").measures)
     for note in found.notes:
         tell(note)
 
@@ -215,7 +215,7 @@ def import_(
     reference: ReferenceOption = "horizon",
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
-    from tomeval.api import log_reading
+    from tomeval.api.verbs import log_reading
     from tomeval.domains.matrix.recording import LogKeys
     from tomeval.runs.domain import get_domain
     from tomeval.runs.importing import import_games

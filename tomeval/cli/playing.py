@@ -171,7 +171,14 @@ def plan(
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import for_reading, plan_rows, plan_totals, scoring_words, too_long
+    from tomeval.runs.plan import (
+        for_reading,
+        lacks,
+        plan_rows,
+        plan_totals,
+        scoring_words,
+        too_long,
+    )
     from tomeval.runs.preview import token_counter
     from tomeval.runs.timing import Speed, demands, times
 
@@ -198,6 +205,8 @@ def plan(
         if took:
             lines.insert(1, time_words(took))
         show("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
+    if missing := lacks(loaded):
+        tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:

@@ -13,6 +13,9 @@ from tomeval.core.text import check_text
 MAX_TOML = 32_000_000
 """Characters of a TOML file; partner tables can be long."""
 
+PUBLISHED = ("reported_results",)
+"""Published results that ship, by name."""
+
 _DOTTED = re.compile(r"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){1000}")
 _PACKAGE = Path(__file__).parents[1]
 
@@ -34,12 +37,42 @@ def experiment_path(experiment: str | Path) -> Path:
     path = Path(experiment)
     if path.is_file() or path.name != str(experiment):
         return path
-    folder, name = shipped("experiments"), path.name.removesuffix(".toml")
-    found = folder / f"{name}.toml"
+    name = path.name.removesuffix(".toml")
+    found = shipped("experiments") / f"{name}.toml"
     if not found.is_file():
-        near = did_you_mean(name, [file.stem for file in sorted(folder.glob("*.toml"))])
+        near = did_you_mean(name, shipped_experiments())
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return found
+
+
+def shipped_experiments() -> list[str]:
+    """Return the names of the shipped experiments, sorted."""
+    return sorted(file.stem for file in shipped("experiments").glob("*.toml"))
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as messages name it: what ships by its name, wherever it is installed."""
+    home = shipped("experiments")
+    inside = path.is_absolute() and path.parent == home
+    return path.stem if inside else str(path)
+
+
+def results_path(results: str | Path) -> Path:
+    """Return the path of a CSV file of published results, or of shipped ones given by name.
+
+    Raises
+    ------
+    TomevalError
+        There is neither; names the shipped results.
+    """
+    path = Path(results)
+    if path.is_file() or path.name != str(results):
+        return path
+    name = path.name.removesuffix(".csv")
+    if name not in PUBLISHED:
+        near = did_you_mean(name, PUBLISHED)
+        raise TomevalError(f"{path}: no such file, and no shipped results{near}")
+    return shipped("experiments") / f"{name}.csv"
 
 
 def read_text(path: Path) -> str:

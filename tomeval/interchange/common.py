@@ -60,7 +60,7 @@ def facts(run: Run) -> Facts:
         next(iter(_sessions(run)), {}),
         _planned(run),
         task_names(run.cells),
-        run.store.revisions(),
+        run.revisions,
         tallies.invalid_rates(run.store),
         tallies.usage(run.store),
     )
@@ -79,7 +79,7 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
 
 def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
     """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
-    found = cell.estimate(cell.names)
+    found = cell.estimate(cell.names, "normal")  # whose half-width is 1.96 standard errors
     for name, mean, half in zip(cell.names, found.mean, found.half, strict=True):
         if math.isfinite(mean):
             yield name, float(mean), float(half) / 1.96 if math.isfinite(half) else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import need
 from tomeval.core.files import write_text
 from tomeval.interchange import common
 from tomeval.runs.cell import RunCell
@@ -37,12 +38,9 @@ def check_repo(repo: str) -> None:
 
 def needs_hub() -> None:
     """Raise if huggingface-hub is missing or too old to know the entries of model pages."""
-    try:
-        from huggingface_hub import EvalResultEntry  # noqa: F401
-    except ImportError:
-        raise TomevalError(
-            "this needs huggingface-hub: pip install 'huggingface-hub>=2.4'"
-        ) from None
+    hub = need("huggingface_hub", "hub", "datasets and entries of the Hub")
+    if not hasattr(hub, "EvalResultEntry"):
+        raise TomevalError("huggingface-hub is too old: pip install --upgrade 'tomeval[hub]'")
 
 
 def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
@@ -69,6 +67,7 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
             "--format hub needs --repo OWNER/NAME: the dataset that holds the run, see tomeval push"
         )
     check_repo(repo)
+    needs_hub()
     models: dict[str, list[RunCell]] = {}
     for cell in run.cells:
         named = set(cell.models.values())
@@ -79,7 +78,6 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
             f"{run.folder}: no cell of one language model has a complete episode with a "
             f"value of {' or '.join(run.headline[:_REPORTED])}: no model page to report to"
         )
-    needs_hub()
     folders = common.folder_names([_model_name(model) for model in models])
     names = common.task_names(run.cells)
     written = []

@@ -18,8 +18,10 @@ from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
+from tomeval.runs.checksums import signed
 from tomeval.runs.results import Run
-from tomeval.runs.store import STORE
+from tomeval.runs.seal import NAME as SEAL
+from tomeval.runs.store import EXPERIMENT, STORE, Store
 
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22
@@ -61,6 +63,8 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
         for name in _COPIED:
             if (run.folder / name).is_file():
                 shutil.copyfile(run.folder / name, folder / name)
+        if run.public_names:
+            _leave_out_addresses(run, folder)
     except (OSError, sqlite3.Error) as error:
         raise TomevalError(f"{folder}: cannot be written ({error})") from None
     export_run(run, "cells", "csv", folder / "cells.csv")
@@ -70,7 +74,13 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
     card = dataset_card(run, repo, report=report)
     write_text(folder / "README.md", card)
     paths = sorted(path for path in folder.iterdir() if path.is_file())
+    addresses = {name.partition("@")[2].encode() for name in run.public_names}
     for path in paths:
+        if any(address in part for part in _parts(path) for address in addresses):
+            raise TomevalError(
+                f"{path.name} holds the address of a server: nothing is uploaded. Give the model "
+                'an alias, models = { "NAME" = "openai:..." }, and play the run again'
+            )
         found = _secret_in(path)
         if found:
             raise TomevalError(
@@ -153,6 +163,22 @@ def _copy_store(source: Path, target: Path) -> None:
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode = DELETE")
+
+
+def _leave_out_addresses(run: Run, folder: Path) -> None:
+    """Name models in a copied run as tables do, without the addresses of their servers."""
+    store = Store(folder, run.domain)
+    try:
+        identity = store.rename(run.public_names)
+    finally:
+        store.close()
+    (folder / SEAL).unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / STORE)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+    path = folder / EXPERIMENT
+    if path.is_file():
+        resolved = json.loads(path.read_text(encoding="utf-8"))
+        write_text(path, json.dumps(signed({**resolved, **identity}), indent=1))
 
 
 def _secret_in(path: Path) -> str:

@@ -6,11 +6,16 @@ A backend is a module and its line in `BACKENDS`; it is loaded when one of its m
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
+from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
+from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
 from tomeval.models.waiting import Waiting
 
@@ -18,24 +23,28 @@ from tomeval.models.waiting import Waiting
 class Backend(NamedTuple):
     """One kind of model."""
 
-    opener: str  # ``module:function``; called with a model's name, its options and an `Opening`
+    # ``module:function``, or a function: called with a model's name, its options and an `Opening`.
+    opener: str | Callable[..., Model | LocalModel]
     form: str  # how experiments write its models
     served: bool = False  # whether its calls cost money or wait for others, so that caps count them
     # ``module:function`` that checks a model's name and options as the opener would, and returns
     # its longest sequence in tokens, or None; empty: opening it costs nothing.
     look: str = ""
+    libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
-_LOOK = "tomeval.models.local.opening:look"
+_LOCAL = "tomeval.models.local.opening:"
+
+
+def _local(opener: str, form: str) -> Backend:
+    """Return a backend of `tomeval.models.local.opening`."""
+    return Backend(_LOCAL + opener, form, look=f"{_LOCAL}look", libraries=("torch", "transformers"))
+
 
 BACKENDS = {
-    "pocket": Backend("tomeval.models.local.opening:open_pocket", "pocket", look=_LOOK),
-    "pocket-rational": Backend(
-        "tomeval.models.local.opening:open_pocket", "pocket-rational", look=_LOOK
-    ),
-    "hf": Backend(
-        "tomeval.models.local.opening:open_hub", "hf:REPO_OR_PATH[@revision]", look=_LOOK
-    ),
+    "pocket": _local("open_pocket", "pocket"),
+    "pocket-rational": _local("open_pocket", "pocket-rational"),
+    "hf": _local("open_hub", "hf:REPO_OR_PATH[@revision]"),
     "openai": Backend(
         "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
     ),
@@ -48,6 +57,54 @@ BACKENDS = {
 
 DEFAULT_MODEL = "pocket"
 
+ALIAS = "alias"
+"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+_Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
+
+
+def register_model(
+    kind: str, form: str = "", *, served: bool = False
+) -> Callable[[_Opener], _Opener]:
+    """Register a kind of model; it decorates the function that opens one.
+
+    Parameters
+    ----------
+    kind : str
+        What its names begin with: letters, digits and ``-``.
+    form : str
+        How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
+    served : bool
+        Whether its calls cost money or wait for others, so that caps count them. It then calls
+        `tomeval.models.served.limits.Budget` itself, as `Opening.budget` hands it over.
+
+    Notes
+    -----
+    The function is called with the whole name, the options of the experiment and an `Opening`, and
+    returns a `Model` (asynchronous) or a `LocalModel` (batches). It refuses unknown options.
+
+    Raises
+    ------
+    TomevalError
+        The kind is taken or cannot be read.
+    """
+
+    def register(opener: _Opener) -> _Opener:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", kind):
+            raise TomevalError(f"model {kind!r}: a kind is letters, digits and -")
+        if (form or kind).partition(":")[0] != kind:
+            raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
+        check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
+        BACKENDS[kind] = Backend(opener, form or kind, served)
+        return opener
+
+    return register
+
+
+def _made(kind: str) -> object:
+    """Return what opens a kind of model, by which two of one name are told apart."""
+    opener = BACKENDS[kind].opener
+    return BACKENDS[kind] if isinstance(opener, str) else opener
+
 
 def model_name(spec: str | dict[str, Any]) -> str:
     """Return the name in a model's spec; raise `TomevalError` if it is not one.
@@ -59,18 +116,47 @@ def model_name(spec: str | dict[str, Any]) -> str:
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
+    if kind not in BACKENDS:  # perhaps one that an installed package brings
+        load_plugins()
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
-        *forms, last = (backend.form for backend in BACKENDS.values())
-        raise TomevalError(
-            f"model {name!r} cannot be read{did_you_mean(kind, BACKENDS)}; write "
-            f"{', '.join(forms)} or {last}"
-        )
+        raise _unreadable(name, kind)
+    if rest and (word := placeholder(rest)):
+        raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
+
+
+def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name in a model's spec, and the options that go to its backend."""
+    given = spec if isinstance(spec, dict) else {}
+    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    return model_name(spec), options
+
+
+def _unreadable(name: str, kind: str) -> TomevalError:
+    """Build the error for a name that has no backend's form, with the form that it may lack."""
+    if word := placeholder(name):
+        near = f": put a real name in place of {word!r}"
+    elif full := likely(name):
+        near = f" cannot be read (did you mean {full!r}?)"
+    else:
+        near = f" cannot be read{did_you_mean(kind, BACKENDS)}"
+    *forms, last = (backend.form for backend in BACKENDS.values())
+    return TomevalError(f"model {name!r}{near}; the forms are {', '.join(forms)} or {last}")
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
     """Tell whether a model is behind a server."""
     return BACKENDS[model_name(spec).partition(":")[0]].served
+
+
+def lacking(spec: str | dict[str, Any]) -> MissingExtra | None:
+    """Return what would be said of a model whose libraries are not installed, else None."""
+    name = model_name(spec)
+    for library in BACKENDS[name.partition(":")[0]].libraries:
+        if not installed(library):
+            named = f"{name!r}, the model where none is named" if name == DEFAULT_MODEL else name
+            return missing(library, LOCAL, f"models on this machine ({named})")
+    return None
 
 
 def open_model(
@@ -99,12 +185,13 @@ def open_model(
     TomevalError
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
-    name = model_name(spec)
-    options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
+    name, options = name_and_options(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
-    module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")
-    opener = getattr(importlib.import_module(module), function)
+    opener = BACKENDS[name.partition(":")[0]].opener
+    if isinstance(opener, str):
+        module, _, function = opener.partition(":")
+        opener = getattr(importlib.import_module(module), function)
     opening = Opening(base, budget, scores, prefix_reuse, waiting)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened

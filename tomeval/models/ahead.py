@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tomeval.models import BACKENDS, is_served, model_name, open_model
+from tomeval.models import BACKENDS, is_served, name_and_options, open_model
 from tomeval.models.base import Opening
 from tomeval.models.served.limits import Price
 
@@ -36,8 +36,7 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
 
     Raises `TomevalError` for what `open_model` refuses of the spec itself.
     """
-    name = model_name(spec)
-    options = {k: v for k, v in spec.items() if k != "name"} if isinstance(spec, dict) else {}
+    name, options = name_and_options(spec)
     backend, thinking = BACKENDS[name.partition(":")[0]], options.get("thinking_budget") or 0
     if backend.look:
         module, _, function = backend.look.partition(":")

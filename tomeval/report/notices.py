@@ -11,10 +11,12 @@ from tomeval.report.episodes import Episodes
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.draws import weight_notes
+from tomeval.runs.intervals import alike_notes
 from tomeval.runs.results import Run
+from tomeval.statistics.estimates import FEW
 
-SMALL = 30
-"""Below this many episodes the published form of the interval, ± 1.96 sd/√n, is too narrow."""
+REASONS = [reason.replace("_", " ") for reason in INVALID_REASONS]
+"""Kinds of invalid answers, as headings of the counts of `invalid_rows`."""
 
 
 class Notice(NamedTuple):
@@ -34,6 +36,7 @@ def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
         *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),
         *(Notice("note", _sentence(text)) for text in copies_notes(run)),
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
+        *(Notice("note", _sentence(text)) for text in alike_notes(run)),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *_provenance(run),
         *_transcripts(episodes),
@@ -125,7 +128,7 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
             f"actions, which the measures include: up to {100 * rates[worst.number]:.1f} % of "
             f"the answers ({worst.name}).",
         )
-    low, scored = tallies.low_mass(run.store)
+    low, scored = tallies.low_mass(run.store, list(counts))
     if low:
         yield Notice(
             "serious",
@@ -143,18 +146,18 @@ def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
         cells = complete.count(wanted)
         if cells:
             yield Notice("serious", f"{_cells_have(cells, text)}.")
-    few = sum(1 < count < SMALL for count in complete)
+    few = sum(1 < count < FEW for count in complete)
     if few and interval == "normal":
         yield Notice(
             "note",
-            f"{_cells_have(few, f'fewer than {SMALL} complete episodes')}: intervals of "
+            f"{_cells_have(few, f'fewer than {FEW} complete episodes')}: intervals of "
             "the published form, ± 1.96 sd/√n, are too narrow there (--interval t is not).",
         )
 
 
 def _provenance(run: Run) -> Iterator[Notice]:
     """Tell of gaps in what is known of models and versions."""
-    unknown = [name for name, revision in run.store.revisions().items() if not revision]
+    unknown = [name for name, revision in facts.revisions(run).items() if not revision]
     if unknown:
         yield Notice("note", f"The revision of a model was not recorded: {', '.join(unknown)}.")
     sessions = facts.sessions(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
-from tomeval.statistics import RESAMPLES, Estimate, estimate
+from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
+from tomeval.statistics.estimates import kind_of
 from tomeval.statistics.shares import clustered_sums
 
 if TYPE_CHECKING:
@@ -108,6 +110,14 @@ class RunCell(ABC):
         """
         return {}
 
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what the expectation of a measure lies, whoever plays.
+
+        Default: percent from 0 to 100, other measures from their `Measure.least`.
+        """
+        measure = self.domain.measures[name]
+        return (0.0, 100.0) if measure.unit == "%" else (measure.least, math.inf)
+
     @property
     def payoff_range(self) -> float | None:
         """Range of the payoffs, for measures in payoff units; None without payoffs."""
@@ -192,6 +202,18 @@ class RunCell(ABC):
         rows = self._store.query(sql, (self.number, COMPLETE))
         return np.array([number for (number,) in rows], dtype=np.int64)
 
+    @cached_property
+    def units(self) -> int:
+        """The number of sampling units among the complete episodes, see `clusters`."""
+        return len(np.unique(self.clusters)) if len(self.episodes) else 0
+
+    def interval_kind(self, interval: str) -> str:
+        """Return the kind of interval of means over all complete episodes; empty without one.
+
+        A measure that some episodes lack has the kind of the number of those that have it.
+        """
+        return "" if self.units < 2 or self.each_once else kind_of(interval, self.units)
+
     def totals(self, name: str, reference: str | None = None) -> Totals:
         """Return a measure by complete episode."""
         key = (name, reference or self.reference)
@@ -206,7 +228,7 @@ class RunCell(ABC):
     def estimate(
         self,
         names: Sequence[str],
-        interval: str = "normal",
+        interval: str = AUTO,
         reference: str | None = None,
         resamples: int = RESAMPLES,
     ) -> Estimate:
@@ -245,7 +267,7 @@ class RunCell(ABC):
     def mean(
         self,
         values: FloatArray,
-        interval: str = "normal",
+        interval: str = AUTO,
         resamples: int = RESAMPLES,
         among: NDArray[np.bool_] | None = None,
     ) -> Estimate:

@@ -36,14 +36,18 @@ def closing(run: Run) -> Closing:
     store = run.store
     counts, stops = tallies.episodes(store), store.stops()
     cells = [cell.number for cell in run.cells]
+    others = [cell.number for cell in run.cells if not cell.wanted(1)]
     total = sum((Counter(count) for count in counts.values()), Counter[str]())
-    empty = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
+    without = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
+    empty = [cell for cell in without if cell not in others]
     partly = [cell for cell in cells if cell in stops and cell not in empty]
     lines = [
         f"episodes: {_counted(total)}",
         *_reasons(store, total),
-        f"cells: {len(cells) - len(empty):,} with complete episodes, {len(empty):,} without",
+        f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
+    if others:
+        lines.append(f"people: {len(others):,} of the cells are theirs, see tomeval study")
     if empty:
         some = "no episode is complete" + (f" in {len(empty):,} cells" if total[COMPLETE] else "")
         lines += [f"warning: {some}:", *_named(run, empty, counts, stops)]
@@ -114,7 +118,9 @@ def _named(
 
 
 def _counted(count: Mapping[str, int]) -> str:
-    return ", ".join(f"{count.get(status, 0):,} {status}" for status in (COMPLETE, VOID, FAILED))
+    usual = (COMPLETE, VOID, FAILED)
+    more = [status for status in count if status not in usual]
+    return ", ".join(f"{count.get(status, 0):,} {status}" for status in (*usual, *more))
 
 
 def _used(store: Store) -> Iterator[str]:

@@ -17,19 +17,31 @@ if TYPE_CHECKING:
 
 
 def weight_notes(run: Run, interval: str) -> list[str]:
-    """Say where a mean weighted by draws, which is that of ``bca``, has no interval, and why."""
+    """Say of means weighted by draws, which are those of ``bca``, why they differ from plain ones.
+
+    And where they have no interval, and why.
+    """
     if interval != "bca":
         return []
-    missing, alone = [], []
+    missing, alone, uneven = [], [], []
     for cell in run.cells:
         if cell.weights is None or cell.each_once or not len(cell.episodes):
             continue
+        drawn = np.array([(cell.which == draw).mean() for draw in cell.weights])
+        if np.abs(drawn - list(cell.weights.values())).max() > 1e-9:
+            uneven.append(cell.name)
         samples = list(_samples(cell))
         if any(unmet(cell.weights, which.tolist()) for which in samples):
             missing.append(cell.name)
         elif any(np.unique(which, return_counts=True)[1].min() < 2 for which in samples):
             alone.append(cell.name)
     notes = []
+    if uneven:
+        notes.append(
+            f"bca: the mean weighs every {run.domain.drawn} by its share of the set, those of t "
+            "and normal by how often it was drawn. The two means differ in "
+            f"{first_names(uneven)}, where draws came out uneven"
+        )
     if missing:
         notes.append(
             f"a partner of the set has no episode with a value in {first_names(missing)}: the mean "

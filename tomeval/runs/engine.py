@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from tomeval.core.outcomes import VALID
-from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
     Damaged,
@@ -25,6 +24,7 @@ from tomeval.models.base import (
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, side_by_side
+from tomeval.models.naming import shown_name
 from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
@@ -99,7 +99,7 @@ def play_with_models(
     async def play() -> None:
         async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
-                store.check_revision(model_name(json.loads(key)), model.revision)
+                store.check_revision(shown_name(json.loads(key)), model.revision)
             await watch.ready(opened)
             stopping.on_request = schedule.clear
             if stopping.signal:

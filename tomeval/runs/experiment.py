@@ -16,10 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import ON_INVALID
-from tomeval.core.resources import experiment_path, read_toml
+from tomeval.core.resources import shown_path
 from tomeval.core.text import check_text
 from tomeval.models import model_name
+from tomeval.models.naming import use_aliases
 from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
+from tomeval.runs.strays import found_experiment, other_kind, read_experiment
 
 DEFAULT_DOMAIN = "matrix"
 
@@ -37,6 +39,11 @@ class Experiment(BaseModel):
         What an invalid answer does: end the episode and leave it out of all measures; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
         an action: the episode has failed, and is played again when the run is resumed.
+    models : dict
+        What tables, figures and files call models: specs by alias, such as
+        ``{"Llama 8B" = "openai:...@http://..."}``. An alias stands wherever a model does; without
+        `model` its place is taken by all of them. A run keeps no address of an aliased model, so
+        its server may move between sessions.
     stop_after_voids : int
         After this many void episodes in a row a cell of language models stops for this session; 0:
         never. Not part of what the experiment is: it may change when the run is resumed.
@@ -56,12 +63,16 @@ class Experiment(BaseModel):
     episodes: int = Field(default=30, ge=1, le=10**7)
     seed: list[int] = [0]
     on_invalid: list[str] = ["void"]
+    models: dict[str, str | dict[str, Any]] = {}
     stop_after_voids: int = Field(default=5, ge=0)
     RENAMED: ClassVar[Mapping[str, str]] = {}
     """Keys that had another name in earlier versions."""
 
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
+
+    MODEL_AXIS: ClassVar[bool] = False
+    """Whether the key `model` may hold several models, as an axis of the grid."""
 
     _base: Path | None = None
     _where: str = "experiment"
@@ -102,7 +113,7 @@ class Experiment(BaseModel):
             # If one model replaces several, what was asked of each of them is asked once.
             same = self._one_model and other.definition == cell.definition
             if other is not cell and not same:
-                words = ", ".join(cell.key)
+                words = ", ".join(filter(None, cell.key))
                 raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
 
@@ -122,7 +133,10 @@ class Experiment(BaseModel):
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
-        """Return the models of keys that are tables, to word errors inside them."""
+        """Return the models of keys that are tables, to word errors inside them.
+
+        Tables inside of tables, or of lists of them, have dotted names, such as ``study.checks``.
+        """
         return {}
 
     def identity(self) -> dict[str, Any]:
@@ -178,18 +192,24 @@ def load_experiment(
     TomevalError
         Names the file, the field, the value and the near match.
     """
-    path = experiment_path(path)
-    data = read_toml(path)
-    domain = _domain_of(data, str(path))
-    for override in overrides:
-        override_key(data, override, domain.experiment.tables())
-    if model is not None:
-        model_name(model)
-        domain.experiment.use_model(data, model)
-    replaced = model is not None
-    experiment = make_experiment(data, base=path.parent, where=str(path), one_model=replaced)
+    path = found_experiment(path)
+    where, data = shown_path(path), read_experiment(path)
+    try:
+        domain = _domain_of(data, where)
+        for override in overrides:
+            override_key(data, override, domain.experiment.tables())
+        if model is not None:
+            if model not in _aliases(data):
+                model_name(model)
+            domain.experiment.use_model(data, model)
+        replaced = model is not None
+        experiment = make_experiment(data, base=path.parent, where=where, one_model=replaced)
+    except TomevalError:
+        if what := other_kind(data):
+            raise TomevalError(f"{where}: {what}") from None
+        raise
     if model is not None and not any(cell.models for cell in experiment.cells):
-        raise TomevalError(f"{path}: no player is a language model, so --model replaces nothing")
+        raise TomevalError(f"{where}: no player is a language model, so --model replaces nothing")
     return experiment
 
 
@@ -207,7 +227,7 @@ def make_experiment(
     check_text(data, where)
     keys = _domain_of(data, where).experiment
     try:
-        experiment = keys(**data)
+        experiment = keys(**_named(data, keys, where))
     except ValidationError as error:
         raise TomevalError(_explain(error, keys, where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
@@ -215,17 +235,40 @@ def make_experiment(
     return experiment
 
 
+def _aliases(data: Mapping[str, Any]) -> Sequence[str]:
+    """Return the aliases in an experiment's raw data."""
+    models = data.get("models")
+    return list(models) if isinstance(models, dict) else []
+
+
+def _named(data: dict[str, Any], keys: type[Experiment], where: str) -> dict[str, Any]:
+    """Return an experiment's raw data with models in place of their aliases."""
+    if "models" not in data:
+        return data
+    aliases = _aliases(data)
+    if "model" not in data and (keys.MODEL_AXIS or len(aliases) == 1):
+        data = {**data, "model": aliases if keys.MODEL_AXIS else aliases[0]}
+    return use_aliases(data, data["models"], where)
+
+
 def _domain_of(data: dict[str, Any], where: str) -> Domain:
     return get_domain(data.get("domain", DEFAULT_DOMAIN), f"{where}: domain")
 
 
 def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
-    """Word the first problem that pydantic found; first of all a key of another domain."""
-    problems = error.errors()
+    """Word one problem that pydantic found: a key of another domain, else the first.
+
+    A missing key comes last, for it may be there under a wrong name.
+    """
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
     field = ".".join(parts)
-    known: type[BaseModel] = keys.tables().get(parts[0], keys) if len(parts) > 1 else keys
+    tables = keys.tables()
+    inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
+    known: type[BaseModel] = tables.get(inner) or (
+        tables.get(parts[0], keys) if len(parts) > 1 else keys
+    )
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
         if name in keys.RENAMED and isinstance(problem["input"], int):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
 
 FloatArray = NDArray[np.float64]
 
@@ -63,7 +66,9 @@ class Measure:
     spoken : str
         Its name inside a sentence; default: the heading.
     label : str
-        A word for it in titles and file names; default: the name without ``_percent``.
+        A word for it in file names; default: the name without ``_percent``.
+    least : float
+        The least expectation that it can have, such as 0 of a regret; percent have 0 and 100.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Measure:
     of: Callable[[Any, str], Totals]
     spoken: str = ""
     label: str = ""
+    least: float = -math.inf
 
     def __post_init__(self) -> None:
         for field in ("name", "heading", "meaning", "unit", "source"):
@@ -102,6 +108,27 @@ class Measure:
     def short(self) -> str:
         """Its label."""
         return self.label or self.name.removesuffix("_percent")
+
+
+def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], Totals]:
+    """Return a function from outside that computes a measure, with its result checked.
+
+    It returns `Totals`, or the array of its values. What it raises becomes one `TomevalError`.
+    """
+
+    def checked(played: Any, reference: str) -> Totals:
+        try:
+            found = of(played, reference)
+            totals = found if isinstance(found, Totals) else Totals(np.asarray(found, np.float64))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise TomevalError(f"measure {name!r} cannot be computed: {why}") from error
+        shapes = {np.shape(part) for part in (totals.top, totals.bottom) if part is not None}
+        if len(shapes) != 1 or len(shapes.pop()) != 1:
+            raise TomevalError(f"measure {name!r}: must give one value per episode, shape (E,)")
+        return totals
+
+    return checked
 
 
 def digits_of(column: str) -> int:

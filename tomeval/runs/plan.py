@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tomeval.core.extras import MissingExtra
+from tomeval.models import lacking
 from tomeval.models.ahead import Ahead, look_ahead
 from tomeval.models.base import Usage
 from tomeval.runs.columns import heading
@@ -178,6 +180,15 @@ def known_models(experiment: Experiment) -> dict[str, Ahead]:
     specs = {spec_key(spec): spec for cell in experiment.cells for spec in cell.models.values()}
     scored = {spec_key(s) for cell in experiment.cells if cell.scores for s in cell.models.values()}
     return {key: look_ahead(s, experiment.base, key in scored) for key, s in specs.items()}
+
+
+def lacks(experiment: Experiment) -> MissingExtra | None:
+    """Return why an experiment's models cannot play here for want of a library, else None.
+
+    A plan needs none of them, so that it can be made elsewhere than the run.
+    """
+    specs = (spec for cell in experiment.cells for spec in cell.models.values())
+    return next(filter(None, map(lacking, specs)), None)
 
 
 def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:

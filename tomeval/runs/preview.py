@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extras import LOCAL, need
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
@@ -71,11 +72,11 @@ def token_counter(name: str) -> Callable[[Prompt], int]:
 
     `name` is a local folder or a Hub name.
     """
-    from tomeval.models.local.load import require
     from tomeval.models.local.prompt import PromptCodec
 
+    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
     try:
-        codec = PromptCodec(require("transformers").AutoTokenizer.from_pretrained(name))
+        codec = PromptCodec(transformers.AutoTokenizer.from_pretrained(name))
     except (OSError, ValueError) as error:
         raise TomevalError(f"--tokenizer {name!r} cannot be loaded: {error}") from None
     return lambda prompt: len(codec.encode(prompt)[0])

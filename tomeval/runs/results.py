@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
+from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
-from tomeval.statistics import RESAMPLES
+from tomeval.statistics import AUTO, RESAMPLES
 
 if TYPE_CHECKING:
-    import pandas
-
     from tomeval.runs.domain import Domain
 
 
@@ -45,11 +46,12 @@ class Run:
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
+        self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         """Return the run."""
         return self
 
@@ -61,6 +63,14 @@ class Run:
         """Close the store."""
         self.store.close()
 
+    def part(self, cells: Sequence[RunCell]) -> Run:
+        """Return the run with some of its cells only; it shares the store and is not closed."""
+        found = copy.copy(self)
+        for name in ("cells", "measures", "headline"):
+            found.__dict__.pop(name, None)
+        found.__dict__["cells"] = list(cells)
+        return found
+
     @cached_property
     def name(self) -> str:
         """The experiment's name."""
@@ -70,7 +80,10 @@ class Run:
     def cells(self) -> list[RunCell]:
         """The cells, in the experiment's order."""
         try:
-            cells = [self.domain.read(self.store, *cell) for cell in self.store.cells()]
+            cells = [
+                self.domain.read(self.store, number, renamed(definition, self.public_names))
+                for number, definition in self.store.cells()
+            ]
             cells = select(cells, self._where)
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names = title, self.metric_names
@@ -79,9 +92,19 @@ class Run:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
 
     @cached_property
+    def public_names(self) -> dict[str, str]:
+        """What is said in place of models' names that hold an address."""
+        return public_names(definition for _, definition in self.store.cells())
+
+    @cached_property
+    def revisions(self) -> dict[str, str]:
+        """The revision of every model that was used, by its name in tables; empty if unknown."""
+        return {self.public_names.get(k, k): v for k, v in self.store.revisions().items()}
+
+    @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return self.domain.measured(self)
+        return {**self.domain.measured(self), **outside_measures(self.domain.name)}
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -98,15 +121,26 @@ class Run:
             and any(np.isfinite(cell.totals(name).values).any() for cell in self.cells)
         )
 
+    def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return column names and rows of a query of the store, with models as tables name them."""
+        columns, rows = self.store.iterate(sql)
+        if not self.public_names:
+            return columns, rows
+        names = self.public_names
+        return columns, (
+            tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows
+        )
+
     def rows(
-        self, interval: str = "normal", reference: str | None = None, resamples: int = RESAMPLES
+        self, interval: str = AUTO, reference: str | None = None, resamples: int = RESAMPLES
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
         Parameters
         ----------
-        interval : {"normal", "t", "bca"}
-            Of means over episodes, see `tomeval.statistics.estimate`. BCa is stratified by what an
+        interval : {"auto", "normal", "t", "bca"}
+            Of means over episodes, see `tomeval.statistics.estimate`. ``auto`` is Student's t below
+            30 sampling units and the normal form from there on. BCa is stratified by what an
             episode drew (in matrix games its partner) and, like its mean, weighted by the weights
             of the draws. Shares always have Wilson's interval, see
             `tomeval.statistics.shares.share_of_sums`. Intervals that need not be symmetric, BCa's
@@ -123,8 +157,8 @@ class Run:
             ``reask_rate`` (the share for which the question was asked more than once), the rates of
             `Domain.rates`, and the measures, each followed by the half-width of its 95 % interval.
             NaN: no data; one episode has no interval. Then, if chance limits what can be attained
-            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``seed`` and
-            ``on_invalid`` come last.
+            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``interval``
+            (the kind, see `RunCell.interval_kind`), ``seed`` and ``on_invalid`` come last.
         """
         self.check_reference(reference)
         answered = tallies.rates(self.store)
@@ -146,6 +180,7 @@ class Run:
             row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
             if len(self.domain.references) > 1:
                 row["reference"] = reference or cell.reference
+            row["interval"] = cell.interval_kind(interval)
             row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
             result.append(row)
         return result
@@ -159,15 +194,11 @@ class Run:
         if reference is not None and reference not in self.domain.references:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
-    def table(self, interval: str = "normal", reference: str | None = None) -> pandas.DataFrame:
-        """Return `rows` as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows(interval, reference))
-
     def status(self) -> list[dict[str, Any]]:
         """Return per cell the episodes that are complete, void and failed.
 
+        If people played, also those that they left (``unfinished``) or that a rule of their study
+        leaves out (``excluded``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
         included, how many answers were invalid in each way after all attempts, and the
@@ -178,12 +209,15 @@ class Run:
         answered = tallies.rates(self.store) if usage else {}
         columns = next(iter(usage.values()), {})
         counts = tallies.episodes(self.store)
+        found = {status for count in counts.values() for status in count}
+        statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {**cell.columns, **dict.fromkeys((COMPLETE, VOID, FAILED), 0)}
+            row: dict[str, Any] = {**cell.columns, **dict.fromkeys(statuses, 0)}
             row |= counts.get(cell.number, {})
             if usage:
-                row["unfinished"] = unfinished.get(cell.number, 0)
+                left = row.get(UNFINISHED, 0)  # by people: these are stored
+                row[UNFINISHED] = left + unfinished.get(cell.number, 0)
                 row |= usage.get(cell.number, dict.fromkeys(columns, 0))
                 row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
                 again = answered.get(cell.number, {}) if cell.knows_attempts else {}
@@ -220,10 +254,13 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
+    mine = ", ".join(str(cell.number) for cell in run.cells)
     if what == "steps":
-        return run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+        sql = f"SELECT * FROM step_records WHERE cell IN ({mine}) ORDER BY cell, episode, step"
+        return run.iterate(sql)
     if what == "answers":
-        return run.store.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
+        order = "cell, episode, step, seat, question"
+        return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)

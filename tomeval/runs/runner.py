@@ -22,7 +22,7 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.plan import known_models
+from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.schedule import Job, Schedule
@@ -72,6 +72,8 @@ def run_experiment(
             raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
     known_models(experiment)  # a model that cannot be opened must not leave a folder
+    if missing := lacks(experiment):
+        raise missing
     identity = experiment.identity()
     make_folder(folder)
     with Stopping() as stopping, locked(folder):

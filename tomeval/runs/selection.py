@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.runs.columns import HEADINGS
+from tomeval.runs.columns import HEADINGS, heading
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
@@ -133,6 +133,32 @@ def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> li
     """
     asked = list(asked)
     return list(dict.fromkeys(_measure(measures, text) for text in asked))
+
+
+def choose_columns(
+    columns: Sequence[str], measures: Mapping[str, Measure], asked: Iterable[str]
+) -> list[str]:
+    """Return the columns of a table that are asked for, in the order asked, each once.
+
+    A column is known by its name or heading; a measure in any way of `choose_measures`.
+
+    Raises
+    ------
+    TomevalError
+        A name that no column has, with the near match, or one that several measures have.
+    """
+    among = {name: measures[name] for name in columns if name in measures}
+    headings = {heading(name, measures): name for name in columns}
+    found = []
+    for text in asked:
+        starts = _plain(SYNONYMS.get(_plain(text), text))
+        if text in columns or text in headings:
+            found.append(headings.get(text, text))
+        elif any(_plain(name).startswith(starts) for name in among if starts):
+            found.append(_measure(among, text))
+        else:
+            raise unknown("column", text, columns)
+    return list(dict.fromkeys(found))
 
 
 SYNONYMS = {"regret": "deltafunctional"}

@@ -18,8 +18,9 @@ from typing import Any
 
 from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
-from tomeval.models import is_served, model_name
+from tomeval.models import is_served
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.models.naming import shown_name
 from tomeval.runs.checksums import signed
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engine import spec_key
@@ -172,7 +173,7 @@ class StartUp:
         for found in asked:
             if isinstance(found, BaseException):
                 raise found
-        _tell(model_name(json.loads(key)), results)
+        _tell(shown_name(json.loads(key)), results)
 
 
 async def _ask(model: Model, question: Overheard) -> Found:
@@ -216,7 +217,7 @@ def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:
     return {
         "asked": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": mark if found.outcome != "backend_error" else "",  # else asked again
-        "model": model_name(spec),
+        "model": shown_name(spec),
         "revision": model.revision,
         "purpose": found.question.purpose,
         "kind": found.question.kind,

@@ -18,6 +18,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
+from tomeval.models.naming import renamed
 from tomeval.runs.database import Database, NothingPlayed, old_version
 from tomeval.runs.domain import Block, Domain, Schema, get_domain
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
@@ -166,10 +167,34 @@ class Store:
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
-                columns = {**cell, **self.domain.columns(cell)}
-                typed = [columns[name] for name in self.domain.schema.cells]
-                row = (number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed)
-                db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
+                self._insert_cell(db, number, cell)
+
+    def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
+        columns = {**cell, **self.domain.columns(cell)}
+        typed = [columns[name] for name in self.domain.schema.cells]
+        row = (number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed)
+        db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
+
+    def rename(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Call models otherwise, for a copy that others will read; return its identity."""
+        cells, revisions = self.cells(), self.revisions()
+        identity = {
+            "name": self.meta()["name"],
+            "cells": [renamed(definition, names) for _, definition in cells],
+        }
+        with self._writing("meta", "cells", "revisions") as (db, _):
+            db.execute("PRAGMA defer_foreign_keys = ON")  # episodes miss their cells for a moment
+            db.execute("DELETE FROM cells")
+            for (number, _), cell in zip(cells, identity["cells"], strict=True):
+                self._insert_cell(db, number, cell)
+            db.execute("DELETE FROM revisions")
+            for model, revision in revisions.items():
+                db.execute(
+                    "INSERT INTO revisions VALUES (?, ?)", (names.get(model, model), revision)
+                )
+            sha256 = json.dumps(identity_sha256(identity))
+            db.execute("UPDATE meta SET value = ? WHERE key = 'sha256'", (sha256,))
+        return identity
 
     def add(self, cell: int, block: Block) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""

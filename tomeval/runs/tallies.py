@@ -237,8 +237,13 @@ def failures(store: Store) -> Counter[str]:
     return found
 
 
-def low_mass(store: Store) -> tuple[int, int]:
-    """Return how many scored answers gave the labels little probability, and their number."""
+def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int]:
+    """Return how many scored answers gave the labels little probability, and their number.
+
+    `cells` are those to count in; default: all.
+    """
     mass = f"json_extract({_RECORD}, '$.scores.mass')"
-    row = store.query(f"SELECT SUM({mass} < ?), COUNT({mass}) FROM calls", (LOW_MASS,))[0]
-    return row[0] or 0, row[1]
+    sql = f"SELECT cell, SUM({mass} < ?), COUNT({mass}) FROM calls GROUP BY cell"
+    rows = store.query(sql, (LOW_MASS,))
+    found = [row for row in rows if cells is None or row[0] in cells]
+    return sum(low or 0 for _, low, _ in found), sum(count for *_, count in found)

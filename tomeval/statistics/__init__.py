@@ -3,6 +3,6 @@
 May import core only.
 """
 
-from tomeval.statistics.estimates import RESAMPLES, Estimate, estimate
+from tomeval.statistics.estimates import AUTO, RESAMPLES, Estimate, estimate
 
-__all__ = ["RESAMPLES", "Estimate", "estimate"]
+__all__ = ["AUTO", "RESAMPLES", "Estimate", "estimate"]

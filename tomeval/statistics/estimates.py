@@ -1,4 +1,4 @@
-"""Intervals of a mean over episodes: the published normal form, Student t, and BCa bootstrap."""
+"""Intervals of a mean over episodes: Student t, the published normal form, and BCa bootstrap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike
 from tomeval.core.errors import unknown
 from tomeval.statistics.bootstrap import FloatArray, IntArray, bca_ends, bootstrap_shifts
 
-INTERVALS = ("normal", "t", "bca")
+AUTO = "auto"
+INTERVALS = (AUTO, "normal", "t", "bca")
+FEW = 30
+"""Below this many sampling units the normal form is too narrow, and `AUTO` is Student's t."""
 RESAMPLES = 9_999
 
 
@@ -29,7 +32,7 @@ class Estimate(NamedTuple):
 
 def estimate(
     values: ArrayLike,
-    method: str = "normal",
+    method: str = AUTO,
     *,
     strata: ArrayLike | None = None,
     shares: Mapping[Any, float] | None = None,
@@ -43,9 +46,10 @@ def estimate(
     ----------
     values : array_like, shape (E,) or (E, M)
         One row per episode; steps within an episode are not independent.
-    method : {"normal", "t", "bca"}
+    method : {"auto", "normal", "t", "bca"}
         ``normal``: ± 1.96 sd / sqrt(E), the published form. ``t``: Student's t with E - 1 degrees
-        of freedom. ``bca``: bias-corrected and accelerated bootstrap (Efron 1987).
+        of freedom. ``auto``: ``t`` below `FEW` sampling units, ``normal`` from there on. ``bca``:
+        bias-corrected and accelerated bootstrap (Efron 1987).
     strata : array_like, shape (E,), optional
         For ``bca``: groups of episodes, such as those against one partner, resampled apart.
     shares : mapping, optional
@@ -72,7 +76,7 @@ def estimate(
 
     Notes
     -----
-    All three say how far the mean would move with other episodes of the same cell: other partners
+    All say how far the mean would move with other episodes of the same cell: other partners
     drawn, other draws of the subject. None covers other games, labels or models. The stratified
     acceleration follows Davison and Hinkley 1997, equation 5.22.
 
@@ -80,7 +84,7 @@ def estimate(
     --------
     >>> result = estimate([1.0, 2.0, 3.0, 4.0])
     >>> float(result.mean[0]), round(float(result.half[0]), 4)
-    (2.5, 1.2652)
+    (2.5, 2.0543)
     """
     if method not in INTERVALS:
         raise unknown("interval", method, INTERVALS)
@@ -103,12 +107,25 @@ def estimate(
     if count < 2:
         return Estimate(mean, nothing, nothing, nothing)
     quantile = 1.96
-    if method == "t":
+    if kind_of(method, count) == "t":
         from scipy.special import stdtrit
 
         quantile = float(stdtrit(count - 1, 0.975))
     half = quantile * data.std(axis=0, ddof=1) / np.sqrt(count)
     return Estimate(mean, half, mean - half, mean + half)
+
+
+def kind_of(method: str, units: int) -> str:
+    """Return the kind of interval that a method gives for a number of sampling units.
+
+    Examples
+    --------
+    >>> kind_of("auto", 29), kind_of("auto", 30), kind_of("bca", 6)
+    ('t', 'normal', 'bca')
+    """
+    if method != AUTO:
+        return method
+    return "t" if units < FEW else "normal"
 
 
 def _units(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.extras import need
 from tomeval.statistics.paired import FloatArray
 
 SHUFFLES = 20
@@ -61,13 +61,7 @@ def openskill(
     sum of its players', and nothing stands for seats or roles. A player in several seats of a game
     gets the mean of what its seats get.
     """
-    try:
-        from openskill.models import PlackettLuce
-    except ModuleNotFoundError as error:
-        raise TomevalError(
-            "OpenSkill's columns need the package openskill: pip install 'tomeval[openskill]'"
-        ) from error
-    model = PlackettLuce()
+    model = need("openskill.models", "openskill", "OpenSkill's columns").PlackettLuce()
     found = np.empty((shuffles, players, 2))
     for shuffle in range(shuffles):
         rated = [model.rating() for _ in range(players)]

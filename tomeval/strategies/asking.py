@@ -28,6 +28,7 @@ from tomeval.models.base import (
     Unlisted,
     as_dict,
 )
+from tomeval.models.naming import said_without_address
 from tomeval.strategies.readers import Reader, visible
 
 T = TypeVar("T")
@@ -166,7 +167,7 @@ class Asker:
         except ContextExceeded:
             raise
         except BackendError as error:
-            return Invalid("backend_error", str(error))
+            return Invalid("backend_error", self._said(error))
         shown = visible(reply.text)
         if reply.finish != "refusal" and shown is not None:
             return shown.strip()
@@ -200,7 +201,7 @@ class Asker:
             except ContextExceeded:
                 raise
             except BackendError as error:
-                return Invalid("backend_error", str(error), attempt), ""
+                return Invalid("backend_error", self._said(error), attempt), ""
             text = reply.text
             read = reader.read(text, reply.finish)
             self._calls[-1]["outcome"] = outcome = read.outcome
@@ -222,12 +223,12 @@ class Asker:
         except ContextExceeded:
             raise
         except Unlisted as error:  # the model did answer: it would say something else
-            self._calls.append(record | {"outcome": "unlisted", "error": str(error)})
+            self._calls.append(record | {"outcome": "unlisted", "error": self._said(error)})
             self.model.judged("unlisted")
-            return Invalid("unlisted", str(error))
+            return Invalid("unlisted", self._said(error))
         except BackendError as error:
-            self._calls.append(record | {"error": str(error)})
-            return Invalid("backend_error", str(error))
+            self._calls.append(record | {"error": self._said(error)})
+            return Invalid("backend_error", self._said(error))
         self._calls.append(record | {"scores": as_dict(scores)})
         if any(math.isnan(value) or value > 1e-4 for value in scores.logprobs) or all(
             value == -math.inf for value in scores.logprobs
@@ -263,10 +264,13 @@ class Asker:
         try:
             reply = await self.model.generate(request)
         except BackendError as error:
-            self._calls.append(record | {"error": str(error)})
+            self._calls.append(record | {"error": self._said(error)})
             raise
         self._calls.append(record | {"reply": as_dict(reply)})
         return reply
+
+    def _said(self, error: Exception) -> str:
+        return said_without_address(error, self.model.name)
 
     def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:
         """Return a log record; text shared with the last prompt of its purpose is only counted."""

@@ -14,6 +14,7 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.domains.arena.game import ERRORS, ArenaGame
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.policy import Policy
+from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ArenaPlayer(Player):
         data: dict[str, Any] = {"name": self.name, "kind": self.kind, "options": self.options}
         if self.error_rate:
             data |= {"error_rate": self.error_rate, "error": self.error}
-        spec = {"spec": self.model} if self.model else {}
+        spec = {"spec": public_spec(self.model)} if self.model else {}
         return {**data, "model": self.model_name, "strategy": self.strategy, **spec}
 
     def policy(self, kind: str, game: ArenaGame[Any], where: str) -> Policy:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.arena.named_games import NamedGame, game_from
 from tomeval.runs.cell import IntArray, RunCell
-from tomeval.runs.measures import FloatArray
-from tomeval.statistics import RESAMPLES, Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -111,19 +109,6 @@ class ArenaRunCell(RunCell):
         own = self.definition["episodes"]
         planned = planned if own is None else own
         return min(planned, len(self.table.game.rotations)) if self.each_once else planned
-
-    def mean(
-        self,
-        values: FloatArray,
-        interval: str = "normal",
-        resamples: int = RESAMPLES,
-        among: Bools | None = None,
-    ) -> Estimate:
-        """Estimate means over the complete games, see `RunCell.mean`.
-
-        Deals are few, and they are the sampling units: Student's t is the default here.
-        """
-        return super().mean(values, "t" if interval == "normal" else interval, resamples, among)
 
     @property
     def which(self) -> IntArray:

@@ -30,7 +30,7 @@ def result_rows(run: Run, by: Sequence[str]) -> Rows:
     rows = []
     for row in run.rows():
         found = {name: row[name] for name in row if name not in MEASURES and not is_interval(name)}
-        last = {name: found.pop(name) for name in ("seed", "on_invalid")}
+        last = {name: found.pop(name) for name in ("interval", "seed", "on_invalid")}
         for name in SHOWN:
             found |= {key: row[key] for key in row if key == name or _of(key, name)}
         rows.append(found | last)

@@ -28,6 +28,7 @@ from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor,
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists
+from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player, Rows
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class DecryptoPlayer(Player):
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
         data = {"name": self.name, "kind": self.kind, "options": self.options}
-        spec = {"spec": self.model} if self.model else {}
+        spec = {"spec": public_spec(self.model)} if self.model else {}
         return {**data, "model": self.model_name, **spec}
 
     def embedding(self, lists: WordLists) -> Embedding:

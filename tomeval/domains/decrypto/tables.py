@@ -27,7 +27,8 @@ from tomeval.runs import tallies
 from tomeval.runs.columns import flat
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.statistics import Estimate, estimate
+from tomeval.statistics import AUTO, Estimate, estimate
+from tomeval.statistics.estimates import kind_of
 from tomeval.statistics.shares import Share, clustered_sums
 
 Row = dict[str, Any]
@@ -39,7 +40,7 @@ _PREDICTED = ("tom", "predicted", "actual")
 def pooled(
     totals: Totals,
     clusters: np.ndarray[Any, Any],
-    interval: str = "normal",
+    interval: str = AUTO,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
     """Estimate a measure, given by game (G,), over games of which some belong together.
@@ -71,14 +72,20 @@ def _percent(share: Share) -> Estimate:
 
 
 def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
-    """Return counts, and measures with their intervals."""
+    """Return counts, and measures with their intervals; means over games also with its kind."""
     row: Row = {}
+    mean = ""
     for name in names:
         if name in counts:
             row[name] = counts[name]
             continue
         found = pooled(MEASURES[name].of(played, ""), played.clusters)
-        row |= flat([name], found, [name] if MEASURES[name].unit == "%" else ())
+        share = MEASURES[name].unit == "%"
+        row |= flat([name], found, [name] if share else ())
+        mean = mean if share else name
+    if mean:
+        units = len(np.unique(played.clusters))
+        row["interval"] = kind_of(AUTO, units) if units > 1 else ""
     return row
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.resources import results_path, shown_path
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_rows import csv_rows
 from tomeval.domains.matrix.optima import bounds, possible_totals
@@ -81,7 +82,7 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
     TomevalError
         A missing column, an unknown game or partner, text in place of a number: with the line.
     """
-    path = Path(path)
+    path = results_path(path)
     rows = read_results(path)
     literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
     tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
@@ -118,7 +119,7 @@ def rules_that_fit(path: str | Path) -> list[dict[str, Any]]:
         One per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for every rule how
         many of them it fits. A row can fit several rules. `path` and errors are as for `audit`.
     """
-    path = Path(path)
+    path = results_path(path)
     rows = read_results(path)
     literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -169,7 +170,7 @@ def _task(path: Path, row: dict[str, str]) -> tuple[MatrixGame, PartnerSet]:
         game = get_game(row["game"])
         return game, get_partner_set(row["partner"], game)
     except TomevalError as error:
-        raise TomevalError(f"{path}, line {row['line']}: {error}") from None
+        raise TomevalError(f"{shown_path(path)}, line {row['line']}: {error}") from None
 
 
 def _costs(game: MatrixGame, partners: PartnerSet) -> dict[str, Range]:
@@ -209,7 +210,7 @@ def read_results(path: Path) -> list[dict[str, str]]:
     rows = []
     seen: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
     for line, row in csv_rows(path, COLUMNS):
-        where = f"{path}, line {line}"
+        where = f"{shown_path(path)}, line {line}"
         for name in ("mean", "ci95"):
             if not _is_number(row[name]) and not (name == "ci95" and row[name] == ""):
                 raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")

@@ -13,8 +13,10 @@ from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -71,11 +73,12 @@ class Matrix(Domain):
         for name, where in {
             "regret": "curves:regret_curves",
             "tom": "curves:tom_curves",
-            "scatter": "scatter:scatter",
+            "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
         }.items()
     }
+    first_figures = ("forest", "literal_against_functional", "decomposition")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     scores: ClassVar = {
@@ -155,12 +158,12 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of subjects that learned the partner's move, and of recorded games."""
-        return told_notes(run) + recorded_notes(run)
+        """Tell of subjects that learned the partner's move, of recorded games, and of people."""
+        return told_notes(run) + recorded_notes(run) + people_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
-        """Tell of recorded games."""
-        return recorded_notes(run)
+        """Tell of recorded games, and of people."""
+        return recorded_notes(run) + people_notes(run)
 
     def recorded(self, path: Path, keys: LogKeys) -> Recorded:
         """Read a log of matches."""
@@ -189,6 +192,10 @@ class Matrix(Domain):
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def other_file(self, data: Mapping[str, Any]) -> str:
+        """Tell games and partners from experiments."""
+        return kind_of_file(data)
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return a task in words, such as "IPD (canonical), tit_for_tat, T = 10"."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
@@ -19,7 +19,8 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import SEAT
-from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.domains.matrix.study import Check, Study
+from tomeval.domains.matrix.subject_specs import LLM, PERSON, expand_subject
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located
 from tomeval.strategies import parse_strategy
@@ -49,6 +50,8 @@ class MatrixExperiment(Experiment):
         Steps per episode, T.
     reference : {"horizon", "stationary"} or list
         What ΔFunctional is measured from.
+    study : Study, optional
+        How people take part in a browser, see `tomeval.domains.matrix.study.Study`.
     name, episodes, seed, on_invalid
         As for every domain, see `tomeval.runs.experiment.Experiment`.
     """
@@ -58,10 +61,13 @@ class MatrixExperiment(Experiment):
     partners: list[str | dict[str, Any] | PartnerSet] = Field(
         default=["single_action"], min_length=1
     )
+    MODEL_AXIS = True
+
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
     reference: list[str] = Field(default=["horizon"])
+    study: Study | None = None
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
@@ -89,11 +95,7 @@ class MatrixExperiment(Experiment):
     def expand(self) -> list[MatrixCell]:
         """Return the cells of the grid: subjects within partners within labels within games."""
         found: list[MatrixCell] = []
-        subjects = [
-            expanded
-            for index, spec in enumerate(self.subjects)
-            for expanded in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]")
-        ]
+        subjects = self._subjects()
         shared = (self.horizon, self.seed, self.reference, self.on_invalid)
         for task, subject in itertools.product(self._tasks(), subjects):
             for horizon, seed, reference, on_invalid in itertools.product(*shared):
@@ -109,9 +111,50 @@ class MatrixExperiment(Experiment):
                     seed=seed,
                     on_invalid=on_invalid,
                 )
-                found.append(MatrixCell(subject, setup, reference))
+                study = self.study if subject.kind == PERSON else None
+                found.append(MatrixCell(subject, setup, reference, study))
         self._check_options(found)
+        self._check_study(found)
         return found
+
+    def _subjects(self) -> list[Player]:
+        """Return every subject; two of one name and model could not be told apart."""
+        found: dict[tuple[str, str], tuple[int, Player]] = {}
+        players = []
+        for index, spec in enumerate(self.subjects):
+            for player in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]"):
+                other, same = found.setdefault((player.name, player.model_name), (index, player))
+                # If one model replaces several, what was asked of each of them is asked once.
+                if same is not player and not (self._one_model and same == player):
+                    with_model = f" with {player.model_name}" if player.model_name else ""
+                    what = "the same subject" if same.options == player.options else "the same name"
+                    raise TomevalError(
+                        f"{self._where}: subjects[{index}]: {what} as subjects[{other}]: "
+                        f"{player.name!r}{with_model}; drop one, or give it a name of its own"
+                    )
+                players.append(player)
+        return players
+
+    @classmethod
+    def tables(cls) -> dict[str, type[BaseModel]]:
+        """Return the models of keys that are tables."""
+        return {"study": Study, "study.checks": Check}
+
+    def _check_study(self, cells: list[MatrixCell]) -> None:
+        """Check a study against the cells that people play."""
+        if self.study is None:
+            return
+        mine = [cell for cell in cells if cell.by_people]
+        if not mine:
+            raise TomevalError(
+                f'{self._where}: study: nobody takes part: add the subject "{PERSON}"'
+            )
+        for number, check in enumerate(self.study.checks):
+            if check.after > (shortest := min(cell.length for cell in mine)):
+                raise TomevalError(
+                    f"{self._where}: study.checks.{number}.after: must be at most {shortest}, the "
+                    f"number of rounds, is {check.after}"
+                )
 
     def _check_options(self, cells: list[MatrixCell]) -> None:
         """Seat every subject once, so that a bad option shows before anything is played."""
@@ -173,6 +216,16 @@ class MatrixCell(Cell):
     spec: Player
     setup: Setup
     reference: str  # what ΔFunctional is measured from
+    study: Study | None = None  # cells of people only
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people play it, and no run does."""
+        return self.spec.kind == PERSON
+
+    def wanted(self, planned: int) -> int:
+        """Return how many episodes a run is to play: none of people's."""
+        return 0 if self.by_people else planned
 
     @property
     def seats(self) -> Mapping[str, Player]:
@@ -192,6 +245,8 @@ class MatrixCell(Cell):
     @property
     def predicts(self) -> bool:
         """Whether the subject is asked what the partner does, as a probe or to act on it."""
+        if self.by_people:
+            return bool(self.setup.options.get("literal", True))
         if not self.spec.strategy or self.setup.options.get("literal", True):
             return True
         return parse_strategy(self.spec.strategy).predicts_first
@@ -230,7 +285,7 @@ class MatrixCell(Cell):
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
-        }
+        } | ({"study": self.study.shown()} if self.study else {})
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:

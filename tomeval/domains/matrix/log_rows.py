@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extras import need
 from tomeval.core.resources import read_text
 from tomeval.core.text import excerpt
 
@@ -115,13 +116,11 @@ def _json_lines(path: Path) -> Table:
 
 
 def _parquet(path: Path) -> Table:
+    pyarrow, parquet = (
+        need(name, "parquet", "files of Parquet") for name in ("pyarrow", "pyarrow.parquet")
+    )
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise TomevalError("parquet needs pyarrow: pip install 'tomeval[parquet]'") from None
-    try:
-        table = pyarrow.parquet.read_table(path)
+        table = parquet.read_table(path)
     except FileNotFoundError:
         raise TomevalError(f"{path}: no such file") from None
     except (OSError, pyarrow.ArrowException) as error:

@@ -29,9 +29,11 @@ from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.record import Record
 from tomeval.domains.matrix.steps import Steps
-from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject, Person
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
+from tomeval.models.naming import unaliased
+from tomeval.strategies.options import templates_of
 from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
@@ -65,6 +67,8 @@ class Setup:
         if seat in ("subject", "fallback"):
             # Whether the probe is asked must not change what a subject draws when it acts.
             options = {key: value for key, value in self.options.items() if key != "literal"}
+            if "model" in options:  # nor must what the model is called
+                options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
             purpose += [subject, self.labels.name, str(self.horizon)]
         return Stream.of(self.seed, *purpose)
@@ -84,9 +88,10 @@ class Setup:
 
     def templates(self) -> str:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
-        if not issubclass(SUBJECTS[self.kind], LLMSubject):
+        if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
-        return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
+        more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
@@ -119,13 +124,17 @@ async def play_episode_async(
     episode: int,
     model: Model | None = None,
     on_step: Callable[[], None] = lambda: None,
+    *,
+    on_seated: Callable[[Subject], None] = lambda subject: None,
+    record: Record | None = None,
 ) -> Steps:
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
     acts, then it predicts if it is asked to, both from the same observation. Where no action comes
     of the step, a prediction is kept if it was made before. `on_step` is called
-    after each step.
+    after each step, `on_seated` once before the first. A `record` of the caller's own holds the
+    steps that were finished if the subject breaks the episode off by an exception.
     """
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.partners.partners[which]
@@ -135,8 +144,9 @@ async def play_episode_async(
     fallback = setup.stream("fallback").episode(episode)
     name = f"{setup.stream('subject').key:032x}-{episode}"
     subject, door = setup.seat_subject(partner, rng, model, name)
+    on_seated(subject)
     cumulative = partner.cumulative()
-    record = Record(episode, which)
+    record = Record(episode, which) if record is None else record
     played: list[Joint] = []
     state = partner.start
     for step in range(1, setup.horizon + 1):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import read_text, shipped
+from tomeval.core.resources import read_text, results_path, shipped
 from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
@@ -64,7 +64,7 @@ def beside(
     TomevalError
         A file that cannot be read, or a model that is not in it.
     """
-    published = read_results(Path(path))
+    published = read_results(results_path(path))
     names = sorted({row["model"] for row in published} - {TABULAR[0]})
     if model is not None and model not in names:
         raise unknown("model of the published results", model, names)

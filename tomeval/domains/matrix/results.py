@@ -15,12 +15,14 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.limits import Attainable, attainable
 from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED, read_played
+from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -94,7 +96,14 @@ class MatrixRunCell(RunCell):
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played: distinct ones, if so few."""
+        if self.by_people:
+            return 0
         return len(originals(self._setup, planned)) if self.each_once else planned
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people play it, and no run does."""
+        return bool(self.definition["kind"] == PERSON)
 
     @cached_property
     def _setup(self) -> Setup:
@@ -126,6 +135,23 @@ class MatrixRunCell(RunCell):
             return {}
         found = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in found.items()}
+
+    def regret_limits(self, reference: str | None = None) -> Attainable:
+        """Return between what ΔFunctional/T and ΔToM/T lie; only for cells played `as_planned`."""
+        told = self.definition
+        weights = tuple(told["partners"]["weights"])
+        said = (told["horizon"], reference or self.reference)
+        return attainable(self.game, tuple(self.partners), weights, *said)
+
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what the expectation of a measure lies; regret has exact limits."""
+        known = name in ("delta_functional_per_step", "delta_tom_best_response_per_step")
+        if not known or not self.partners or not self.as_planned:
+            return super().limits(name, reference)
+        found = self.regret_limits(reference)
+        if name == "delta_functional_per_step":
+            return found.regret_min, found.regret_max
+        return 0.0, found.belief
 
     @property
     def payoff_range(self) -> float:

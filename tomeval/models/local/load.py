@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import LOCAL, installed, need
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
@@ -26,13 +26,8 @@ class Loaded(NamedTuple):
 
 
 def require(name: str) -> Any:
-    """Import a library of the ``hf`` extra; a missing one is a `TomevalError` with the remedy."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise TomevalError(
-            f"local models need {error.name}, which is not installed: pip install 'tomeval[hf]'"
-        ) from None
+    """Import a library of the extra ``local``; a missing one is a `MissingExtra`."""
+    return need(name, LOCAL, "models on this machine")
 
 
 @contextlib.contextmanager
@@ -151,6 +146,8 @@ def local_folder(path_or_repo: str) -> Path | None:
 
 def cached_config(repo: str, revision: str | None) -> Path | None:
     """Return the configuration of a Hub model if it is in this machine's cache, else None."""
+    if not installed("huggingface_hub"):  # which keeps the cache
+        return None
     found = require("huggingface_hub").try_to_load_from_cache(
         repo, "config.json", revision=revision
     )

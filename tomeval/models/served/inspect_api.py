@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import math
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import need
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -268,13 +268,7 @@ class InspectModel(Model):
 
 def _require() -> Any:
     """Import inspect_ai; a `TomevalError` with the remedy if it is not installed."""
-    try:
-        return importlib.import_module("inspect_ai.model")
-    except ModuleNotFoundError as error:
-        raise TomevalError(
-            f"inspect: models need {error.name}, which is not installed: "
-            "pip install 'tomeval[inspect]' and what the provider needs"
-        ) from None
+    return need("inspect_ai.model", "inspect", "models named inspect:...")
 
 
 _PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)

@@ -25,6 +25,7 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
+from tomeval.models.likely import likely
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_mends import Refused
@@ -135,7 +136,7 @@ class OpenAIModel(Model):
         if found is None:
             raise TomevalError(
                 f"{name!r} is not openai:MODEL@BASE_URL, such as "
-                "openai:my-model@http://127.0.0.1:8000/v1"
+                f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
             )
         checked = OpenAIOptions.of(options or {})
         return cls(found["model"], found["url"], checked, budget=budget, waiting=waiting)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import LOCAL, need
 from tomeval.models.base import Message, Prompt
 from tomeval.models.local.load import why_not_loaded
 
@@ -79,12 +79,7 @@ def label_texts(prompt: Prompt, labels: tuple[str, ...], text: str | None, rule:
 
 def load_tokenizer(name: str) -> Any:
     """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
-    try:
-        transformers = importlib.import_module("transformers")
-    except ModuleNotFoundError:
-        raise TomevalError(
-            f"tokenizer {name!r}: transformers is not installed: pip install 'tomeval[hf]'"
-        ) from None
+    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
     try:
         return transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:

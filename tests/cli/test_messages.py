@@ -1,0 +1,113 @@
+"""Messages for what newcomers type: each names what is wrong and what was probably meant."""
+
+from __future__ import annotations
+
+import pytest
+
+EXPERIMENT = 'name = "mine"\ngames = ["RPS"]\nsubjects = ["rmax"]\n'
+GAME = "payoffs = [[[3, 1], [0, 0]], [[0, 0], [2, 3]]]\n[labels.roads]\nown = ['A', 'B']\n"
+PARTNER = 'title = "Mine"\nsource = "me"\nstart = "s"\n[states.s]\nplay = 0\nnext = "s"\n'
+FILES = [
+    ("own.toml", 'game = ["RPS"]\nsubjects = ["rmax"]\n', "'game' (did you mean 'games'?)"),
+    ("own.toml", GAME, "own.toml: is a game, not an experiment"),
+    ("own.toml", PARTNER, "own.toml: is a partner, not an experiment"),
+    ("own.json", '{"games": ["RPS"]}', "own.json: is JSON; experiments are TOML"),
+    ("own.toml", '{"games": ["RPS"]}', "own.toml: is JSON; experiments are TOML"),
+    ("own.yaml", "# mine\ngames: [RPS]\n", "own.yaml: is YAML; experiments are TOML"),
+    ("own.toml", "games:\n  - RPS\n", "own.toml: is YAML; experiments are TOML"),
+    ("own.toml", 'games = ["RPS"\n', "own.toml: not valid TOML"),
+    ("own.csv", "episode,step\n1,1\n", "`tomeval import` makes a run"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), FILES)
+def test_what_is_no_experiment_is_named(tomeval, tmp_path, monkeypatch, name, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    code, _, errors = tomeval("run", name)
+    assert code == 2
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("RPS", "`tomeval list games` has it, but it is no experiment"),
+        ("grim_trigger", "`tomeval list partners` has it"),
+        (".", "is a folder, not an experiment"),
+    ],
+)
+def test_names_of_other_things_are_told_apart(tomeval, tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = tomeval("plan", name)
+    assert code == 2
+    assert message in errors
+
+
+MODELS = [
+    ("gpt-4o", "did you mean 'openai:gpt-4o@https://api.openai.com/v1'?"),
+    ("o3-mini", "did you mean 'openai:o3-mini@https://api.openai.com/v1'?"),
+    ("openai:gpt-4o", "openai:gpt-4o@https://api.openai.com/v1"),
+    ("openai/gpt-4o", "did you mean 'openai:gpt-4o@https://api.openai.com/v1'?"),
+    ("openai/gpt-oss-20b", "did you mean 'hf:openai/gpt-oss-20b'?"),
+    ("meta-llama/Llama-3.1-8B-Instruct", "did you mean 'hf:meta-llama/Llama-3.1-8B-Instruct'?"),
+    ("google/gemma-2-2b", "did you mean 'hf:google/gemma-2-2b'?"),
+    ("google/gemini-2.5-pro", "did you mean 'inspect:google/gemini-2.5-pro'?"),
+    ("claude-sonnet-5", "did you mean 'inspect:anthropic/claude-sonnet-5'?"),
+    ("llama3.2:1b", "did you mean 'openai:llama3.2:1b@http://127.0.0.1:11434/v1'?"),
+    ("ollama:llama3.2", "did you mean 'openai:llama3.2@http://127.0.0.1:11434/v1'?"),
+    ("pockett", "did you mean 'pocket'?"),
+    ("hf:REPO_OR_PATH", "put a real name in place of 'REPO_OR_PATH'"),
+    ("hf:org/name", "put a real name in place of 'org/name'"),
+    ("openai:NAME@http://127.0.0.1:8000/v1", "put a real name in place of 'NAME'"),
+    ("openai:my@http://HOST:8000/v1", "put a real name in place of 'HOST'"),
+    ("inspect:PROVIDER/NAME", "put a real name in place of 'PROVIDER'"),
+    ("hf:<your model>", "put a real name in place of '<your model>'"),
+    ("NAME", "put a real name in place of 'NAME'"),
+]
+
+
+@pytest.mark.parametrize(("model", "message"), MODELS)
+def test_a_short_name_of_a_model_is_completed(tomeval, tmp_path, monkeypatch, model, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text('games = ["RPS"]\nsubjects = [{ strategy = "QA" }]\n')
+    code, _, errors = tomeval("plan", "own.toml", "--model", model)
+    assert code == 2
+    assert message in errors
+
+
+SUBJECTS = [
+    ('["rmax", "random", "rmax"]', "subjects[2]: the same subject as subjects[0]: 'rmax'"),
+    ('[{strategy = "QA"}, {strategy = "qa"}]', "subjects[1]: the same subject as subjects[0]"),
+    (
+        '[{kind = "rmax", name = "x", m = 1}, {kind = "rmax", name = "x", m = 2}]',
+        "subjects[1]: the same name as subjects[0]: 'x'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("subjects", "message"), SUBJECTS)
+def test_the_same_subject_twice_is_named(tomeval, tmp_path, monkeypatch, subjects, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(f'games = ["RPS"]\nsubjects = {subjects}\n')
+    code, _, errors = tomeval("plan", "own.toml")
+    assert code == 2
+    assert message in errors
+
+
+def test_what_ships_goes_by_its_name(tomeval) -> None:
+    code, _, errors = tomeval("plan", "quickstart", "--set", "horizon=0")
+    assert code == 2
+    assert errors.startswith("tomeval: quickstart: horizon: ")
+
+
+def test_published_results_are_found_by_name(tomeval, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # away from the source tree
+    code, out, _ = tomeval("audit", "reported_results", "--format", "csv")
+    assert code == 1
+    assert len(out.splitlines()) > 1
+    code, _, errors = tomeval("audit", "reported_result")
+    assert code == 2
+    assert "no shipped results (did you mean 'reported_results'?)" in errors

@@ -1,0 +1,120 @@
+"""Without the extras: what needs none works, and what needs one says which in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+LIBRARIES = "torch transformers tokenizers safetensors huggingface_hub accelerate statsmodels "
+LIBRARIES += "pyarrow openskill inspect_ai"
+# Runs commands in one process that has none of the libraries; prints what became of each.
+SCRIPT = """
+import contextlib, io, json, sys
+
+sys.modules.update(dict.fromkeys(sys.argv[1].split()))  # None there stands for a missing module
+from tomeval.cli import main
+
+found = []
+for command in json.loads(sys.stdin.read()):
+    sys.argv[1:], code = command, 0
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as e:
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+    found.append([code or 0, e.getvalue()])
+print(json.dumps(found))
+"""
+
+
+def outcomes(commands: list[list[str]], folder: Path) -> list[tuple[int, str]]:
+    """Return exit code and standard error of each command, run where the libraries are missing."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, LIBRARIES],
+        input=json.dumps(commands),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [(code, said) for code, said in json.loads(done.stdout)]
+
+
+def test_commands_without_models_need_no_extra(tmp_path) -> None:
+    few = ["--set", "episodes=2"]
+    commands = [
+        ["run", "known_players", *few, "--set", "horizon=5"],
+        ["run", "decrypto_quickstart"],
+        ["run", "arena_errors", "--set", "episodes=20"],
+        ["list", "games"],
+        ["plan", "quickstart"],
+        ["prompt", "S2A + CoT", "--game", "IPD"],
+        ["bounds", "IPD", "tit_for_tat"],
+    ]
+    for run in ("known_players", "decrypto_quickstart", "arena_errors"):
+        folder = f"runs/{run}"
+        commands += [["table", folder], ["status", folder], ["transcript", folder]]
+        commands.append(["export", folder, "--what", "steps"])
+    commands += [["compare", "runs/known_players"], ["compare", "runs/decrypto_quickstart"]]
+    commands.append(["report", "runs/known_players", "--no-figures"])
+    commands.append(["export", "runs/known_players", "--format", "inspect", "--out", "inspect"])
+    for command, (code, said) in zip(commands, outcomes(commands, tmp_path), strict=True):
+        assert code == 0, (command, said)
+        assert "Traceback" not in said
+
+
+MISSING = {
+    "local": (
+        ["run", "my.toml"],
+        ["run", "my.toml", "--model", "hf:org/model"],
+        ["plan", "my.toml", "--tokenizer", "org/model"],
+    ),
+    "hub": (["export", "runs/mine", "--format", "hub", "--out", "hub", "--repo", "some/where"],),
+    "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
+    "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
+    "openskill": (["ratings", "runs/arena", "--openskill"],),
+}
+
+
+def test_a_missing_extra_is_one_line_that_names_it(tmp_path) -> None:
+    (tmp_path / "my.toml").write_text(
+        'name = "my"\ngames = "RPS"\npartners = "cycler"\nsubjects = {strategy = "QA"}\n'
+        "episodes = 1\nhorizon = 2\n"
+    )
+    (tmp_path / "replies.json").write_text('["Rock", "Rock", "Rock", "Rock"]')
+    play = [
+        ["run", "my.toml", "--out", "runs/mine", "--model", "scripted:replies.json"],
+        ["run", "arena_errors", "--out", "runs/arena", "--set", "episodes=40"],
+    ]
+    commands = [command for group in MISSING.values() for command in group]
+    found = outcomes([*play, *commands], tmp_path)[2:]
+    names = [extra for extra, group in MISSING.items() for _ in group]
+    for extra, command, (code, said) in zip(names, commands, found, strict=True):
+        assert code == 2, (command, said)
+        assert f"pip install 'tomeval[{extra}]'" in said, (command, said)
+        assert len(said.strip().splitlines()) == 1, (command, said)
+    assert "'pocket', the model where none is named" in found[0][1]
+    assert not (tmp_path / "runs/my").exists()  # nothing is made that cannot be played
+
+
+def test_every_extra_that_a_message_can_name_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(MISSING) < set(project["optional-dependencies"])
+    base = {name.partition(">")[0].replace("-", "_") for name in project["dependencies"]}
+    assert not base & set(LIBRARIES.split())
+
+
+@pytest.mark.parametrize("name", ["torch", "statsmodels", "pyarrow"])
+def test_the_script_hides_what_it_should(name) -> None:
+    source = SCRIPT.partition("from tomeval")[0] + f"import {name}"
+    command = [sys.executable, "-c", source, LIBRARIES]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert b"ModuleNotFoundError" in done.stderr

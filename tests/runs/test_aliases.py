@@ -1,0 +1,148 @@
+"""Models by alias: the same games, another name, and no address of a server in what is said."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from fake_server import FakeServer
+
+import tomeval
+from tomeval.interchange.exporting import export_run
+from tomeval.interchange.push import stage
+from tomeval.report import ReportOptions, write_report
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.transcripts import transcript_lines
+from tomeval.runs.verify import verified
+
+BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
+ASKED = {"strategy": "QA", "max_tokens": 16}
+
+
+def served(address):
+    return {**BASE, "subjects": [ASKED], "models": {"Llama 8B": f"openai:toy@{address}"}}
+
+
+def everything(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def steps(run):
+    columns, rows = run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+    return [{k: v for k, v in zip(columns, row, strict=True) if k != "model"} for row in rows]
+
+
+def test_an_alias_changes_names_and_nothing_else(tmp_path):
+    plain = {**BASE, "games": ["RPS", "IPD"], "labels": "neutral", "model": "pocket"}
+    plain["subjects"] = [{"strategy": "LM", "option_order": "shuffled"}]
+    named = {k: v for k, v in plain.items() if k != "model"} | {"models": {"Small": "pocket"}}
+    with tomeval.run(plain, tmp_path / "a") as a, tomeval.run(named, tmp_path / "b") as b:
+        assert [row["model"] for row in a.rows()] == ["pocket", "pocket"]
+        assert [row["model"] for row in b.rows()] == ["Small", "Small"]
+        assert steps(a) == steps(b)
+        assert b.revisions == {"Small": a.revisions["pocket"]}
+
+
+def test_all_aliases_are_the_models_unless_a_player_names_one():
+    models = {"One": "pocket", "Two": {"name": "pocket-rational", "dtype": "float32"}}
+    both = make_experiment({**BASE, "subjects": [{"strategy": "QA"}], "models": models})
+    assert [cell.definition["model"] for cell in both.cells] == ["One", "Two"]
+    one = make_experiment(
+        {**BASE, "subjects": [{"strategy": "QA", "model": "Two"}]} | {"models": models}
+    )
+    [cell] = one.cells
+    assert cell.models == {"subject": {**models["Two"], "alias": "Two"}}
+    more = {"name": "Two", "dtype": "bfloat16"}
+    own = make_experiment(
+        {**BASE, "subjects": [{"strategy": "QA", "model": more}]} | {"models": models}
+    )
+    assert own.cells[0].models["subject"] == {**models["Two"], "alias": "Two"} | {
+        "dtype": "bfloat16"
+    }
+
+
+@pytest.mark.parametrize(
+    ("models", "model", "said"),
+    [
+        ({"Llama 8B": "opnai:toy@http://h/v1"}, "Llama 8B", "did you mean 'openai'"),
+        ({"pocket": "pocket-rational"}, "pocket", "reads as a model itself"),
+        ({"Llama 8B": "pocket"}, "Lama 8B", "did you mean 'Llama 8B'"),
+        ("pocket", "pocket", "models must be a table"),
+    ],
+)
+def test_a_wrong_alias_is_one_error(models, model, said):
+    with pytest.raises(tomeval.TomevalError) as error:
+        make_experiment({**BASE, "subjects": ["random"], "models": models, "model": model})
+    assert said in str(error.value)
+
+
+def test_no_address_of_an_aliased_model_is_kept_and_its_server_may_move(tmp_path):
+    folder = tmp_path / "run"
+    with FakeServer() as server:
+        server.reply = {"content": "Answer: Rock"}
+        refused = {"status": 400, "body": f"no, says {server.url}"}
+        server.faults.extend([*({} for _ in range(6)), refused])
+        tomeval.run(served(server.url), folder).close()
+        first = server.url
+    with tomeval.Run(folder) as run:
+        assert [row["failed"] for row in run.status()] == [1]
+        [said] = run.store.query("SELECT record FROM calls WHERE record LIKE '%no, says%'")
+        assert "no, says the server" in said[0]
+    with FakeServer() as server:  # on another port
+        server.reply = {"content": "Answer: Rock"}
+        tomeval.run({**served(server.url), "episodes": 3}, folder).close()
+        second = server.url
+    with tomeval.Run(folder) as run:
+        assert [(row["model"], row["episodes"]) for row in run.rows()] == [("Llama 8B", 3)]
+    kept = everything(folder)
+    assert b"Llama 8B" in kept
+    for url in (first, second):
+        port = url.split(":")[2].partition("/")[0]
+        assert f"127.0.0.1:{port}".encode() not in kept
+
+
+def test_without_an_alias_the_address_stays_in_the_run_folder(tmp_path):
+    with FakeServer() as server:
+        experiment = {**BASE, "subjects": [ASKED], "model": f"openai:toy@{server.url}"}
+        tomeval.run(experiment, tmp_path / "run").close()
+        address = server.url.encode()
+    assert address in everything(tmp_path / "run")
+    out = tmp_path / "out"
+    out.mkdir()
+    with tomeval.Run(tmp_path / "run") as run:
+        assert run.rows()[0]["model"] == "openai:toy"
+        assert list(run.revisions) == ["openai:toy"]
+        for what in ("steps", "episodes", "cells", "answers"):
+            export_run(run, what, "csv", out / f"{what}.csv")
+        write_report(run, out / "report.html", ReportOptions())
+        (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
+        (tmp_path / "staged").mkdir()
+        stage(run, "someone/run", tmp_path / "staged")
+    for folder in (out, tmp_path / "staged"):
+        assert b"openai:toy" in everything(folder)
+        assert address not in everything(folder)
+
+
+def test_a_staged_copy_is_a_sound_run_of_the_same_games(tmp_path):
+    with FakeServer() as server:
+        experiment = {**BASE, "subjects": [ASKED], "model": f"openai:toy@{server.url}"}
+        tomeval.run(experiment, tmp_path / "run").close()
+    staged = tmp_path / "staged"
+    staged.mkdir()
+    with tomeval.Run(tmp_path / "run") as run:
+        stage(run, "someone/run", staged)
+        rows = run.rows()
+    with tomeval.Run(staged) as copy:
+        assert json.dumps(copy.rows()) == json.dumps(rows)
+    assert verified(staged).sound
+
+
+def test_two_servers_of_one_model_are_numbered(tmp_path):
+    with FakeServer() as one, FakeServer() as two:
+        models = [f"openai:toy@{server.url}" for server in (one, two)]
+        experiment = {**BASE, "subjects": [ASKED], "model": models}
+        with tomeval.run(experiment, tmp_path) as run:
+            assert [row["model"] for row in run.rows()] == ["openai:toy", "openai:toy (2)"]
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
+        [kept] = database.execute("SELECT count(*) FROM cells WHERE definition LIKE '%http%'")
+    assert kept == (2,)

@@ -1,0 +1,105 @@
+"""How people take part in a browser: the table ``[study]`` of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+EXCLUDE = "exclude"
+
+_NOT_SHOWN = ("code", "return_url", "id_parameter", "participants", "timeout_minutes")
+"""Keys that neither change what participants read while they play nor which data count."""
+
+
+class Check(BaseModel):
+    """A question with one right answer: of attention, or of whether the rules were understood.
+
+    Parameters
+    ----------
+    question, options, right
+        `right` is one of the `options`.
+    after : int
+        After how many rounds it is asked; 0: before the first.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: str = Field(min_length=1)
+    options: list[str] = Field(min_length=2)
+    right: str
+    after: int = Field(default=0, ge=0)
+
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ValueError("holds a value twice")
+        return value
+
+    @model_validator(mode="after")
+    def _right_is_an_option(self) -> Check:
+        if self.right not in self.options:
+            raise ValueError(f"right is {self.right!r}, which is not among the options")
+        return self
+
+
+class Study(BaseModel):
+    """What participants read besides the game, and which rules hold for them.
+
+    Texts are plain: an empty line begins a paragraph, lines that begin with ``- `` are a list.
+
+    Parameters
+    ----------
+    title : str
+        Of the pages.
+    consent : str
+        What participants agree to.
+    instructions : str
+        Stands before the rules of the game, which are worded as for models.
+    checks : list of Check
+    on_failed : {"flag", "exclude"}
+        What becomes of a participant with more wrong answers to `checks` than `most_failed`: they
+        are counted, or their episode is left out of all measures too.
+    participants : int, optional
+        How many complete, counted episodes a condition is to have; default: the experiment's
+        `episodes`.
+    timeout_minutes : int
+        A participant who sends nothing for so long has left.
+    thanks, code, return_url
+        The last page: a text, the completion code, and a link back to a recruiting platform.
+    id_parameter : str
+        Name of the parameter of the address that holds a recruiting platform's ID, such as
+        ``PROLIFIC_PID``. Only a keyed hash of it is kept, so that nobody takes part twice. Empty:
+        no ID is read.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: str = Field(default="A game of two players", min_length=1)
+    consent: str = Field(min_length=1)
+    instructions: str = ""
+    checks: list[Check] = []
+    on_failed: Literal["flag", "exclude"] = "flag"
+    most_failed: int = Field(default=0, ge=0)
+    participants: int | None = Field(default=None, ge=1, le=10**6)
+    timeout_minutes: int = Field(default=60, ge=1, le=7 * 24 * 60)
+    thanks: str = "Thank you. Your answers have been recorded."
+    code: str = ""
+    return_url: str = ""
+    id_parameter: str = ""
+
+    @field_validator("return_url")
+    @classmethod
+    def _is_a_web_address(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError("must begin with https:// or http://")
+        return value
+
+    def shown(self) -> dict[str, Any]:
+        """Return what belongs to the definition of a cell: all that its data depend on."""
+        return self.model_dump(exclude=set(_NOT_SHOWN))
+
+    def excludes(self, failed: int) -> bool:
+        """Tell whether so many wrong answers leave an episode out of all measures."""
+        return self.on_failed == EXCLUDE and failed > self.most_failed
