@@ -35,7 +35,7 @@ quickstart: $(VENV)/.installed
 	@$(BIN)/tomeval report quickstart/run -o quickstart/report.html
 	@echo
 	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and every game"
-	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files (PNG and SVG)"
+	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files; captions.md says what they show"
 	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
 	@echo "next:   README.md, 'A five-minute tour'"
 	@rm -f quickstart/plots.txt

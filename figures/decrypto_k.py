@@ -19,7 +19,8 @@ from tomeval.domains.decrypto.embedding_players import EncoderSpec, ListenerSpec
 from tomeval.domains.decrypto.seats import seat_stream
 from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
 from tomeval.lexicon.words import shipped_lists
-from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import COLOURS, WIDTHS, new_figure
 from tomeval.statistics.shares import wilson
 
 KS = (4, 8, 16, 32, 64, 128, 256)

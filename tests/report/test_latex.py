@@ -4,12 +4,13 @@ import re
 
 import pytest
 
+from tomeval.report.grid import Grid
 from tomeval.report.latex import escape, latex_table
 
 
 def lines(heads, body, best=()):
-    table = latex_table("", heads, body, set(best))
-    return [line for line in table.splitlines() if not line.startswith("%")]
+    grid = Grid([], [(head,) for head in heads], body, best=set(best))
+    return [line for line in latex_table("", grid).splitlines() if not line.startswith("%")]
 
 
 def test_columns_are_chosen_by_what_is_in_them() -> None:

@@ -155,7 +155,9 @@ def test_a_page_of_decrypto_has_boards_and_figures(tmp_path) -> None:
     quickstart = ROOT / "experiments/decrypto_quickstart.toml"
     run_experiment(load_experiment(quickstart, ["episodes=2"]), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        text = write_report(run, tmp_path / "r.html").read_text(encoding="utf-8")
+        text = write_report(run, tmp_path / "r.html", ReportOptions(all_figures=True)).read_text(
+            encoding="utf-8"
+        )
         [index] = [unpack(b) for b in Episodes(run).blocks() if b.name == "index"]
         [chunk] = [unpack(b) for b in Episodes(run).blocks() if b.name == "chunk-0"]
         outcomes = [row[0] for row in run.store.query("SELECT outcome FROM episodes")]

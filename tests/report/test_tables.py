@@ -26,7 +26,7 @@ def render(rows, form="text", width=None):
 
 def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:
     text = tables.render(ROWS, "markdown")
-    assert "| subject | tom percent |" in text
+    assert "| subject | tom % |" in text
     assert "97.46 ± 0.40" in text
     assert "**" not in text
     assert "**" not in tables.render(ROWS, "markdown", MATRIX.measures)
@@ -38,7 +38,7 @@ def test_text() -> None:
         "subject     ToM %",
         "a|b         97.46 ± 0.40",
         "x_1 & 50 %  33.33",
-        "none        –",
+        "none            –",
     ]
 
 
@@ -152,27 +152,39 @@ def test_unknown_format() -> None:
 
 
 def test_a_table_that_is_too_wide_goes_on_below_itself() -> None:
-    """Worked out by hand: 4 + 2 + 4 columns of text tell rows apart, each measure takes 12 more."""
-    names = ("one_percent", "two_percent", "three_percent")
+    """Worked out by hand: 4 characters tell rows apart, the measures take 2 + 11, 11 and 13 more.
+
+    In two lines each heading is as wide as ``measure``: 7, so that all take 4 + 3 (2 + 7) = 31.
+    """
+    names = ("one_measure", "two_measure", "three_measure")
     rows = [
         {"game": "RPS", "turn": turn, **{name: 10.0 * turn + i for i, name in enumerate(names)}}
         for turn in (1, 2)
     ]
     whole = """\
 game RPS
-turn  one percent  two percent  three percent
+turn  one measure  two measure  three measure
 1     10           11           12
 2     20           21           22"""
     assert render(rows) == render(rows, width=45) == whole
+    in_two_lines = """\
+game RPS
+      one      two      three
+turn  measure  measure  measure
+1     10       11       12
+2     20       21       22"""
+    assert render(rows, width=44) == render(rows, width=31) == in_two_lines
     assert (
-        render(rows, width=44)
+        render(rows, width=30)
         == """\
 game RPS
-turn  one percent  two percent
-1     10           11
-2     20           21
+      one      two
+turn  measure  measure
+1     10       11
+2     20       21
 
-turn  three percent
+      three
+turn  measure
 1     12
 2     22"""
     )

@@ -204,7 +204,7 @@ def test_published_best_of_rows_stand_beside_the_best(reflected, tmp_path) -> No
 
 
 def test_the_command(reflected, tmp_path, monkeypatch, capsys) -> None:
-    from tomeval.cli.reading import table
+    from tomeval.cli.table import table
 
     folder = reflected.folder
     table(folder, best=["Reflexion"], form="csv")

@@ -17,10 +17,13 @@ from tomeval.cli import (
     matrix,
     people,
     playing,
+    plotting,
     rating,
     reading,
     share,
     starting,
+    table,
+    viewing,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
@@ -59,7 +62,11 @@ def _options(
         use_plugin(spec)
 
 
-for _module in (starting, playing, reading, rating, checking, compare, share, matrix, people):
+_MODULES = (
+    *(starting, playing, table, reading, plotting, rating, viewing, checking, compare, share),
+    *(matrix, people),
+)
+for _module in _MODULES:
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,9 +13,10 @@ import typer
 
 from tomeval.cli import completing
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_data
+from tomeval.core.printing import show, show_bold, show_data
 
 if TYPE_CHECKING:
+    from tomeval.report.grid import Grid
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
@@ -98,21 +100,53 @@ StartupTest = Annotated[
 ]
 
 
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only cells of this kind: COLUMN=VALUE[,VALUE], such as game=RPS,IPD, with * for any "
+        "text; COLUMN!=VALUE for all others. Repeatable: all must hold.",
+    ),
+]
+
+
 def show_table(
     rows: Sequence[Mapping[str, Any]],
     form: str,
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
     aside: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> None:
     """Print a table, see `tomeval.report.tables.render`; formats for programs as they are.
 
-    On a terminal it is cut into parts that fit; whole rows where a program may read them.
+    On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
+    that stay, even where all rows agree in them.
     """
-    from tomeval.report.tables import DATA, render
+    from tomeval.report.grid import grid_of
+    from tomeval.report.tables import DATA, WORDS, data
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    (show_data if form in DATA else show)(render(rows, form, measures, task, width, aside))
+    if form in DATA:
+        show_data(data(rows, form))
+    elif not rows:
+        show("nothing to show")
+    else:
+        show_grids([grid_of(rows, measures, task, aside, keep, WORDS[form])], form)
+
+
+def show_grids(grids: Sequence[Grid], form: str) -> None:
+    """Print tables for reading below each other: made to fit a terminal, the best in bold there."""
+    from tomeval.report.tables import BEST, set_grid
+    from tomeval.report.text import text_lines
+
+    for number, grid in enumerate(grids):
+        show("", end="\n" * (number > 0))
+        if form != "text" or not sys.stdout.isatty():
+            show(set_grid(grid, form))
+            continue
+        if grid.best:
+            grid = replace(grid, above=[*grid.above, BEST])
+        show_bold(text_lines(grid, shutil.get_terminal_size().columns))
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tomeval.cli.matrix import Horizon
+from tomeval.cli.options import ExperimentFile, Overrides
 from tomeval.core.printing import tell
 
 
@@ -56,4 +57,59 @@ def play(
     tell(f"{folder}: next: tomeval {verb} {folder}")
 
 
-COMMANDS = (play,)
+def study(
+    experiment: ExperimentFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen at; 0.0.0.0: at all.")
+    ] = "127.0.0.1",
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-name",
+            help="A name under which participants reach the server, such as study.example.org. "
+            "Repeatable.",
+        ),
+    ] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Let people play an experiment's cells of kind person in a browser, until Ctrl-C.
+
+    The file says in a table [study] what they agree to and are told, see docs/studies.md. Their
+    episodes are in the folder into which tomeval run plays the other subjects. The same command
+    goes on, after a crash too.
+    """
+    from tomeval.core.text import in_line
+    from tomeval.runs.experiment import load_experiment
+    from tomeval.web.server import listen, serve
+    from tomeval.web.study import opened_desk, study_app
+
+    loaded = load_experiment(experiment, overrides or [])
+    folder = out or Path("runs") / loaded.name
+    with opened_desk(loaded, folder) as desk, listen(host, port) as listening:
+
+        def report() -> None:
+            found = ", ".join(f"{count} {what}" for what, count in sorted(desk.counts().items()))
+            tell(f"{len(desk.cells)} conditions x {desk.target}: {found or 'nobody yet'}")
+
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        tell(f"{in_line(loaded.name)}: {address} (Ctrl-C ends)")
+        report()
+        try:
+            serve(study_app(desk, [*(names or []), *_own_name(host)], report), listening)
+        except KeyboardInterrupt:
+            tell()
+        report()
+    tell(f"next: tomeval table {folder}")
+
+
+def _own_name(host: str) -> list[str]:
+    """Return the address as a name that requests may have, unless it stands for all addresses."""
+    return [] if host in ("0.0.0.0", "::") else [host]
+
+
+COMMANDS = (play, study)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
 
@@ -39,11 +39,24 @@ def report(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only",
-            help="Draw this figure only, by its name for tomeval plot. Repeatable. A run of "
-            "hundreds of tasks has hundreds of panels: draw what you want to see.",
+            "--only", help="Draw this figure only, by its name for tomeval plot. Repeatable."
         ),
     ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Draw every figure that the run supports: many, with many tasks."
+        ),
+    ] = False,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            help="A measure of the tables, by name or heading, such as regret or 'ToM %'. "
+            "Repeatable. Default: the headline measures. The others open on demand.",
+        ),
+    ] = None,
+    where: WhereOption = None,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that draw a large run's figures.")
     ] = 2,
@@ -52,8 +65,8 @@ def report(
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
 
-    if only and not figures:
-        raise TomevalError("--only names figures to draw: leave out --no-figures")
+    if (only or everything) and not figures:
+        raise TomevalError("--only and --all draw figures: leave out --no-figures")
     options = ReportOptions(
         interval=interval,
         reference=reference,
@@ -62,9 +75,11 @@ def report(
         transcripts=_count(transcripts),
         figures=figures,
         only=tuple(only or ()),
+        all_figures=everything,
+        metrics=tuple(metrics or ()),
         workers=workers,
     )
-    with Run(folder) as opened:
+    with Run(folder, where or ()) as opened:
         opened.check_reference(reference)
         show(write_report(opened, out, options))
 

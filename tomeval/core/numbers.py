@@ -7,14 +7,44 @@ have the true minus sign.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from statistics import median_low
 
 MISSING = "–"
 _SMALLEST_P = 0.001
 
 
+def decimals(halves: Iterable[float], most: int = 3) -> int:
+    """Return how many decimals the values of a column have, given half the width of each interval.
+
+    The middle interval shows two digits that count, and the smallest one above 0 at least one, so
+    that none is rounded to 0; never more decimals than `most`. NaN, 0 and open intervals say
+    nothing; `most` decimals where all are such.
+
+    Examples
+    --------
+    >>> decimals([0.4, 2.0, 49.0]), decimals([12.0, 30.0]), decimals([0.031], most=2)
+    (1, 0, 2)
+    """
+    sizes = sorted(half for half in halves if half > 0 and math.isfinite(half))
+    if not sizes:
+        return most
+    middle, least = (math.floor(math.log10(size)) for size in (median_low(sizes), sizes[0]))
+    return max(0, min(most, max(1 - middle, -least)))
+
+
 def fixed(value: float, digits: int) -> str:
-    """Return a number with `digits` decimals, or a dash for NaN."""
-    return MISSING if math.isnan(value) else f"{value:.{digits}f}"
+    """Return a number with `digits` decimals, without a minus before zero; a dash for NaN.
+
+    Examples
+    --------
+    >>> fixed(-0.0004, 3), fixed(-0.0006, 3), fixed(float("nan"), 3)
+    ('0.000', '-0.001', '–')
+    """
+    if math.isnan(value):
+        return MISSING
+    text = f"{value:.{digits}f}"
+    return text if float(text) else text.lstrip("-")
 
 
 def plus_minus(value: float, half: float, digits: int) -> str:

@@ -17,6 +17,7 @@ from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
+from tomeval.models.waiting import Waiting
 
 
 class Backend(NamedTuple):
@@ -76,7 +77,6 @@ DEFAULT_MODEL = "pocket"
 
 ALIAS = "alias"
 """The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
-
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 
 
@@ -140,7 +140,7 @@ def model_name(spec: str | dict[str, Any]) -> str:
         load_plugins()
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
-    if rest and (word := placeholder(rest)):
+    if rest and (word := placeholder(name)):
         raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
 
@@ -186,6 +186,7 @@ def open_model(
     budget: Budget | None = None,
     scores: bool = True,
     prefix_reuse: bool = True,
+    waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -196,7 +197,7 @@ def open_model(
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
         `tomeval.models.served.inspect_wire.InspectOptions`.
-    base, budget, scores, prefix_reuse
+    base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -211,5 +212,6 @@ def open_model(
     if isinstance(opener, str):
         module, _, function = opener.partition(":")
         opener = getattr(importlib.import_module(module), function)
-    opened: Model | LocalModel = opener(name, options, Opening(base, budget, scores, prefix_reuse))
+    opening = Opening(base, budget, scores, prefix_reuse, waiting)
+    opened: Model | LocalModel = opener(name, options, opening)
     return opened

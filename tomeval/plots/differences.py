@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.families import MOST_PANELS, pages
+from tomeval.plots.drawing import (
+    DEFAULT,
+    Drawing,
+    Options,
+    axis_name,
+    better_side,
+    sample_words,
+)
+from tomeval.plots.families import MOST_PANELS, all_words, pages
 from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.rows import MOST_ROWS, row_panels
-from tomeval.plots.style import add_legend, in_style
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import add_head
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -25,40 +33,53 @@ SIDES = {-1: " To the left of 0 is better.", 0: "", 1: " To the right of 0 is be
 
 
 def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw every level's paired difference from the first, in the first measure, per task."""
-    from tomeval.comparing.comparison import compare
+    """Draw every level's paired difference from the first, per task.
 
+    In the chosen measures, or in the first measure that several levels have.
+    """
     drawings = []
-    chosen = [options.by] if options.by else comparisons(run)
-    for by in chosen if run.headline else ():
+    for by in [options.by] if options.by else comparisons(run):
         if not can_compare(run, by):
             continue
-        for name in run.headline:  # the first one that several levels have
-            found = compare(run, by=by, metrics=[name], reference=options.reference, by_task=False)
-            if np.isfinite(found.difference).any():
+        for name in options.metrics or run.headline:
+            found = _by_measure(run, by, name, options)
+            drawings += found
+            if found and not options.metrics:
                 break
-        else:
-            continue
-        what = run.measures[name].label.capitalize() or run.measures[name].heading
-        (measure,) = found.measures
-        single = [s for s, task in enumerate(found.tasks) if task] or [0]
-        for group, scopes in enumerate(pages(single, MOST_PANELS)):
-            for part, levels_shown in enumerate(pages(range(len(found.levels)), MOST_ROWS)):
-                pairs = f"_{group + 1}" if len(single) > MOST_PANELS else ""
-                pairs += f"_{part + 1}" if len(found.levels) > MOST_ROWS else ""
-                drawings.append(
-                    Drawing(
-                        "differences",
-                        f"differences_by_{by}{pairs}",
-                        differences_figure(found, measure, scopes, levels_shown, options),
-                        f"{what} compared with {found.baseline}, by {by}",
-                        f"Difference in {measure.heading} from {found.baseline}, over pairs of "
-                        f"episodes with the same {run.domain.paired} and seed, with 95 % intervals "
-                        "(paired t). Filled: differs at 5 % by the paired permutation test with "
-                        f"Holm's correction.{SIDES[measure.better]}",
-                        _describe(found, measure, scopes, levels_shown),
-                    )
+    return drawings
+
+
+def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]:
+    """Draw the differences in one measure, as many panels and rows on a page as fit."""
+    from tomeval.comparing.comparison import compare
+
+    found = compare(run, by=by, metrics=[name], reference=options.reference, by_task=False)
+    if not np.isfinite(found.difference).any():
+        return []
+    (measure,) = found.measures
+    single = [s for s, task in enumerate(found.tasks) if task] or [0]
+    stem = f"differences_by_{by}" + (f"_{measure.short}" if len(options.metrics) > 1 else "")
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    told = all_words(cells)
+    drawings = []
+    for group, scopes in enumerate(pages(single, MOST_PANELS)):
+        for part, levels_shown in enumerate(pages(range(len(found.levels)), MOST_ROWS)):
+            pairs = f"_{group + 1}" if len(single) > MOST_PANELS else ""
+            pairs += f"_{part + 1}" if len(found.levels) > MOST_ROWS else ""
+            drawings.append(
+                Drawing(
+                    "differences",
+                    stem + pairs,
+                    differences_figure(found, measure, scopes, levels_shown, options, told),
+                    f"{measure.heading} compared with {found.baseline}, by {by}",
+                    f"Difference in {measure.heading} from {found.baseline}, {told}, over pairs of "
+                    f"episodes with the same {run.domain.paired} and seed ({sample_words(cells)}), "
+                    "with 95 % intervals (paired t). Filled: differs at 5 % by the paired "
+                    f"permutation test with Holm's correction.{SIDES[measure.better]} All "
+                    "panels and pages have one scale.",
+                    _describe(found, measure, scopes, levels_shown),
                 )
+            )
     return drawings
 
 
@@ -85,13 +106,15 @@ def differences_figure(
     scopes: Sequence[int],
     levels: Sequence[int],
     options: Options,
+    told: str = "",
 ) -> Figure:
-    """Draw a panel per task and a row per level."""
+    """Draw a panel per task and a row per level, all on one scale; `told` names the tasks."""
     from matplotlib.lines import Line2D
 
     names = [found.levels[level] for level in levels]
     titles = [found.scopes[s] for s in scopes]
-    figure, panels = row_panels(titles, names, f"difference in {measure.heading}", options)
+    axis = f"difference in {axis_name(measure)} from {found.baseline}{better_side(measure)}"
+    figure, panels = row_panels(titles, names, axis, options, sharex=True)
     for axes, s in zip(panels, scopes, strict=True):
         for row, level in enumerate(levels):
             mean = found.difference[s, level, 0]
@@ -103,12 +126,22 @@ def differences_figure(
             differs = found.p_holm[s, level, 0] < 0.05
             axes.plot(mean, row, **_mark(bool(differs)), zorder=4)
         axes.axvline(0, color="0.3", lw=0.8, zorder=2)
+    panels[0].set_xlim(_span(found))
     handles = [
         Line2D([], [], ls="none", label="differs at 5 % (Holm)", **_mark(True)),
         Line2D([], [], ls="none", label="does not", **_mark(False)),
     ]
-    add_legend(figure, handles, top=True)
+    head = f"{measure.heading} compared with {found.baseline}"
+    add_head(figure, f"{head}: {told}" if told else head, handles)
     return figure
+
+
+def _span(found: Comparison) -> tuple[float, float]:
+    """Return the ends of the scale, which is that of all pages."""
+    ends = np.stack([found.difference[:, :, 0], found.t_low[:, :, 0], found.t_high[:, :, 0]])
+    known = [0.0, *ends[np.isfinite(ends)].tolist()]
+    room = 0.06 * (max(known) - min(known)) or 1.0
+    return min(known) - room, max(known) + room
 
 
 def _mark(differs: bool) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import between, number
@@ -26,8 +27,8 @@ class Options:
 
     Attributes
     ----------
-    column : {"double", "single"}
-        Width: a whole page, or one column of a two-column page.
+    column : {"screen", "single", "double"}
+        Width: of a telephone or half a window, of one column of a two-column page, of the page.
     interval : {"auto", "normal", "t", "bca"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
@@ -35,12 +36,15 @@ class Options:
     by : str, optional
         The column of `Domain.by` whose values are laid over each other or compared, in figures that
         can choose; see `registry.draw`.
+    metrics : tuple of str
+        Names of the measures that figures show which can choose. Default: the run's first ones.
     """
 
-    column: str = "double"
+    column: str = "screen"
     interval: str = AUTO
     reference: str | None = None
     by: str | None = None
+    metrics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.column not in WIDTHS:
@@ -54,8 +58,9 @@ class Options:
         return WIDTHS[self.column]
 
     def fits(self, single: int, double: int) -> int:
-        """Return one of two numbers by width."""
-        return single if self.column == "single" else double
+        """Return how many fit the width, given how many fit a single and a double column."""
+        wide = (self.width - WIDTHS["single"]) / (WIDTHS["double"] - WIDTHS["single"])
+        return int(single + wide * (double - single))
 
 
 DEFAULT = Options()
@@ -78,8 +83,27 @@ class Drawing(NamedTuple):
 
 
 def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
-    """Return a cell's measures as its row of the table has them, in the order of `names`."""
-    return cell.estimate(names, options.interval, options.reference)
+    """Return a cell's measures as its row of the table has them, in the order of `names`.
+
+    Intervals end where no expectation can be, see `RunCell.limits`, but always hold the mean.
+    """
+    found = cell.estimate(names, options.interval, options.reference)
+    limits = np.array([cell.limits(name, options.reference) for name in names])
+    return within(found, *limits.T)
+
+
+def within(found: Estimate, lowest: ArrayLike, highest: ArrayLike) -> Estimate:
+    """Return estimates whose intervals end at limits, or at the mean where it is beyond them.
+
+    Examples
+    --------
+    >>> found = Estimate(*np.array([[97.0, 50.0], [6.0, 6.0], [91.0, 44.0], [103.0, 56.0]]))
+    >>> within(found, 0, 100).high.tolist()
+    [100.0, 56.0]
+    """
+    low = np.maximum(found.low, np.minimum(lowest, found.mean))
+    high = np.minimum(found.high, np.maximum(highest, found.mean))
+    return found._replace(low=low, high=high)
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:
@@ -89,9 +113,13 @@ def has_values(cell: RunCell, names: Sequence[str]) -> bool:
 
 def axis_name(measure: Measure) -> str:
     """Return a measure's name with its unit."""
-    if measure.unit in measure.heading:
-        return measure.heading
-    return f"{measure.heading} ({'payoff units' if measure.in_payoffs else measure.unit})"
+    unit = "payoff units" if measure.in_payoffs else measure.unit
+    return measure.heading if unit in measure.heading else f"{measure.heading} ({unit})"
+
+
+def better_side(measure: Measure) -> str:
+    """Return a line for below an axis that says where better values are; empty: nowhere."""
+    return {-1: "\n← better", 0: "", 1: "\nbetter →"}[measure.better]
 
 
 def with_interval(found: Estimate, index: int = 0, digits: int = 2) -> str:
@@ -100,6 +128,22 @@ def with_interval(found: Estimate, index: int = 0, digits: int = 2) -> str:
     low, high = float(found.low[index]), float(found.high[index])
     return mean if math.isnan(low) else f"{mean} ({between(low, high, digits)})"
 
+
+def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
+    """Return how many complete episodes each of some cells has.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Cell
+    >>> sample_words([Cell(episodes=[0, 1, 2]), Cell(episodes=[0])])
+    '1 to 3 complete episodes each'
+    """
+    counts = sorted({len(cell.episodes) for cell in cells} - {0})
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    return f"{several} complete {unit if counts[-1] > 1 else unit.removesuffix('s')} each"
+
+
+CUT = "intervals end where no true mean can be"
 
 INTERVAL_WORDS = {
     AUTO: f"95 % intervals over episodes (Student's t below {FEW}, 1.96 standard errors from there "

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from tomeval.runs.cell import RunCell
 
 MOST_PANELS = 6
 """Panels on one page; further ones go on the next."""
+MOST_ABREAST = 3
+"""Panels beside each other."""
 
 T = TypeVar("T")
 Columns = tuple[tuple[str, str | int], ...]
@@ -86,12 +89,61 @@ def families(cells: Iterable[RunCell]) -> list[Family]:
         for page, part in enumerate(pages(members, MOST_PANELS)):
             number = f", part {page + 1}" if len(members) > MOST_PANELS else ""
             names = dict.fromkeys(str(value) for task in part for _, value in task.part(first))
-            head = [(name, ", ".join(names)) for name in first]
+            head = [(name, listed([*names])) for name in first]
             title = _words(cell, (*head, *(members[0].part(more) if alone else ()), *rest))
             shown = first if alone else (*first, *more)
             panels = ((_words(cell, task.part(shown)), tuple(found[task])) for task in part)
             result.append(Family(title + number, stem or cell.domain.name, tuple(panels)))
     return result
+
+
+def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family]:
+    """Return all tasks as one group if they fit a figure, else `families`.
+
+    They fit if there are at most `MOST_PANELS`, with at most `most_rows` rows below each other, a
+    row for every subject in every line of panels. A group that is alone has an empty stem.
+    """
+    groups = families(cells)
+    found = tasks(cell for group in groups for _, members in group.panels for cell in members)
+    subjects = {cell.title for members in found.values() for cell in members}
+    rows = -(-len(found) // MOST_ABREAST) * len(subjects)
+    if not groups:
+        return []
+    if len(groups) == 1:
+        return [replace(groups[0], stem="")]
+    if len(found) > MOST_PANELS or rows > most_rows:
+        return groups
+    cell = next(iter(found.values()))[0]
+    order = [members for group in groups for _, members in group.panels]
+    columns = {name for task in found for name, _ in task.columns}
+    common = {c for c in columns if len({dict(task.columns).get(c) for task in found}) == 1}
+    told = cell.domain.panel[:1] or tuple(task_of(cell).columns[0][:1])
+    panels = []
+    for members in order:
+        own = task_of(members[0])
+        panels.append((_words(cell, own.without(common - {*told})), members))
+    return [Family(all_words([cells[0] for cells in order]), "", tuple(panels))]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["RPS", "IBS", "IPD"]), listed(["RPS"])
+    ('RPS, IBS and IPD', 'RPS')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def all_words(cells: Sequence[RunCell]) -> str:
+    """Return the tasks of some cells in words, every value of a column once."""
+    values: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for name, value in task_of(cell).columns:
+            if value != "":
+                values.setdefault(name, {})[str(value)] = None
+    return _words(cells[0], tuple((name, listed([*found])) for name, found in values.items()))
 
 
 def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], list[Task]]:

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.plots.drawing import (
+    CUT,
     DEFAULT,
     INTERVAL_WORDS,
     SHARE_INTERVALS,
     Drawing,
     Options,
     axis_name,
+    better_side,
     measured,
+    sample_words,
     with_interval,
 )
-from tomeval.plots.families import Family, families
-from tomeval.plots.rows import Page, family_pages, row_panels
-from tomeval.plots.style import BASELINE, BASELINE_LINE, add_legend, in_style
+from tomeval.plots.families import sheets, task_of
+from tomeval.plots.rows import MOST_TOGETHER, Page, family_pages, row_panels
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import BASELINE, BASELINE_LINE, add_head
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -33,37 +37,48 @@ SHOWN = 2
 
 
 def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw headline measures with intervals, a row per subject and a panel per task."""
-    shown = [run.measures[name] for name in run.headline[:SHOWN]]
+    """Draw measures with intervals, by default the first ones: a row per subject, a panel per task.
+
+    Nothing of a measure for tasks in which it has no value.
+    """
     who = next(iter(run.cells[0].columns))  # the first column names who is measured
     drawings = []
-    for family in families(run.cells):
-        for page in family_pages(family):
-            for measure in shown:
-                if not _valued(family, measure.name):
-                    continue
-                axis = axis_name(measure)
-                shares = family.panels[0][1][0].totals(measure.name).share
-                intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
+    for name in options.metrics or run.headline[:SHOWN]:
+        measure = run.measures[name]
+        cells = [cell for cell in run.cells if np.isfinite(cell.totals(name).values).any()]
+        met = {task_of(cell) for cell in cells}
+        for family in sheets((cell for cell in run.cells if task_of(cell) in met), MOST_TOGETHER):
+            stem = "_".join(filter(None, ("forest", measure.short, family.stem)))
+            for page in family_pages(family):
+                title = f"{measure.heading} by {who}: {family.title}{page.words}"
                 drawings.append(
                     Drawing(
                         "forest",
-                        f"forest_{measure.short}_{family.stem}{page.suffix}",
-                        forest_figure(page, measure, options),
-                        f"{axis} by {who}: {family.title}{page.words}",
-                        f"{axis} of every {who} with {intervals}. Dashed: "
-                        f"the {run.domain.baseline}, where the run has one, with its interval "
-                        "shaded.",
+                        stem + page.suffix,
+                        forest_figure(page, measure, title, options),
+                        title,
+                        _caption(run, page, measure, options),
                         _describe(page, measure, options),
                     )
                 )
     return drawings
 
 
-def _valued(family: Family, name: str) -> bool:
-    """Tell whether a measure has a value in some episode of a family."""
-    cells = [cell for _, members in family.panels for cell in members]
-    return any(np.isfinite(cell.totals(name).values).any() for cell in cells)
+def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
+    """Say what is drawn: of how many episodes, with which intervals."""
+    cells = [cell for _, members in page.family.panels for cell in members]
+    shares = any(cell.totals(measure.name).share for cell in cells)
+    intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
+    better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
+    based = any(cell.is_baseline for cell in cells)
+    line = f"Dashed: the {run.domain.baseline}, its interval shaded." if based else ""
+    parts = (
+        f"{measure.heading}, {page.family.title}: points are means over {sample_words(cells)}, "
+        f"lines {intervals}; {CUT}.",
+        better,
+        line,
+    )
+    return " ".join(filter(None, parts))
 
 
 def _describe(page: Page, measure: Measure, options: Options) -> str:
@@ -79,12 +94,13 @@ def _describe(page: Page, measure: Measure, options: Options) -> str:
 
 
 @in_style
-def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
+def forest_figure(page: Page, measure: Measure, title: str, options: Options) -> Figure:
     """Draw one measure with intervals: a panel per task, a row per subject."""
     from matplotlib.lines import Line2D
 
     titles = [title for title, _ in page.family.panels]
-    figure, panels = row_panels(titles, page.subjects, axis_name(measure), options)
+    axis = f"{axis_name(measure)}{better_side(measure)}"
+    figure, panels = row_panels(titles, page.subjects, axis, options)
     based: RunCell | None = None
     for axes, (_, cells) in zip(panels, page.family.panels, strict=True):
         based = _baseline(axes, cells, measure, options) or based
@@ -95,10 +111,11 @@ def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
         else:
             axes.margins(x=0.06)
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
+    handles = []
     if based:
         words = f"{based.domain.baseline} ({based.player})"
-        line = Line2D([], [], label=words, **BASELINE_LINE)
-        add_legend(figure, [line], top=True, handlelength=3)
+        handles = [Line2D([], [], label=words, **BASELINE_LINE)]
+    add_head(figure, title, handles, handlelength=3)
     return figure
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.plots.drawing import Options
+from tomeval.plots.settings import in_style, small
 from tomeval.plots.style import (
     BASELINE_LINE,
     MARKERS,
+    add_head,
     add_legend,
     fold,
-    in_style,
     line_style,
     lines_of,
     new_figure,
@@ -89,8 +90,8 @@ def together_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Fi
         _band(axes, line, style["color"], frame)
     _dress(axes, frame)
     axes.set_xlabel(frame.x)
-    axes.set_ylabel(frame.y)
-    axes.set_title(fold(frame.title, options.fits(50, 100)))
+    axes.set_ylabel(fold(frame.y, 38))
+    add_head(figure, frame.title)
     add_legend(figure, handles, handlelength=3)
     return figure
 
@@ -104,13 +105,15 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
     base = [line for line in lines if line.baseline]
     columns = options.fits(2, 4)
     rows = -(-len(shown) // columns)
-    names = [fold(line.name, options.fits(24, 25)) for line in shown]
+    names = [fold(line.name, int(15 * options.width / columns)) for line in shown]
     height = rows * (0.78 + 0.125 * lines_of(names)) + 0.6
-    figure, panels = new_figure(options.width, height, rows, columns, sharex=True, sharey=True)
+    figure, panels = new_figure(
+        options.width, height, rows, columns, len(shown), sharex=True, sharey=True
+    )
     steps = "steps-post" if frame.steps else "default"
     all_y = np.array([line.y for line in lines])
     reach = np.nanmin(all_y, axis=0), np.nanmax(all_y, axis=0)
-    for index, (axes, line, name) in enumerate(zip(panels, shown, names, strict=False)):
+    for index, (axes, line, name) in enumerate(zip(panels, shown, names, strict=True)):
         axes.fill_between(
             line.x, *reach, color=GREY, linewidth=0, step="post" if frame.steps else None
         )
@@ -119,14 +122,12 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
             axes.plot(other.x, other.y, **BASELINE_LINE, drawstyle=steps)
         _band(axes, line, OWN, frame)
         axes.plot(line.x, line.y, color=OWN, lw=1.3, drawstyle=steps)
-        axes.set_title(name, loc="left", fontsize=6.5)
+        axes.set_title(name, loc="left", fontsize=small())
         _dress(axes, frame)
-        if index >= (rows - 1) * columns:
-            axes.set_xlabel(frame.x, fontsize=6.5)
-    for axes in panels[len(shown) :]:
-        axes.remove()
-    figure.supylabel(frame.y, fontsize=7.5)
-    figure.suptitle(fold(frame.title, options.fits(50, 100)))
+        if index >= len(shown) - columns:  # nothing is below
+            axes.set_xlabel(frame.x, fontsize=small())
+    figure.supylabel(fold(frame.y, 38 if rows < 3 else 76))
+    add_head(figure, frame.title)
     add_legend(figure, _apart_handles(base, frame), handlelength=3)
     return figure
 

@@ -12,7 +12,7 @@ from tomeval.core.errors import unknown
 from tomeval.core.files import write_bytes
 from tomeval.core.text import visible
 from tomeval.plots.drawing import Drawing
-from tomeval.plots.style import in_style
+from tomeval.plots.settings import in_style
 
 FILE_FORMATS = ("png", "svg", "pdf")
 _LONGEST = 180
@@ -22,7 +22,7 @@ _METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def save(
-    drawings: Iterable[Drawing], folder: Path, formats: Sequence[str] = ("png", "svg")
+    drawings: Iterable[Drawing], folder: Path, formats: Sequence[str] = ("png",)
 ) -> list[Path]:
     """Write every drawing in every format, under its stem, and return the files."""
     for form in formats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import all_words
 from tomeval.plots.levels import comparisons
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.runs.results import Run
@@ -38,12 +39,13 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             ]
             count = len(scores.tasks)
             over = f"{count} tasks, each counting the same" if count > 1 else "one task"
+            told = all_words(cells)
             middle = percent[0][:, int(np.searchsorted(found.thresholds, 0.5))]
             said = ", ".join(
                 f"{level} {number(float(share), 0)}"
                 for level, share in zip(found.levels, middle, strict=True)
             )
-            title, y = f"by {by}; {over}", "% of episodes with more"
+            title, y = f"{told}: by {by}, over {over}", "% of episodes with more"
             frame = Frame(title, axis, y, run.domain.baseline, limits=(-3, 103), steps=True)
             drawings.append(
                 Drawing(
@@ -51,8 +53,9 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     f"profiles_{name}_by_{by}",
                     lines_figure(lines, frame, options),
                     f"Performance profiles by {by}: {what}",
-                    f"Share of episodes with more than each score ({what}), over {over}; bands are "
-                    "95 % intervals of a bootstrap over episodes within tasks. A line further up "
+                    f"{told}: share of episodes with more than each score ({what}), over {over}, "
+                    f"{sample_words(cells)}; bands are 95 % intervals of a bootstrap over episodes "
+                    "within tasks. A line further up "
                     "and right is better; where lines cross, neither is better throughout "
                     "(Agarwal et al. 2021).",
                     f"Percent of episodes with a score above one half: {said}.",

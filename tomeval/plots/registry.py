@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.plots.captions import write_captions
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.output import safe_stems, save
+from tomeval.plots.output import FILE_FORMATS, safe_stems, save
 from tomeval.plots.overlays import check_by
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO
@@ -23,6 +24,9 @@ FIGURES: dict[str, str] = {
 CHOOSE_BY = ("differences", "profiles")
 """Those of `FIGURES` that heed `Options.by`; a domain's own are in `Domain.figures_by`."""
 
+CHOOSE_METRICS = ("forest", "differences")
+"""Those of `FIGURES` that heed `Options.metrics`."""
+
 
 def figures_of(run: Run) -> dict[str, str]:
     """Return what draws each figure of a run: those of every domain, and its domain's own."""
@@ -34,46 +38,103 @@ def figures_by(run: Run) -> tuple[str, ...]:
     return (*CHOOSE_BY, *run.domain.figures_by)
 
 
+def chosen(
+    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+) -> list[str]:
+    """Return the names of the figures to draw, see `draw_one`.
+
+    Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
+    `Domain.first_figures` that do.
+
+    Raises
+    ------
+    TomevalError
+        A name that is no figure's, a named figure that does not heed `Options.by` or
+        `Options.metrics`, or both `only` and `every`.
+    """
+    if only and every:
+        raise TomevalError("--only and --all exclude each other")
+    if options.by is not None:
+        check_by(run, options.by)
+    by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
+    heeding = {by: figures_by(run)} if options.by is not None else {}
+    heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
+    for name in only:
+        figure = _figure(run, name)
+        for option, heed in heeding.items():
+            if figure not in heed:
+                raise TomevalError(
+                    f"{option} does not apply to the figure {figure!r}; it applies to "
+                    f"{', '.join(heed)}"
+                )
+    if only:
+        return list(dict.fromkeys(only))
+    names = list(figures_of(run)) if every or options.by else list(run.domain.first_figures)
+    return [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
+
+
+def _figure(run: Run, name: str) -> str:
+    """Return the figure that a name belongs to: its own, or that of a file."""
+    for figure in sorted(figures_of(run), key=len, reverse=True):
+        if name == figure or name.startswith(f"{figure}_"):
+            return figure
+    raise unknown("figure", name, figures_of(run))
+
+
 def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the figures of one name; none if the run's data does not support it."""
-    found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[name])
-    return found(run, options)
+    """Draw the figures of one name; none if the run's data does not support it.
+
+    The name is one in `figures_of`, which means all its files, or the name of a file without its
+    ending, or the beginning of several, such as ``forest_tom``.
+
+    Raises
+    ------
+    TomevalError
+        An unknown name.
+    """
+    figure = _figure(run, name)
+    found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[figure])
+    drawings = safe_stems(found(run, options))
+    if name == figure or not drawings:
+        return drawings
+    mine = [one for one in drawings if one.stem == name or one.stem.startswith(f"{name}_")]
+    if not mine:
+        raise unknown("figure", name, [figure, *(drawing.stem for drawing in drawings)])
+    return mine
 
 
 def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
-    `only` holds names in `figures_of`; default: all figures that the run's data supports, with
-    `Options.by` those of them that heed it.
+    `only` holds names as for `draw_one`; default: all figures that the run's data supports, with
+    `Options.by` and `Options.metrics` those of them that heed these.
 
     Raises
     ------
     TomevalError
-        An unknown name, a named figure that the data does not support or that does not heed
-        `Options.by`, or a run without any complete episode.
+        See `chosen`; a named figure that the data does not support, or a run without any complete
+        episode.
     """
-    known = list(figures_of(run))
-    for name in only:
-        if name not in known:
-            raise unknown("figure", name, known)
-    if options.by is not None:
-        check_by(run, options.by)
-        known = list(figures_by(run))
-        for name in only:
-            if name not in known:
-                raise TomevalError(
-                    f"--by {options.by} does not apply to the figure {name!r}, which always shows "
-                    f"all players; it applies to {', '.join(known)}"
-                )
+    names = chosen(run, only, options, every=not only)
+    return [drawing for _, drawings in _drawn(run, names, options, only) for drawing in drawings]
+
+
+def _drawn(
+    run: Run, names: Sequence[str], options: Options, only: Sequence[str]
+) -> Iterator[tuple[str, list[Drawing]]]:
+    """Yield the drawings of each name, those that are not supported left out unless named."""
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
-    drawings = []
-    for name in dict.fromkeys(only or known):
-        found = draw_one(run, name, options)
-        if only and not found:
+    for name in names:
+        try:
+            found = draw_one(run, name, options)
+        except TomevalError:
+            if name in only or name in figures_of(run):
+                raise
+            found = []  # a file of `Domain.first_figures` that this run has not
+        if not found and name in only:
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
-        drawings += found
-    return safe_stems(drawings)
+        yield name, found
 
 
 def plot_run(
@@ -82,18 +143,49 @@ def plot_run(
     interval: str = AUTO,
     *,
     only: Sequence[str] = (),
-    column: str = "double",
-    formats: Sequence[str] = ("png", "svg"),
+    every: bool = False,
+    column: str = "screen",
+    formats: Sequence[str] = ("png",),
     by: str | None = None,
+    metrics: Sequence[str] = (),
+    on_figure: Callable[[str, int, int], None] = lambda name, number, of: None,
 ) -> list[Path]:
     """Draw figures of a run into a folder, made if it does not exist, and return the files.
 
-    `interval`, `column` and `by` are those of `Options`, `only` that of `draw`, `formats` those of
-    `save`.
+    The last file is ``captions.md``, which holds the captions of all pictures of the folder.
+
+    Parameters
+    ----------
+    interval, column, by, metrics
+        Those of `Options`; `metrics` are names of measures.
+    only, every
+        See `chosen`.
+    formats : sequence of str
+        See `save`.
+    on_figure : callable
+        Called with name, number from 1 and count before a figure is drawn.
 
     Raises
     ------
     TomevalError
         See `draw`; or the folder cannot be written.
     """
-    return save(draw(run, only, Options(column, interval, by=by)), folder, formats)
+    for form in formats:
+        if form not in FILE_FORMATS:
+            raise unknown("format", form, FILE_FORMATS)
+    options = Options(column, interval, by=by, metrics=tuple(metrics))
+    names = chosen(run, only, options, every)
+    files: list[Path] = []
+    drawings: list[Drawing] = []
+    on_figure(names[0], 1, len(names))
+    for number, (_, found) in enumerate(_drawn(run, names, options, only), 1):
+        files += save(found, folder, formats)
+        drawings += found
+        if number < len(names):
+            on_figure(names[number], number + 1, len(names))
+    if not drawings:
+        raise TomevalError(
+            f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
+            "all that it supports"
+        )
+    return [*files, write_captions(drawings, folder, formats)]

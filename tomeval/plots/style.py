@@ -1,84 +1,53 @@
-"""How figures look: sizes, colours, lines, marks, names that fit, legends that fit."""
+"""How figures look: widths, colours, lines, marks, names that fit, legends that fit."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.core.text import visible
+from tomeval.plots.settings import SIZE, growth, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTHS = {"single": 3.35, "double": 6.9}
-"""Inches: one column of a two-column page (85 mm), and the whole page (175 mm)."""
+WIDTHS = {"screen": 4.33, "single": 3.35, "double": 6.9}
+"""Inches: a telephone or half a window (110 mm), one column of a page (85), the page (175)."""
 
-# Okabe and Ito's colours, which colour-blind people tell apart, the yellow replaced by a brown that
-# stands out on white; with each its own line and marker, which stay in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31")
+# After Okabe and Ito, whose colours colour-blind people tell apart; shades that stand out from
+# white and from the dark page of the report alike. With each its own line and marker, which stay
+# in grey. Black is the ink of the page.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C76A9E", "#2A93B8", "#B88000", "#000000", "#8A5FBF")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H")
 FILLINGS = ("full", "none", "left", "top")
 BASELINE = "0.25"
 BASELINE_LINE: dict[str, Any] = {"color": BASELINE, "lw": 1.1, "ls": (0, (4, 1.5))}
 
-RC: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # ships with matplotlib: the same picture everywhere
-    "font.size": 7.5,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7.5,
-    "axes.titlepad": 4.0,
-    "axes.labelpad": 2.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.fontsize": 7.0,
-    "figure.titlesize": 8.0,
-    "hatch.linewidth": 0.6,
-    "savefig.dpi": 200,
-    "svg.hashsalt": "tomeval",
-    "text.parse_math": False,  # a name with dollar signs is a name
-}
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def in_style(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function draw in this style, whatever the user's matplotlibrc says."""
-
-    @wraps(function)
-    def styled(*args: P.args, **kwargs: P.kwargs) -> R:
-        import matplotlib
-
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            settings: Any = matplotlib.rcParams
-            settings.update(RC)
-            return function(*args, **kwargs)
-
-    return styled
-
 
 def new_figure(
-    width: float, height: float, rows: int = 1, columns: int = 1, **more: Any
+    width: float, height: float, rows: int = 1, columns: int = 1, count: int = 0, **more: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row after row, outside pyplot's state and any window."""
+    """Return a figure and its panels, row after row, outside pyplot's state and any window.
+
+    `count` is how many panels are wanted, default all; the others are left out, and the lowest one
+    of every column has tick labels, also where panels share their axes.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    figure = Figure(figsize=(width, height * growth()), layout="constrained", dpi=150)
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04)  # type: ignore[union-attr,call-arg]
-    panels = figure.subplots(rows, columns, squeeze=False, **more)
-    return figure, list(np.ravel(panels))
+    panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False, **more)))
+    count = count or len(panels)
+    for axes in panels[count:]:
+        axes.remove()
+    for axes in panels[max(0, count - columns) : count]:
+        axes.tick_params(axis="x", labelbottom=True)
+    return figure, panels[:count]
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -87,21 +56,28 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "ls": dashes}
 
 
-def point_style(index: int) -> dict[str, Any]:
-    """Return colour, marker and filling of the index-th subject's point; they repeat after 32."""
+def point_style(index: int, filling: int | None = None) -> dict[str, Any]:
+    """Return colour, marker and filling of the index-th subject's point.
+
+    They repeat after 32; with a `filling` of its own, such as that of the subject's model, marker
+    and colour repeat after 120.
+    """
     colour = COLOURS[index % len(COLOURS)]
-    filling = FILLINGS[index // len(COLOURS) % len(FILLINGS)]
+    count = len(COLOURS) if filling is None else len(MARKERS)
+    marker = MARKERS[index % count]
+    fill = FILLINGS[(index // len(COLOURS) if filling is None else filling) % len(FILLINGS)]
     return {
         "color": colour,
-        "marker": MARKERS[index % len(MARKERS)],
-        "fillstyle": filling,
-        "markeredgecolor": "white" if filling == "full" else colour,
-        "markeredgewidth": 0.4 if filling == "full" else 1.0,
-        "markersize": 8.0 if MARKERS[index % len(MARKERS)] == "*" else 5.5,
+        "marker": marker,
+        "fillstyle": fill,
+        "markeredgecolor": "white" if fill == "full" else colour,
+        "markeredgewidth": 0.4 if fill == "full" else 1.0,
+        "markersize": 8.0 if marker == "*" else 5.5,
         "ls": "none",
     }
 
 
+_WORDS = re.compile(r"\S+(?: [=x] \S+)*")  # such as "T = 30" and "3 x random"
 _PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
 
 
@@ -121,7 +97,7 @@ def fold(text: str, width: int) -> str:
     # What is no character to draw, such as a line feed, divides words.
     shown = "".join(char if char.isprintable() else " " for char in visible(text))
     lines = [""]
-    for word in shown.split():
+    for word in _WORDS.findall(shown):
         parts = _PARTS.findall(word) if len(word) > width else [word]
         lines[-1] += " " * bool(lines[-1])
         for part in parts:
@@ -139,12 +115,27 @@ def lines_of(texts: Sequence[str]) -> int:
     return max((text.count("\n") + 1 for text in texts), default=1)
 
 
+def add_head(figure: Figure, title: str, handles: Sequence[Any] = (), **more: Any) -> None:
+    """Write above all panels what a picture shows, with a legend if there are handles."""
+    if handles:
+        add_legend(figure, handles, top=True, title=title, **more)
+        return
+    shown = fold(title, _letters(figure, SIZE * growth()))
+    figure.suptitle(shown)
+    figure.set_figheight(figure.get_figheight() + (0.14 * lines_of([shown]) + 0.05) * growth())
+
+
+def _letters(figure: Figure, size: float) -> int:
+    """Return how many letters of a size, bold ones too, fit a line."""
+    return int((figure.get_figwidth() - 0.1) / (0.0088 * size))
+
+
 def add_legend(figure: Figure, handles: Sequence[Any], *, top: bool = False, **more: Any) -> None:
     """Put a legend below or above the panels: as many columns as fit, and room for its rows.
 
     With `top` an axis name fits below all panels, and ``title`` is the title of all of them.
     """
-    size = 6.5 if figure.get_figwidth() < 5 else 7.0
+    size = small()
     handle_length = more.setdefault("handlelength", 2)
     room = figure.get_figwidth() - 0.1
     beside = (handle_length + 0.8 + 1.2) * size / 72  # inches: the mark, its pad, the next column
@@ -153,8 +144,12 @@ def add_legend(figure: Figure, handles: Sequence[Any], *, top: bool = False, **m
         handle.set_label(fold(str(handle.get_label()), most))
     labels = [str(handle.get_label()) for handle in handles]
     columns = max(1, min(len(handles), int(room / (beside + text_width(labels, size)))))
-    rows = -(-len(handles) // columns) + ("title" in more)
+    rows = -(-len(handles) // columns)
     height = 0.0205 * size * rows * lines_of(labels) + 0.08
+    if "title" in more:
+        more["title"] = fold(more["title"], _letters(figure, SIZE * growth()))
+        more["title_fontproperties"] = {"weight": "bold", "size": SIZE * growth()}
+        height += 0.0205 * SIZE * growth() * lines_of([more["title"]])
     figure.set_figheight(figure.get_figheight() + height)
     figure.legend(
         handles=handles,

@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tomeval.core.errors import unknown
+from tomeval.core.errors import TomevalError
 from tomeval.report.svg import Canvas
 from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
+
+COLUMN = "single"
+"""Figures are drawn as for one of two columns: a narrow screen shows these without scaling down."""
 
 MANY_CELLS = 48
 """From here on, drawing takes longer than starting processes."""
@@ -31,8 +34,8 @@ class Drawn(NamedTuple):
 class Figures:
     """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
-    Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
-    `MANY_CELLS` cells. `only` names those to draw, by default all.
+    `only` and `every` choose as in `tomeval.plots.registry.chosen`. Other processes draw, as many
+    as `workers`, if that is more than 1 and the run has at least `MANY_CELLS` cells.
     """
 
     def __init__(
@@ -42,21 +45,21 @@ class Figures:
         reference: str | None = None,
         workers: int = 1,
         only: Sequence[str] = (),
+        every: bool = False,
     ) -> None:
-        from tomeval.plots import figures_of
+        from tomeval.plots.registry import chosen
 
-        self._run, self._task = run, (interval, reference)
+        self._run = run
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: list[Future[list[Drawn]]] = []
-        self._names = list(figures_of(run))
-        for name in only:
-            if name not in self._names:
-                raise unknown("figure", name, self._names)
-        self._names = [name for name in self._names if not only or name in only]
+        self._names = chosen(run, only, every=every)
+        # Those of `Domain.first_figures` may be files that this run has not.
+        self._task = (interval, reference, bool(only))
         if workers > 1 and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(workers, context, _open, (run.folder, run.domain))
+            given = (run.folder, run.where, run.domain)
+            self._pool = ProcessPoolExecutor(workers, context, _open, given)
             self._waiting = [self._pool.submit(_redraw, name, *self._task) for name in self._names]
 
     @property
@@ -92,25 +95,30 @@ class Figures:
 _OPENED: list[Run] = []
 
 
-def _open(folder: Path, domain: Domain) -> None:
+def _open(folder: Path, where: Sequence[str], domain: Domain) -> None:
     """Prepare a process, which reads the run once and may not know a domain from elsewhere."""
     register_domain(domain)
-    _OPENED[:] = [Run(folder)]
+    _OPENED[:] = [Run(folder, where)]
 
 
-def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
+def _redraw(name: str, interval: str, reference: str | None, asked: bool) -> list[Drawn]:
     """Draw the figures of one name in another process."""
-    return _draw(_OPENED[0], name, interval, reference)
+    return _draw(_OPENED[0], name, interval, reference, asked)
 
 
-def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
-    """Draw the figures of one name."""
-    from tomeval.plots import Options, draw_one, svg_text
+def _draw(run: Run, name: str, interval: str, reference: str | None, asked: bool) -> list[Drawn]:
+    """Draw the figures of one name; if it is not `asked` for, none where there is no such file."""
+    from tomeval.plots import Options, draw_one, figures_of, plain_style, svg_text
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawings = draw_one(run, name, Options(interval=interval, reference=reference))
+        try:
+            drawings = draw_one(run, name, Options(COLUMN, interval, reference))
+        except TomevalError:
+            if asked or name in figures_of(run):
+                raise
+            return []
         return [
             Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
             for i, drawing in enumerate(drawings)

@@ -32,7 +32,8 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
         (total, "episode"),
         (steps, "step"),
     ]
-    calls = sum(row["calls"] for row in usage(run.store).values())
+    numbers = {cell.number for cell in run.cells}
+    calls = sum(row["calls"] for number, row in usage(run.store).items() if number in numbers)
     if calls:
         rows.append((int(calls), "model call"))
     return [(f"{count:,}", what if count == 1 else f"{what}s") for count, what in rows]
@@ -51,14 +52,22 @@ def settings(run: Run) -> list[tuple[str, str]]:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     policies = [_POLICIES.get(cell.definition["on_invalid"], "") for cell in run.cells]
     rows.append(("an invalid answer", policies))
-    revisions = run.revisions.items()
-    rows.append(("revision of a model", [f"{name}: {said}" for name, said in revisions if said]))
+    known = revisions(run).items()
+    rows.append(("revision of a model", [f"{name}: {said}" for name, said in known if said]))
     said = {what: "; ".join(dict.fromkeys(str(v) for v in vs if v != "")) for what, vs in rows}
     return [
         ("experiment", run.name),
         *((what, values) for what, values in said.items() if values),
         ("identity (SHA-256)", str(run.store.meta().get("sha256", ""))),
     ]
+
+
+def revisions(run: Run) -> dict[str, str]:
+    """Return the revisions of the run's models; with `Run.where`, of those that its cells name."""
+    if not run.where:
+        return run.revisions
+    playing = {name for cell in run.cells for name in cell.models.values()}
+    return {name: said for name, said in run.revisions.items() if name in playing}
 
 
 _POLICIES = {

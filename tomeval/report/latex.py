@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
+from tomeval.report.grid import Grid, packed, sectioned, spans
+from tomeval.report.text import wrap
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -29,6 +33,14 @@ ESCAPES = {
 }
 NEEDS = r"""% needs: \usepackage{booktabs, siunitx, etoolbox}
 %        \robustify\bfseries \sisetup{detect-weight = true}"""
+PAGE = 345.0
+"""Width of the text of a page, in points."""
+
+ROWS = 45
+"""Most rows of a float, those of all its parts together."""
+
+_SEPARATION = 12.0
+_LABEL = re.compile(r"[A-Za-z0-9:._/+-]+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _PAIR = re.compile(r"(-?\d+(?:\.\d+)?) ± (\d+(?:\.\d+)?)")
 
@@ -46,47 +58,123 @@ def escape(text: str) -> str:
     return "".join(ESCAPES.get(char, char) for char in " ".join(visible(text).split()))
 
 
-def latex_table(
-    caption: str, heads: Sequence[str], body: Sequence[Sequence[str]], best: set[tuple[int, int]]
-) -> str:
-    r"""Return a booktabs table.
+def latex_table(caption: str, grid: Grid, label: str = "") -> str:
+    r"""Return a table in booktabs style that fits a page.
 
     Parameters
     ----------
     caption : str
         Plain text; empty for none.
-    heads : sequence of str
-    body : sequence of sequence of str
-        Cells as they are read: ``97.41 ± 0.40``, ``0.5``, ``–`` for nothing, or text.
-    best : set of (int, int)
-        Row and column of cells to print in bold.
+    grid : Grid
+        Its cells as they are read: ``97.41 ± 0.40``, ``0.5``, ``–`` for nothing, or text.
+    label : str
+        For ``\ref``; empty for none.
+
+    Raises
+    ------
+    TomevalError
+        A label with characters other than letters, digits and ``:._/+-``.
 
     Notes
     -----
     A column of numbers is a siunitx ``S`` column; one with ± is two, with the sign between them, so
-    that decimal points and signs align in every version of siunitx. Other columns are text. The
-    comment in front names the packages.
+    that decimal points and signs align in every version of siunitx. Other columns are text. What is
+    best of its task is bold. The comment in front names the packages.
+
+    The text is taken to be `PAGE` points wide, as that of LaTeX's article class at 10 points. A
+    wider table has a leading column's values above groups of rows, or goes on below itself, each
+    part with the columns that tell rows apart. More than `ROWS` rows go on in further floats, whose
+    labels end in ``-2``, ``-3`` and so on.
 
     Examples
     --------
-    >>> print(latex_table("", ["x"], [["1.5 ± 0.25"]], {(0, 0)}).splitlines()[-4])
+    >>> grid = Grid([], [("x",)], [["1.5 ± 0.25"]], best={(0, 0)})
+    >>> print(latex_table("", grid, "tab:one").splitlines()[-4])
     \bfseries 1.5 & \bfseries 0.25 \\
     """
-    columns = [_column([row[i] for row in body]) for i in range(len(heads))]
+    if label and not _LABEL.fullmatch(label):
+        raise TomevalError(f"--label {label!r}: use letters, digits and : . _ / + - only")
+    grid, parts = min(((g, _parts(g)) for g in (grid, *sectioned(grid))), key=lambda p: len(p[1]))
+    most = max(1, ROWS // len(parts))
+    order = [row for _, rows in grid.groups for row in rows]
+    floats = [order[n : n + most] for n in range(0, len(order), most)]
+    lines = [NEEDS]
+    for number, rows in enumerate(floats or [[]], start=1):
+        said = caption + " (continued)" * (number > 1 and bool(caption))
+        place = label + f"-{number}" * (number > 1 and bool(label))
+        lines += [r"\begin{table}", r"\centering\small"]
+        lines += [rf"\caption{{{escape(said)}}}"] if said else []
+        lines += [rf"\label{{{place}}}"] if place else []
+        for index, part in enumerate(parts):
+            lines += ["", r"\medskip", ""] if index else []
+            lines += _tabular(grid.of(part, rows))
+        lines.append(r"\end{table}")
+    return "\n".join(lines)
+
+
+def _parts(grid: Grid) -> list[list[int]]:
+    """Return the columns of the parts that stand below each other."""
+    sizes = [_points(grid, place) for place in range(len(grid.heads))]
+    room = PAGE - sum(sizes[place] for place in grid.lead)
+    tops = [grid.heads[place][:-1][:1] for place in grid.measured]
+    groups = [grid.measured[first : last + 1] for first, last in spans(tops, 0)]
+    return [[*grid.lead, *part] for part in packed(groups, sizes, room)] or [grid.lead]
+
+
+def _points(grid: Grid, place: int) -> float:
+    """Return about how wide a column is, in points, with the space around it."""
+    cells = [row[place] for row in grid.body]
+    head = wrap(grid.heads[place][-1], max(map(len, cells), default=0))
+    texts = [*cells, *head]
+    return _SEPARATION + max(sum(map(_width, text)) for text in texts)
+
+
+def _width(char: str) -> float:
+    """Return about how wide a character is in points; bold, as some of a column are."""
+    if char in "iljtf.,:;'|!()[] ":
+        return 3.0
+    if char in "mwMWΔ±-–":
+        return 8.0
+    return 6.8 if char.isupper() else 5.3
+
+
+def _tabular(grid: Grid) -> list[str]:
+    """Return the lines of one part."""
+    columns = [_column([row[i] for row in grid.body]) for i in range(len(grid.heads))]
     lines = [
-        NEEDS,
-        r"\begin{table}",
-        r"\centering",
-        *([rf"\caption{{{escape(caption)}}}"] if caption else []),
         rf"\begin{{tabular}}{{{' '.join(column.spec for column in columns)}}}",
         r"\toprule",
-        _line(column.head(escape(head)) for column, head in zip(columns, heads, strict=True)),
+        *_levels(grid, columns),
+        _line(
+            column.head(levels[-1], max((len(row[i]) for row in grid.body), default=0))
+            for i, (column, levels) in enumerate(zip(columns, grid.heads, strict=True))
+        ),
         r"\midrule",
     ]
-    for number, row in enumerate(body):
-        cells = zip(columns, row, strict=True)
-        lines.append(_line(c.cell(text, (number, i) in best) for i, (c, text) in enumerate(cells)))
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
+    for name, rows in grid.groups:
+        if name:
+            width = sum(column.width for column in columns)
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{escape(name)}}}}} \\")
+        for number in rows:
+            cells = enumerate(zip(columns, grid.body[number], strict=True))
+            texts = [column.cell(text, (number, i) in grid.best) for i, (column, text) in cells]
+            lines.append(r"\quad " * bool(name) + _line(texts))
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
+
+
+def _levels(grid: Grid, columns: Sequence[_Column]) -> Iterator[str]:
+    """Yield the lines of headings above several columns, with rules below them."""
+    levels = [heads[:-1] for heads in grid.heads]
+    ends = list(accumulate(column.width for column in columns))
+    for level in range(len(levels[0])):
+        cells, rules = [], []
+        for first, last in spans(levels, level):
+            text, end = levels[first][level], ends[last]
+            begin = ends[first] - columns[first].width + 1
+            cells.append(rf"\multicolumn{{{end - begin + 1}}}{{c}}{{{escape(text)}}}")
+            rules += [rf"\cmidrule(lr){{{begin}-{end}}}"] if text else []
+        yield _line(cells)
+        yield " ".join(rules)
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -100,8 +188,16 @@ class _Column:
     kind: str
     spec: str
 
-    def head(self, text: str) -> str:
-        """Return the heading."""
+    @property
+    def width(self) -> int:
+        """How many columns of LaTeX it takes."""
+        return 2 if self.kind == "pair" else 1
+
+    def head(self, text: str, room: int) -> str:
+        """Return the heading, in several lines if it has more characters than `room`."""
+        lines = [escape(line) for line in wrap(text, room)]
+        stacked = r" \\ ".join(lines)
+        text = lines[0] if len(lines) == 1 else rf"\shortstack{{{stacked}}}"
         if self.kind == "pair":
             return rf"\multicolumn{{2}}{{c}}{{{text}}}"
         return f"{{{text}}}" if self.kind == "number" else text

@@ -15,6 +15,9 @@ from tomeval.runs.intervals import alike_notes
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
 
+REASONS = [reason.replace("_", " ") for reason in INVALID_REASONS]
+"""Kinds of invalid answers, as headings of the counts of `invalid_rows`."""
+
 
 class Notice(NamedTuple):
     """A warning: `level` is ``serious`` or ``note``, `text` one or two sentences."""
@@ -125,7 +128,7 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
             f"actions, which the measures include: up to {100 * rates[worst.number]:.1f} % of "
             f"the answers ({worst.name}).",
         )
-    low, scored = tallies.low_mass(run.store)
+    low, scored = tallies.low_mass(run.store, list(counts))
     if low:
         yield Notice(
             "serious",
@@ -154,7 +157,7 @@ def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
 
 def _provenance(run: Run) -> Iterator[Notice]:
     """Tell of gaps in what is known of models and versions."""
-    unknown = [name for name, revision in run.revisions.items() if not revision]
+    unknown = [name for name, revision in facts.revisions(run).items() if not revision]
     if unknown:
         yield Notice("note", f"The revision of a model was not recorded: {', '.join(unknown)}.")
     sessions = facts.sessions(run)

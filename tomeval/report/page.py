@@ -16,21 +16,22 @@ from markupsafe import Markup
 from tomeval import __version__
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
-from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
+from tomeval.report.compared import comparisons
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
-from tomeval.report.sentences import compared_by, statements, summary
-from tomeval.report.table import comparison_table, main_table
+from tomeval.report.headline import headline
+from tomeval.report.results import results, valued
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import AUTO, FEW
+from tomeval.runs.selection import choose_measures
+from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
+_SCRIPTS = ("theme", "dom", "file", "tables", "calling", "transcript")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
-_UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
+UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,12 @@ class ReportOptions:
         `tomeval.report.episodes.Episodes`.
     figures : bool
     only : sequence of str
-        Names of the figures to draw; default: all that the run supports.
+        Names of the figures to draw; default: `Domain.first_figures`.
+    all_figures : bool
+        Draw all figures that the run supports.
+    metrics : sequence of str
+        The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
+        the headline ones. All others are in a table that opens on demand.
     workers : int
         Processes that draw the figures of a large run. The page does not depend on it. With more
         than one, a script must guard its main part, as always with multiprocessing.
@@ -64,6 +70,8 @@ class ReportOptions:
     transcripts: int | None = None
     figures: bool = True
     only: Sequence[str] = ()
+    all_figures: bool = False
+    metrics: Sequence[str] = ()
     workers: int = 1
 
 
@@ -89,42 +97,56 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     """Yield the page's text; the blocks of episodes are made one by one as they are written."""
     if not run.cells:
         raise TomevalError(f"{run.folder}: has no cell, nothing to report")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+    page = environment().get_template("page.html.j2")
+    names = choose_measures(run.measures, options.metrics) or list(run.headline)
+    rows = run.rows(options.interval, options.reference)
+    figures = None
+    if options.figures and any(row["episodes"] for row in rows):
+        figures = Figures(
+            run,
+            options.interval,
+            options.reference,
+            options.workers,
+            options.only,
+            options.all_figures,
+        )
+    try:
+        yield from page.generate(**_context(run, rows, names, figures, options))
+    finally:
+        if figures is not None:
+            figures.stop()
+
+
+def environment(*more: Path) -> jinja2.Environment:
+    """Return what renders the page's templates, and those in `more` folders."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*more, _HERE / "templates"]),
         autoescape=True,
         finalize=_seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("page.html.j2")
-    rows = run.rows(options.interval, options.reference)
-    figures = None
-    if options.figures and any(row["episodes"] for row in rows):
-        figures = Figures(run, options.interval, options.reference, options.workers, options.only)
-    try:
-        yield from page.generate(**_context(run, rows, figures, options))
-    finally:
-        if figures is not None:
-            figures.stop()
 
 
 def _context(
-    run: Run, rows: list[dict[str, Any]], figures: Figures | None, options: ReportOptions
+    run: Run,
+    rows: list[dict[str, Any]],
+    names: list[str],
+    figures: Figures | None,
+    options: ReportOptions,
 ) -> dict[str, Any]:
     """Return what the template reads."""
-    episodes = Episodes(run, options.transcripts, options.reference)
+    episodes = Episodes(run, options.transcripts, options.reference, names)
     style = _sealed(asset("report.css"))
-    scripts = [_UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
-    script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
-    comparison = _comparison(run, options)
+    scripts = [UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
+    last = (episodes.browser.script, asset("browser.js"), asset("start.js"))
+    script = _sealed("\n".join((*scripts, *last)))
+    comparison = comparisons(run, names, options.by, options.baseline, options.reference)
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
     if figures is not None and figures.beside:
         blocks = list(blocks)  # packed while the figures are drawn
-    table = main_table(rows, run.measures)
-    keys = [column.key for column in table.columns]
-    shown = [run.measures[key] for key in keys if key in run.measures]
     drawings, glyphs = figures.page() if figures is not None else ([], Markup())
     return {
         "policy": _policy(style, script),
@@ -135,44 +157,28 @@ def _context(
         "name": run.name,
         "kind": run.domain.title,
         "sizes": facts.sizes(run, episodes.total, episodes.steps),
+        "headline": headline(run, rows, names),
         "notices": notices.notices(run, episodes, options.interval),
         "invalid": notices.invalid_rows(run),
-        "reasons": [reason.replace("_", " ") for reason in INVALID_REASONS],
-        "table": table,
-        "numbers": [cell.number for cell in run.cells],
-        "interval": _interval(run, options.interval),
+        "reasons": notices.REASONS,
+        **results(run, rows, names, options.interval),
         "comparison": comparison,
         "paired": run.domain.paired,
         "drawings": drawings,
+        "rest": drawings[1:],
         "glyphs": glyphs,
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run, shown),
-        "listed": [run.measures[name] for name in run.headline],
+        "meanings": facts.meanings(run, valued(run, rows)),
+        "listed": [run.measures[name] for name in names],
         "drawn": episodes.drawn,
     }
-
-
-_INTERVALS = {
-    AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
-    f"{FEW} episodes, ± 1.96 standard errors from there on",
-    "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
-    "t": "mean over complete episodes, ± half of Student's 95 % interval",
-    "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
-    "its 95 % BCa bootstrap interval",
-}
 
 
 def _seen(value: Any) -> Any:
     """Return what the template puts in, made visible: the one place for all of the page's text."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _interval(run: Run, interval: str) -> str:
-    """Say how the table's numbers are made."""
-    shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
-    return _INTERVALS[interval] + "; shares of items have Wilson's interval" * shares
 
 
 def _sealed(text: str) -> str:
@@ -194,37 +200,3 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _comparison(run: Run, options: ReportOptions) -> dict[str, Any]:
-    """Return the comparison for the template, or why there is none."""
-    from tomeval.comparing.comparison import compare
-
-    by = options.by or compared_by(run)
-    if by is None:
-        return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
-    try:
-        found = compare(
-            run,
-            by,
-            options.baseline,
-            metrics=run.headline,
-            reference=options.reference,
-            by_task=False,  # the page shows Student's intervals
-        )
-    except TomevalError as error:
-        if options.by or options.baseline:
-            raise
-        return {"reason": f"No comparison: {error}."}
-    return {
-        "reason": "",
-        "by": found.by,
-        "baseline": found.baseline,
-        "scope": found.scopes[0],
-        "summary": summary(found),
-        "statements": statements(found),
-        "notes": found.notes,
-        "family": found.family,
-        "resamples": found.resamples,
-        "table": comparison_table(found, run.measures),
-    }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
-from tomeval.runs.columns import heading, interval_of, is_interval
+from tomeval.report.comparisons import verdict_text
+from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
 
@@ -48,12 +49,18 @@ class Table(NamedTuple):
     filters: list[tuple[str, str, list[str]]]
 
 
-def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure]) -> Table:
+def main_table(
+    rows: Sequence[Mapping[str, Any]],
+    measures: Mapping[str, Measure],
+    shown: Collection[str] | None = None,
+) -> Table:
     """Return the table of `Run.rows`, a row per cell; `measures` have an interval.
 
     Columns in which all rows agree are shown once, in `shared`. Columns that are empty everywhere
-    are left out, except for the measures of a run in which no measure has a value.
+    are left out, except for the measures of a run in which no measure has a value. Of the measures
+    only those in `shown` have a column, with what is attainable in them; default: all.
     """
+    wanted = set(measures if shown is None else shown)
     columns, shared, filters = [], [], []
     first = next(iter(rows[0]))
     valued = {name for name in measures if any(row[name] == row[name] for row in rows)}
@@ -62,6 +69,8 @@ def main_table(rows: Sequence[Mapping[str, Any]], measures: Mapping[str, Measure
         if is_interval(key) or (key == "strategy" and same_name):
             continue
         if valued and key in measures and key not in valued:
+            continue
+        if key.removesuffix(ATTAINABLE) in measures and key.removesuffix(ATTAINABLE) not in wanted:
             continue
         named = heading(key, measures)
         values = list(dict.fromkeys(row[key] for row in rows))
@@ -155,5 +164,5 @@ def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
         Value(said, "", "" if math.isnan(p) else repr(p)),
         number("effect_size", 2),
         number("improvement", 2),
-        text(row["verdict"]),
+        text(verdict_text(row)),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -108,6 +109,14 @@ class RunCell(ABC):
         The names end in ``_attainable`` and become columns of the table.
         """
         return {}
+
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what the expectation of a measure lies, whoever plays.
+
+        Default: percent from 0 to 100, other measures from their `Measure.least`.
+        """
+        measure = self.domain.measures[name]
+        return (0.0, 100.0) if measure.unit == "%" else (measure.least, math.inf)
 
     @property
     def payoff_range(self) -> float | None:

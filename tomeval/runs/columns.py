@@ -14,14 +14,22 @@ if TYPE_CHECKING:
     from tomeval.statistics import Estimate
     from tomeval.statistics.shares import Share
 
-HEADINGS = {"horizon": "T", "chance_percent": "chance %", "interval": "95 % interval"}
-HEADINGS |= {"cached_percent": "cached %", "tom_percent_attainable": "attainable ToM %"}
+HEADINGS = {"horizon": "T", "on_invalid": "on_invalid", "interval": "95 % interval"}
+HEADINGS |= {"tom_percent_attainable": "attainable ToM %"}
 HEADINGS |= {
     f"delta_tom_{rule}_attainable": f"attainable ΔToM/T ({rule.replace('_', ' ')})"
     for rule in ("best_response", "misprediction")
 }
 HEADINGS |= {rate.name: rate.heading for rate in RATES.values()}
+HEADINGS |= {"regret_min": "ΔFunctional/T, least", "regret_max": "ΔFunctional/T, most"}
+HEADINGS |= {
+    f"misprediction_{end}": f"ΔToM/T (misprediction) of an error, {word}"
+    for end, word in (("min", "least"), ("max", "most"))
+}
 """Headings of columns that are not measures."""
+
+ATTAINABLE = "_attainable"
+"""How columns end that say what can be attained of a measure, see `RunCell.attainable`."""
 
 _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
@@ -34,9 +42,12 @@ class Interval(NamedTuple):
 
 
 def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
-    """Return the heading of a column."""
+    """Return the heading of a column; shares in percent end in ``%``."""
     measure = (measures or {}).get(column)
-    return measure.heading if measure else HEADINGS.get(column, column.replace("_", " "))
+    if measure:
+        return measure.heading
+    words = column.removesuffix("_percent") + " %" * column.endswith("_percent")
+    return HEADINGS.get(column, words.replace("_", " "))
 
 
 def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> dict[str, float]:
@@ -65,7 +76,7 @@ def flat_share(name: str, found: Share) -> dict[str, float]:
 
 def is_attainable(column: str) -> bool:
     """Tell whether a column says what can be attained of a measure, see `RunCell.attainable`."""
-    return column.endswith("_attainable")
+    return column.endswith(ATTAINABLE)
 
 
 def is_interval(column: str) -> bool:

@@ -300,6 +300,8 @@ class Domain(ABC):
     panel : tuple of str
         Columns of `task` that tell the panels of a figure apart, the first one alone if that is
         enough; default: the first one of `task`.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
     paired : str
         What paired episodes share besides the seed, as words of a sentence.
     baseline : str
@@ -323,6 +325,9 @@ class Domain(ABC):
         them agree, or each has the value of an earlier measure. That is said above the table.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
+    first_figures : tuple of str
+        The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
+        of single files of theirs; those that the run's data does not support are left out.
     figures_by : tuple of str
         Those of them that can lay the values of a column of `by` over each other.
     lists : mapping
@@ -343,6 +348,7 @@ class Domain(ABC):
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
     panel: ClassVar[tuple[str, ...]] = ()
+    unit: ClassVar[str] = "episode"
     paired: ClassVar[str] = "task"
     baseline: ClassVar[str] = "baseline"
     shares_draws: ClassVar[tuple[str, ...]] = ()
@@ -353,6 +359,7 @@ class Domain(ABC):
     first_table: ClassVar[str] = ""
     aside: ClassVar[tuple[str, ...]] = ()
     figures: ClassVar[Mapping[str, str]] = {}
+    first_figures: ClassVar[tuple[str, ...]] = ("forest",)
     figures_by: ClassVar[tuple[str, ...]] = ()
     lists: ClassVar[Mapping[str, Callable[[], Rows]]] = {}
     scripts: ClassVar[Mapping[str, Script]] = {}
@@ -461,6 +468,13 @@ class Domain(ABC):
     @abstractmethod
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
         """Return the questions to a seat, with the steps that can ask them."""
+
+    def asked_share(self, cell: Any, seat: str) -> Mapping[str, float]:
+        """Return in which share of episodes a question is asked at all, where that is not all.
+
+        Such as the questions of one role of several that a seat may have.
+        """
+        return {}
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> Any:
         """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -65,7 +66,9 @@ class Measure:
     spoken : str
         Its name inside a sentence; default: the heading.
     label : str
-        A word for it in titles and file names; default: the name without ``_percent``.
+        A word for it in file names; default: the name without ``_percent``.
+    least : float
+        The least expectation that it can have, such as 0 of a regret; percent have 0 and 100.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Measure:
     of: Callable[[Any, str], Totals]
     spoken: str = ""
     label: str = ""
+    least: float = -math.inf
 
     def __post_init__(self) -> None:
         for field in ("name", "heading", "meaning", "unit", "source"):

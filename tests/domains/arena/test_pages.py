@@ -68,25 +68,25 @@ def test_what_all_rows_share_is_told_above_the_table():
     assert render(rows, aside=("fatal", "copy", "reward")).splitlines() == [
         "fatal 0.000; copy: as reward",
         "player  reward",
-        "a       1.000 ± 0.500",
-        "b       2.000 ± 0.500",
+        "a       1.00 ± 0.50",
+        "b       2.00 ± 0.50",
     ]
-    whole = render(rows).splitlines()
-    assert whole[0].split() == ["player", "reward", "fatal", "copy"]
+    said, whole, *_ = render(rows).splitlines()
+    assert (said, whole.split()) == ("copy: as reward", ["player", "reward", "fatal"])
     assert render(rows, "csv", aside=("fatal", "copy")) == render(rows, "csv")
     assert "fatal" in render(rows[:1], aside=("fatal",)).splitlines()[0]  # one row shares nothing
 
 
 def test_every_part_of_a_narrow_table_tells_rows_apart():
     rows = [
-        {"player": name, "one_of_these": 1.5 + seed, "two_of_these": 2.5 + seed, "seed": seed}
+        {"player": name, "firstmeasure": 1.5 + seed, "nextmeasure": 2.5 + seed, "seed": seed}
         for name in "ab"
         for seed in (1, 2)
     ]
     parts = render(rows, width=17).split("\n\n")
     assert [part.splitlines()[0].split() for part in parts] == [
-        ["player", "seed", "one", "of", "these"],
-        ["player", "seed", "two", "of", "these"],
+        ["player", "seed", "firstmeasure"],
+        ["player", "seed", "nextmeasure"],
     ]
     assert render(rows).splitlines()[0].split()[-1] == "seed"
 

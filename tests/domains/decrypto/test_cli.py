@@ -67,7 +67,9 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
     code, out, _ = call(monkeypatch, capsys, "table", tmp_path / "run")
     assert code == 0
     assert "miscomm. %" in out
-    assert len(out.splitlines()) == 2 + 8
+    assert len(out.splitlines()) == 2 + 16  # eight pairings at two seeds
+    out = call(monkeypatch, capsys, "table", tmp_path / "run", "--what", "outcomes")[1]
+    assert len(out.splitlines()) == 2 + 8  # seeds taken together
 
 
 @pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])

@@ -1,4 +1,4 @@
-"""A person at the terminal: what is asked, what is kept, and that a game can be left at any time."""
+"""A person at the terminal: what is asked, what is kept, how a game is left and gone on with."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tomeval.domains.matrix.session import folder_name, play_session, session
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
+PREDICT_FIRST = {"order": "predict_first"}
 
 
 def play(folder, lines, game="IPD", partners="tit_for_tat", **more):
@@ -82,9 +83,6 @@ def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
     assert told.index(predicts[0]) < told.index(acts[0]) < told.index("Round 1:")
 
 
-PREDICT_FIRST = {"order": "predict_first"}
-
-
 def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
     over, shown = play(tmp_path / "run", ["", "x", "3", "2", "rules", "?", "cooperate", D, D, D, D])
     assert over
@@ -109,6 +107,20 @@ def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
     assert "go on after round 1" in shown
     play(tmp_path / "whole", [C, C, D, D, D, D])
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
+
+
+def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
+    class Interrupted(io.StringIO):
+        def readline(self, *_):
+            if next(count) == 3:  # between the two answers of the second round
+                raise KeyboardInterrupt
+            return "1\n"
+
+    count = itertools.count()
+    console = Console(Interrupted(), io.StringIO())
+    over = play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
+    assert not over
+    assert [(s["step"], s["status"]) for s in exported(tmp_path / "run")] == [(1, "unfinished")]
 
 
 def test_played_again_it_is_another_episode(tmp_path):
@@ -176,7 +188,7 @@ def test_names_of_folders_and_mistakes(tmp_path):
     )
     with pytest.raises(TomevalError, match="did you mean 'RPS'"):
         session("RSP", "tit_for_tat")
-    with pytest.raises(TomevalError, match="order 'act'.*did you mean 'act_first'"):
+    with pytest.raises(TomevalError, match=r"order 'act'.*did you mean 'act_first'"):
         session("RPS", "single_action", options={"order": "act"})
     play(tmp_path / "run", ["1"])
     with pytest.raises(TomevalError, match="holds another experiment"):

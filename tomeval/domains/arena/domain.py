@@ -69,6 +69,7 @@ class Arena(Domain):
     paired = "game, others and deals"
     shares_draws = ("game",)
     drawn = "seating"
+    unit = "deal"
     rated: ClassVar = RATED
     tables: ClassVar = {"results": result_rows, "fitted": fitted_rows}
     first_table = "results"
@@ -78,10 +79,11 @@ class Arena(Domain):
         for name, where in {
             "ratings": "ratings:ratings",
             "errors": "errors:error_flow",
-            "roles": "roles:roles",
+            "literal_against_functional": "roles:roles",
             "belief": "beliefs:belief_by_day",
         }.items()
     }
+    first_figures = ("forest", "literal_against_functional", "ratings")
     lists: ClassVar = {"arena_games": listed_games, "arena_players": listed_players}
     scripts: ClassVar = SCRIPTS
     scores: ClassVar = {"won": Score("share of wins", "won", _won)}
@@ -161,6 +163,12 @@ class Arena(Domain):
         from tomeval.domains.arena.preview import forms_of
 
         return forms_of(cell, seat)
+
+    def asked_share(self, cell: ArenaCell, seat: str) -> dict[str, float]:
+        """Return in which share of games a seat, which has roles in turn, is asked."""
+        from tomeval.domains.arena.preview import share_of
+
+        return share_of(cell, seat)
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:
         """Return a cell that shows a strategy."""

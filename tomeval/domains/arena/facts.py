@@ -89,15 +89,22 @@ def _recorded(run: Run) -> list[str]:
     ]
 
 
+def _here(run: Run) -> str:
+    """Return SQL that says: in one of the cells of the run, which may be some of the store's."""
+    return f"cell IN ({', '.join(str(cell.number) for cell in run.cells)})"
+
+
 def _lost_games(run: Run) -> list[str]:
     """Say how many games count in no measure, and whose answers ended them."""
-    counts = dict(run.store.query("SELECT status, COUNT(*) FROM episodes GROUP BY status"))
+    here = _here(run)
+    sql = f"SELECT status, COUNT(*) FROM episodes WHERE {here} GROUP BY status"
+    counts = dict(run.store.query(sql))
     total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
     if not lost:
         return []
     by_player = run.store.query(
         "SELECT name, COUNT(DISTINCT cell || '/' || episode) FROM step_records "
-        "WHERE status != ? AND verdict = 'invalid' GROUP BY name ORDER BY 2 DESC, 1",
+        f"WHERE {here} AND status != ? AND verdict = 'invalid' GROUP BY name ORDER BY 2 DESC, 1",
         (COMPLETE,),
     )
     said = ", ".join(f"{name} {count}" for name, count in by_player[:MOST_NAMES])
@@ -113,7 +120,7 @@ def _values(run: Run) -> list[str]:
     notes = []
     [(valued, bounded)] = run.store.query(
         "SELECT COUNT(regret_low), COALESCE(SUM(regret_low < regret_high), 0) FROM step_records "
-        "WHERE slot = 0 AND status = ?",
+        f"WHERE {_here(run)} AND slot = 0 AND status = ?",
         (COMPLETE,),
     )
     if bounded:
@@ -149,7 +156,7 @@ def _probes(run: Run) -> list[str]:
     """Say where nothing is attainable to compare predictions with."""
     rows = run.store.query(
         "SELECT cell, COUNT(*), COUNT(json_extract(value, '$.attainable')) FROM answers "
-        "WHERE value IS NOT NULL GROUP BY cell"
+        f"WHERE {_here(run)} AND value IS NOT NULL GROUP BY cell"
     )
     named = {cell.number: cell.name for cell in _cells(run)}
     without = [named[number] for number, asked, known in rows if asked and not known]

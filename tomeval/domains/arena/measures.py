@@ -175,6 +175,8 @@ MEASURES = registry(
         -1,
         OWN,
         regret,
+        label="regret",
+        least=0.0,
     ),
     Measure(
         "delta_functional_per_game",
@@ -185,6 +187,7 @@ MEASURES = registry(
         -1,
         OWN,
         regret_per_game,
+        least=0.0,
     ),
     Measure(
         "delta_functional_low_per_decision",
@@ -194,6 +197,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(bound, end="low"),
+        least=0.0,
     ),
     Measure(
         "delta_functional_high_per_decision",
@@ -203,6 +207,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(bound, end="high"),
+        least=0.0,
     ),
     Measure(
         "exact_percent",
@@ -222,6 +227,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(regret, name="tom_regret"),
+        least=0.0,
     ),
     Measure(
         "belief_per_decision",
@@ -232,6 +238,7 @@ MEASURES = registry(
         -1,
         "as in matrix games, docs/measures.md; " + OWN,
         partial(part, name="belief"),
+        least=0.0,
     ),
     Measure(
         "response_per_decision",
@@ -280,6 +287,7 @@ MEASURES = registry(
         -1,
         OWN,
         lambda played, _: Totals(played.refused[0].astype(np.float64)),
+        least=0.0,
     ),
     Measure(
         "fatal_percent",

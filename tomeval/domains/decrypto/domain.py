@@ -58,6 +58,7 @@ class Decrypto(Domain):
     title = "the word game of hints and codes, with a team and an interceptor"
     experiment = DecryptoExperiment
     schema = SCHEMA
+    unit = "deal"
     measures = MEASURES
     headline = (
         "delta_functional_per_turn",
@@ -74,6 +75,7 @@ class Decrypto(Domain):
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
     }
+    first_figures = ("forest", "pairings_turns", "perspective", "probes")
     lists: ClassVar = {
         "players": listed_players,
         "embeddings": lambda: [{"embedding": name} for name in SHIPPED],

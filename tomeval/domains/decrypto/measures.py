@@ -217,9 +217,11 @@ def _percents(source: str, meanings: dict[Head, str]) -> Iterator[Measure]:
 
 def _per_turn(meanings: dict[Head, str]) -> Iterator[Measure]:
     spoken = {"delta_functional": "regret per turn"}
+    labels = {"delta_functional": "regret"}
     for (name, heading, better), meaning in meanings.items():
         of, says = partial(_regret, name), spoken.get(name, "")
-        yield Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, says)
+        named = (says, labels.get(name, ""))
+        yield Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, *named)
 
 
 def _belief_measures(suffix: str, more: str, condition: str) -> Iterator[Measure]:

@@ -73,11 +73,12 @@ class Matrix(Domain):
         for name, where in {
             "regret": "curves:regret_curves",
             "tom": "curves:tom_curves",
-            "scatter": "scatter:scatter",
+            "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
         }.items()
     }
+    first_figures = ("forest", "literal_against_functional", "decomposition")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     scores: ClassVar = {

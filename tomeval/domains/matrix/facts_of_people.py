@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
 from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.storing import CHECK
 from tomeval.domains.matrix.study import EXCLUDE
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-
-PARTICIPANT, CHECK = "participant", "check"
-"""What is stored with an episode of a study: who played it, and with a number the answers to the
-checks, in the table ``answers``."""
 
 
 class Checked(NamedTuple):
@@ -53,12 +50,12 @@ def people_notes(run: Run) -> list[str]:
 
 def _of_checks(found: Checked, study: dict[str, Any]) -> str:
     most, excluding = study["most_failed"], study["on_failed"] == EXCLUDE
-    ended = "are left out of all measures" if excluding else "count all the same"
+    ended = "are left out of all measures" if excluding else "count in all measures"
     return (
         f"Checks of attention: {found.wrong} of {found.answers} answers "
         f"({100 * found.wrong / found.answers:.1f} %) were wrong. Rule on_failed = "
-        f"{study['on_failed']!r}, most_failed = {most}: {found.failed} people had more wrong "
-        f"answers, and {ended}."
+        f"{study['on_failed']!r}, most_failed = {most}: the episodes of {found.failed} people, who "
+        f"had more wrong answers, {ended}."
     )
 
 

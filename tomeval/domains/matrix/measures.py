@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Literal
@@ -230,9 +231,11 @@ def _measure(
     meaning: str,
     spoken: str = "",
     label: str = "",
+    least: float = -math.inf,
 ) -> Measure:
     unit = "%" if name.endswith("_percent") else "payoff"
-    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), spoken, label)
+    of = partial(_of, name)
+    return Measure(name, heading, meaning, unit, better, source, of, spoken, label, least)
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
@@ -265,6 +268,7 @@ MEASURES = registry(
         f"{_PAPER}, ΔToM as defined",
         "Belief: the regret per step of a player who acts on the subject's predictions, the "
         "partner's moves held fixed. Lower is better; in payoff units.",
+        least=0.0,
     ),
     _measure(
         "delta_tom_misprediction_per_step",
@@ -273,6 +277,7 @@ MEASURES = registry(
         f"{_PAPER}, as its tables have it",
         "The same where every wrong prediction that can cost something does, as published tables "
         "count it. Lower is better; in payoff units.",
+        least=0.0,
     ),
     _measure(
         "stepwise_regret_per_step",
@@ -281,6 +286,7 @@ MEASURES = registry(
         _OWN,
         "What the actions lost step by step, the partner's moves held fixed: belief and response "
         "together. In payoff units.",
+        least=0.0,
     ),
     _measure(
         "response_gap_per_step",

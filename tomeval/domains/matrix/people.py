@@ -137,7 +137,8 @@ class Match:
         status : str, optional
             Default: complete if it is over, else unfinished.
         notes : mapping
-            What else is known of the episode, JSON-ready, by name: (step, value); see `notes_of`.
+            What else is known of the episode, JSON-ready, by name: (step, value); see
+            `tomeval.domains.matrix.storing.notes_of`.
         """
         status = status or (COMPLETE if self.over else UNFINISHED)
         if self._record.rows:
@@ -173,13 +174,6 @@ def given_of(store: Store, cell: int, episode: int) -> list[Given]:
         "WHERE cell = ? AND episode = ? ORDER BY step"
     )
     return [Given(*row) for row in store.query(sql, (cell, episode))]
-
-
-def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
-    """Return what is known of an episode besides its steps, by name; see `Match.block`."""
-    sql = "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ?"
-    rows = store.query(sql, (cell, episode))
-    return {name: (step, json.loads(value)) for name, step, value in rows}
 
 
 def status_of(store: Store, cell: int, episode: int) -> str:

@@ -15,6 +15,7 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.limits import Attainable, attainable
 from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
@@ -134,6 +135,23 @@ class MatrixRunCell(RunCell):
             return {}
         found = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in found.items()}
+
+    def regret_limits(self, reference: str | None = None) -> Attainable:
+        """Return between what ΔFunctional/T and ΔToM/T lie; only for cells played `as_planned`."""
+        told = self.definition
+        weights = tuple(told["partners"]["weights"])
+        said = (told["horizon"], reference or self.reference)
+        return attainable(self.game, tuple(self.partners), weights, *said)
+
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what the expectation of a measure lies; regret has exact limits."""
+        known = name in ("delta_functional_per_step", "delta_tom_best_response_per_step")
+        if not known or not self.partners or not self.as_planned:
+            return super().limits(name, reference)
+        found = self.regret_limits(reference)
+        if name == "delta_functional_per_step":
+            return found.regret_min, found.regret_max
+        return 0.0, found.belief
 
     @property
     def payoff_range(self) -> float:

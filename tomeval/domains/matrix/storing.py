@@ -21,6 +21,10 @@ SEAT = "subject"
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
+PARTICIPANT, CHECK = "participant", "check"
+"""What the table ``answers`` holds of an episode of a study: who played it, and with a number the
+answers to the checks. They are no answers of the game: the view ``asked`` leaves them out."""
+
 _STEP_COLUMNS = {
     "partner_state": "INTEGER NOT NULL",
     "own_action": "INTEGER",
@@ -259,6 +263,16 @@ def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, 
             raise store.damaged(f"cell {cell}: there is no question {question!r}")
         found.setdefault(episode, {}).setdefault(step, {})[int(own)] = outcome
     return found
+
+
+def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
+    """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
+    sql = (
+        "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ? "
+        f"AND question NOT LIKE '{REACT} %' ORDER BY step, question"
+    )
+    rows = store.query(sql, (cell, episode))
+    return {name: (step, json.loads(value)) for name, step, value in rows}
 
 
 @lru_cache(maxsize=4)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import VALID
+from tomeval.domains.matrix.storing import PARTICIPANT, notes_of
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -21,6 +22,12 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
     )
     yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
     yield Line(0, f"{status}, {length} steps")
+    notes = notes_of(store, cell.number, episode) if cell.by_people else {}
+    if PARTICIPANT in notes:
+        yield Line(0, f"participant {notes.pop(PARTICIPANT)[1]}")
+    for name, (step, said) in notes.items():
+        if step == 0:
+            yield Line(0, _checked(name, said))
     labels = cell.labels
     for step, own, theirs, predicted, reward, act, predict in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
@@ -34,6 +41,14 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
             f"partner chose {labels.partner[theirs]}"
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
+        for name, (asked, said) in notes.items():
+            if asked == step:
+                yield Line(step, _checked(name, said))
+
+
+def _checked(name: str, said: dict[str, Any]) -> str:
+    """Say what a person answered to a check of a study."""
+    return f"{name}: answered {said['answer']!r}, {'right' if said['right'] else 'wrong'}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:

@@ -12,9 +12,10 @@ from tomeval.core.numbers import number
 from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.arena.figures import INTERVALS
 from tomeval.domains.arena.results import ArenaRunCell, Floats
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.families import MOST_PANELS, pages
-from tomeval.plots.style import add_legend, fold, in_style, line_style, lines_of, new_figure
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import MOST_PANELS, all_words, pages
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import add_head, fold, line_style, lines_of, new_figure
 from tomeval.runs.results import Run
 from tomeval.statistics.shares import clustered_sums
 
@@ -53,15 +54,18 @@ def belief_by_day(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw which share of the Mafia is named, by day; nothing if nobody was asked."""
     found = lines_by_player(run)
     drawings = []
+    asked = [cell for cell in _cells(run) if len(cell.episodes)]
     for part, names in enumerate(pages(list(found), MOST_PANELS)):
         mine = {name: found[name] for name in names}
+        told = all_words(asked)
         drawings.append(
             Drawing(
                 "belief",
-                "belief_by_day" + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
-                belief_figure(mine, options),
-                "Belief over days: who is Mafia",
-                "Share of the Mafia that a player of the village names when asked beside its "
+                "belief" + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
+                belief_figure(mine, told, options),
+                f"Belief over days: who is Mafia; {told}",
+                f"{told}, {sample_words(asked, 'games')}: "
+                "share of the Mafia that a player of the village names when asked beside its "
                 "decisions, by day, and what an exact Bayesian observer with the same view attains "
                 "in expectation; later days are those of longer games, in which the player is "
                 f"still alive. {INTERVALS}.",
@@ -71,10 +75,15 @@ def belief_by_day(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return drawings
 
 
+def _cells(run: Run) -> list[ArenaRunCell]:
+    """Return the cells of the game."""
+    return [c for c in run.cells if isinstance(c, ArenaRunCell) and c.table.kind.name == GAME]
+
+
 def lines_by_player(run: Run) -> dict[str, dict[str, Days]]:
     """Return the lines of `SERIES` that have data, by player and game in words."""
     asked: dict[str, list[tuple[str, int, dict[str, Any]]]] = {}
-    cells = [c for c in run.cells if isinstance(c, ArenaRunCell) and c.table.kind.name == GAME]
+    cells = _cells(run)
     several = len({c.columns["game"] for c in cells}) > 1
     for cell in cells:
         name = f"{cell.player}, {cell.columns['game']}" if several else cell.player
@@ -108,16 +117,16 @@ def _line(rows: Sequence[tuple[str, int, dict[str, Any]]], key: str) -> Days | N
 
 
 @in_style
-def belief_figure(found: Mapping[str, Mapping[str, Days]], options: Options) -> Figure:
-    """Draw a panel per player."""
-    columns = min(options.fits(1, 3), len(found))
+def belief_figure(found: Mapping[str, Mapping[str, Days]], told: str, options: Options) -> Figure:
+    """Draw a panel per player; `told` names the games and the other players."""
+    columns = min(options.fits(2, 3), len(found))
     rows = -(-len(found) // columns)
-    width = min(options.width, 0.9 + 2.3 * columns)
+    width = options.width
     titles = [fold(name, int(14 * width / columns)) for name in found]
     height = rows * (1.9 + 0.12 * lines_of(titles))
-    figure, panels = new_figure(width, height, rows, columns, sharex=True, sharey=True)
+    figure, panels = new_figure(width, height, rows, columns, len(found), sharex=True, sharey=True)
     handles: dict[str, Any] = {}
-    for axes, title, lines in zip(panels, titles, found.values(), strict=False):
+    for axes, title, lines in zip(panels, titles, found.values(), strict=True):
         axes.set_title(title)
         for key, line in lines.items():
             handles.setdefault(key, _draw(axes, line, key))
@@ -127,13 +136,12 @@ def belief_figure(found: Mapping[str, Mapping[str, Days]], options: Options) -> 
     )
     panels[0].set_xticks(days[:: max(1, len(days) // 8)])
     panels[0].set_xlim(days[0] - 0.3, days[-1] + 0.3)
-    for axes in panels[len(found) :]:
-        axes.set_visible(False)
-    figure.supxlabel("day", fontsize=7.5)
+    figure.supxlabel("day")
     scored = any(key in handles for key in ("probability", "observer"))
     named = "% of the Mafia named"
-    figure.supylabel(f"{named}, or probability in %" if scored else named, fontsize=7.5)
-    add_legend(figure, [handles[key] for key in SERIES if key in handles], top=True, handlelength=3)
+    figure.supylabel(f"{named}, or probability in %" if scored else named)
+    shown = [handles[key] for key in SERIES if key in handles]
+    add_head(figure, f"Who is Mafia, by day: {told}", shown, handlelength=3)
     return figure
 
 

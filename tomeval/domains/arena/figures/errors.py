@@ -10,9 +10,10 @@ from tomeval.domains.arena.attribution import ANY, error_rows
 from tomeval.domains.arena.figures import INTERVALS, size
 from tomeval.domains.arena.outcomes import games_of
 from tomeval.domains.arena.records import game_records
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.families import MOST_PANELS, pages
-from tomeval.plots.style import add_legend, fold, in_style, lines_of, new_figure, point_style
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import MOST_PANELS, all_words, listed, pages
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import add_head, fold, lines_of, new_figure, point_style
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -37,17 +38,18 @@ def error_flow(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         mine = [record for record in records if record.game == game]
         rows = [row for row in error_rows(mine) if row["error"] == ANY]
         found[game] = {row["player"]: row for row in rows}
+    cells = [cell for cell in run.cells if len(cell.episodes)]
     players = list(dict.fromkeys(player for rows in found.values() for player in rows))
     drawings = []
     for part, games in enumerate(pages(list(found), MOST_PANELS)):
         drawings.append(
             Drawing(
                 "errors",
-                "errors_caused_and_witnessed"
-                + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
+                "errors" + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
                 errors_figure({game: found[game] for game in games}, players, options),
-                "Errors caused and witnessed, by player",
-                "Share of a player's games in which it made an error (a decision that was not "
+                f"Errors caused and witnessed, by player: {listed(games)}",
+                f"{all_words(cells)}, {sample_words(cells, 'games')}: "
+                "share of a player's games in which it made an error (a decision that was not "
                 "legal at once) against the share in which another player did, void games "
                 f"included; {INTERVALS}. Above the dashed diagonal a player meets errors more "
                 "often than it makes them.",
@@ -64,19 +66,18 @@ def errors_figure(
     """Draw a panel per game and a point per player."""
     columns = min(options.fits(2, 3), len(found))
     rows = -(-len(found) // columns)
-    width = min(options.width, 0.7 + 2.15 * columns)
+    width = options.width
     titles = [fold(game, int(14 * width / columns)) for game in found]
     height = rows * (2.0 + 0.12 * lines_of(titles))
-    figure, panels = new_figure(width, height, rows, columns, sharex=True, sharey=True)
+    figure, panels = new_figure(width, height, rows, columns, len(found), sharex=True, sharey=True)
     seen: dict[str, Any] = {}
-    for axes, title, rows_of in zip(panels, titles, found.values(), strict=False):
+    for axes, title, rows_of in zip(panels, titles, found.values(), strict=True):
         _panel(axes, rows_of, players, seen)
         axes.set_title(title)
-    for axes in panels[len(found) :]:
-        axes.set_visible(False)
-    figure.supxlabel("games with an own error (%)", fontsize=7.5)
-    figure.supylabel("games with an error of others (%)", fontsize=7.5)
-    add_legend(figure, [seen[player] for player in players if player in seen], top=True)
+    figure.supxlabel("games with an own error (%)\n← better")
+    figure.supylabel("games with an error of others (%)")
+    handles = [seen[player] for player in players if player in seen]
+    add_head(figure, f"Errors caused and witnessed: {listed([*found])}", handles)
     return figure
 
 

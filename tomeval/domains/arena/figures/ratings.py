@@ -14,10 +14,11 @@ from tomeval.domains.arena.figures import INTERVALS
 from tomeval.domains.arena.outcomes import ALL, CLEAN
 from tomeval.domains.arena.ratings import rating_rows
 from tomeval.domains.arena.records import game_records
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.families import MOST_PANELS, pages
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import MOST_PANELS, listed, pages
 from tomeval.plots.rows import MOST_ROWS, row_panels
-from tomeval.plots.style import COLOURS, add_legend, in_style
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.columns import interval_of
 from tomeval.runs.results import Run
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AXIS = "rating (Elo-like points; 0: mean of the players)"
+AXIS = "rating (Elo-like points; 0: mean of the players)\nbetter →"
 
 LOOK: dict[str, dict[str, Any]] = {
     ALL: {"color": COLOURS[0], "marker": "o", "markerfacecolor": COLOURS[0]},
@@ -51,6 +52,7 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     players = list(dict.fromkeys(row["player"] for row in rows))
     subsets = [ALL] if all(record.clean for record in records) else [ALL, CLEAN]
     same = " Every game is without an error." if len(subsets) == 1 else ""
+    cells = [cell for cell in run.cells if len(cell.episodes)]
     drawings = []
     for number_, group in enumerate(pages(games, MOST_PANELS)):
         for part, shown in enumerate(pages(players, MOST_ROWS)):
@@ -61,8 +63,10 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     "ratings",
                     f"ratings{pair}",
                     ratings_figure(rated, group, shown, subsets, options),
-                    "Ratings from all games and from games without an error",
-                    "Ratings by one likelihood over all games with terms for seats or roles; a "
+                    f"Ratings from all games and from games without an error: {listed(group)}",
+                    f"{listed(group)}, {sample_words(cells, 'games')}: "
+                    "ratings by one likelihood over all "
+                    "games with terms for seats or roles; a "
                     f"team is the mean of its players. Profile likelihood; {INTERVALS}. An arrow: "
                     "the games set no limit on that side. Games without an error are no random "
                     f"sample of all games; no mark: they do not rate the player.{same}",
@@ -84,7 +88,9 @@ def ratings_figure(
     from matplotlib.lines import Line2D
 
     height = 0.15 * len(subsets)
-    figure, panels = row_panels(games, players, AXIS, options, row_height=max(height, 0.2))
+    figure, panels = row_panels(
+        games, players, AXIS, options, options.fits(2, 3), row_height=max(height, 0.2)
+    )
     for axes, game in zip(panels, games, strict=True):
         axes.axvline(0, color="0.6", lw=0.6, zorder=1)
         marks = []
@@ -99,7 +105,7 @@ def ratings_figure(
         Line2D([], [], label=WORDS[subset], lw=1.4, markersize=4, **LOOK[subset])
         for subset in subsets
     ]
-    add_legend(figure, handles, top=True)
+    add_head(figure, f"Ratings: {listed(games)}", handles)
     return figure
 
 

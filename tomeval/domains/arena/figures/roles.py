@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,20 +10,21 @@ import numpy as np
 
 from tomeval.core.numbers import number
 from tomeval.domains.arena.figures import INTERVALS, size
-from tomeval.domains.arena.measures import predicted, regret
+from tomeval.domains.arena.measures import MEASURES, predicted, regret
 from tomeval.domains.arena.results import ArenaRunCell, Floats
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.families import MOST_PANELS, pages
-from tomeval.plots.style import (
-    COLOURS,
-    FILLINGS,
-    MARKERS,
-    add_legend,
-    fold,
-    in_style,
-    lines_of,
-    new_figure,
+from tomeval.plots.drawing import (
+    CUT,
+    DEFAULT,
+    Drawing,
+    Options,
+    axis_name,
+    better_side,
+    sample_words,
+    within,
 )
+from tomeval.plots.families import MOST_PANELS, all_words, pages
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import COLOURS, FILLINGS, MARKERS, add_head, fold, lines_of, new_figure
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import estimate
@@ -31,6 +33,10 @@ from tomeval.statistics.shares import clustered_sums
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+NAME = "literal_against_functional"
+FUNCTIONAL, LITERAL = MEASURES["delta_functional_per_decision"], MEASURES["tom_percent"]
+REGRET_LIMITS = FUNCTIONAL.least, math.inf
 
 _NOTHING = 1e-9  # a difference that comes from rounding
 
@@ -52,19 +58,22 @@ def roles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     Nothing if no player has both.
     """
     found = points(run)
+    cells = [cell for cell in run.cells if len(cell.episodes)]
     drawings = []
     for part, games in enumerate(pages(list(found), MOST_PANELS)):
         mine = {game: found[game] for game in games}
+        told = all_words([cell for cell in cells if cell.columns["game"] in games])
         drawings.append(
             Drawing(
-                "roles",
-                "literal_against_functional" + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
-                roles_figure(mine, options),
-                "Literal against functional theory of mind, by role",
-                "How right a player's predictions are against what its decisions lose, over all "
+                NAME,
+                NAME + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
+                roles_figure(mine, told, options),
+                f"Literal against functional theory of mind, by role: {told}",
+                f"{told}, {sample_words(cells, 'games')}: "
+                "how right a player's predictions are against what its decisions lose, over all "
                 "its games in a role, of decisions whose values are exact. The bar of a colour: "
                 "what an exact Bayesian observer attains on the same questions. "
-                f"{INTERVALS}. Further up and to the left is better.",
+                f"{INTERVALS}; {CUT}. Further up and to the left is better.",
                 _describe(mine),
             )
         )
@@ -106,6 +115,7 @@ def _point(cells: Sequence[ArenaRunCell], role: str) -> Point | None:
     if not some.any() or not right[1].any():
         return None
     mean = estimate(lost[0][some] / lost[1][some], "t", clusters=units[some])
+    mean = within(mean, *REGRET_LIMITS)
     share = clustered_sums(right[0], right[1], units)
     attainable = clustered_sums(attained[0], attained[1], units)
     return Point(
@@ -122,25 +132,23 @@ def _sums(totals: Totals) -> Floats:
 
 
 @in_style
-def roles_figure(found: Mapping[str, Mapping[Place, Point]], options: Options) -> Figure:
-    """Draw a panel per game."""
+def roles_figure(found: Mapping[str, Mapping[Place, Point]], told: str, options: Options) -> Figure:
+    """Draw a panel per game; `told` names the games and the other players."""
     places = [place for points_of in found.values() for place in points_of]
     players = list(dict.fromkeys(player for player, _ in places))
     names = list(dict.fromkeys(role for _, role in places))
-    columns = min(options.fits(1, 3), len(found))
+    columns = min(options.fits(2, 3), len(found))
     rows = -(-len(found) // columns)
-    width = min(options.width, 1.0 + 2.3 * columns)
+    width = options.width
     titles = [fold(game, int(14 * width / columns)) for game in found]
     height = rows * (2.1 + 0.12 * lines_of(titles))
-    figure, panels = new_figure(width, height, rows, columns, sharey=True)
-    for axes, title, points_of in zip(panels, titles, found.values(), strict=False):
+    figure, panels = new_figure(width, height, rows, columns, len(found), sharey=True)
+    for axes, title, points_of in zip(panels, titles, found.values(), strict=True):
         axes.set_title(title)
         _panel(axes, points_of, players, names)
-    for axes in panels[len(found) :]:
-        axes.set_visible(False)
-    figure.supxlabel("ΔFunctional/decision (payoff units)", fontsize=7.5)
-    figure.supylabel("ToM %", fontsize=7.5)
-    add_legend(figure, _handles(players, names), top=True)
+    figure.supxlabel(axis_name(FUNCTIONAL) + better_side(FUNCTIONAL))
+    figure.supylabel(f"{axis_name(LITERAL)}, higher is better")
+    add_head(figure, f"Literal against functional: {told}", _handles(players, names))
     return figure
 
 
@@ -150,13 +158,14 @@ def _panel(
     """Draw one game's points, with what was attainable."""
     for (player, role), point in found.items():
         index = players.index(player)
-        look = _look(index, names.index(role)) | {"markersize": size(index, len(players))}
+        look = _look(index, names.index(role))
+        look["markersize"] = size(index, len(players)) * (1.4 if look["marker"] == "*" else 1)
         (x, *across), (y, *up) = point.regret, point.tom
         axes.plot(across, [y, y], color=look["color"], lw=0.9, zorder=2)
         axes.plot([x, x], up, color=look["color"], lw=0.9, zorder=2)
         axes.plot([x], [point.attainable], ls="none", marker="_", ms=8, mew=1.6, zorder=2,
                   color=look["color"])  # fmt: skip
-        axes.plot([x], [y], ls="none", zorder=3, **look)
+        axes.plot([x], [y], ls="none", zorder=3, clip_on=False, **look)
     axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     axes.set_ylim(-4, 104)
     ends = [0.0, *(end for point in found.values() for end in point.regret if end == end)]

@@ -11,8 +11,17 @@ import numpy as np
 from tomeval.domains.decrypto.measures import MEASURES
 from tomeval.domains.decrypto.results import Pairing, pairings
 from tomeval.domains.decrypto.tables import pooled
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, SHARE_INTERVALS, Drawing, Options
-from tomeval.plots.style import fold, in_style, new_figure
+from tomeval.plots.drawing import (
+    DEFAULT,
+    INTERVAL_WORDS,
+    SHARE_INTERVALS,
+    Drawing,
+    Options,
+    sample_words,
+)
+from tomeval.plots.settings import in_style, small
+from tomeval.plots.style import add_head, fold, new_figure
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     Alice by Bob. None for runs of a single pairing.
     """
     found = [pairing for pairing in pairings(run) if pairing.played.games]
+    cells = [cell for cell in run.cells if len(cell.episodes)]
     if len(found) < 2 or any(pairing.played.replayed for pairing in found):
         return []
     matched = all(pairing.names["encoder"] == pairing.names["decoder"] for pairing in found)
@@ -50,7 +60,7 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         for pairing in found:
             alice, bob, eve = pairing.names.values()
             values[alice, bob, eve] = _ends(pairing, measure, options.interval)
-        figure = _heat_map(values, scale, matched, name == "turns", options)
+        figure = _heat_map(values, scale, matched, MEASURES[measure], options)
         told = "; ".join(
             f"Alice {a}, Bob {b}, Eve {e}: {mean:.1f} ({low:.1f} to {high:.1f})"
             for (a, b, e), (mean, low, high) in values.items()
@@ -58,7 +68,10 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         title = f"{scale[0].upper()}{scale[1:]}, by pairing"
         words = INTERVAL_WORDS[options.interval] if name == "turns" else SHARE_INTERVALS
         words = words.replace("episodes", "games")
-        caption = f"{title}; below each value its end points, {words}. Empty: not played."
+        caption = (
+            f"{title}, {sample_words(cells, 'games')}; below each value its end points, {words}. "
+            "Empty: not played."
+        )
         drawings.append(Drawing("pairings", f"pairings_{name}", figure, title, caption, told))
     return drawings
 
@@ -79,9 +92,10 @@ def _heat_map(
     values: dict[tuple[str, str, str], Ends],
     scale: str,
     matched: bool,
-    is_turns: bool,
+    measure: Measure,
     options: Options,
 ) -> Figure:
+    """Draw a panel per Eve, or a single one of teams by Eve if Alice and Bob are `matched`."""
     from matplotlib import colormaps
 
     alices, bobs, eves = (list(dict.fromkeys(names[i] for names in values)) for i in range(3))
@@ -91,21 +105,22 @@ def _heat_map(
     rows = -(-len(panels) // per_row)
     width = min(options.width, 1.6 + per_row * (1.0 + 0.75 * len(columns)))
     height = rows * (0.9 + 0.42 * len(alices)) + 0.3
-    figure, axes = new_figure(width, height, rows, per_row)
+    figure, axes = new_figure(width, height, rows, per_row, len(panels))
     top = max([1.0, *(mean for mean, *_ in values.values() if math.isfinite(mean))])
-    limits = (1.0, max(8.0, top)) if is_turns else (0.0, 100.0)
+    limits = (0.0, 100.0) if measure.unit == "%" else (1.0, max(8.0, top))
     # Shapes only, so few colours that the bar is drawn of them too: the report's page takes no
     # bitmaps. With 40 none is a true grey.
     colours = colormaps["cividis"].resampled(40)
     image = None
-    for axis, panel in zip(axes, panels, strict=False):
+    for axis, panel in zip(axes, panels, strict=True):
         grid = np.full((len(alices), len(columns)), np.nan)
         for (alice, bob, eve), found in values.items():
             if matched or eve == panel:
                 row, column = alices.index(alice), columns.index(eve if matched else bob)
                 grid[row, column] = found[0]
                 shade = (found[0] - limits[0]) / (limits[1] - limits[0])
-                _number(axis, column, row, found, shade, 1 if is_turns else 0)
+                ink = _ink(colours(shade)) if math.isfinite(shade) else DARK_INK
+                _number(axis, column, row, found, ink, 0 if measure.unit == "%" else 1)
         edges = (np.arange(count + 1) - 0.5 for count in (len(columns), len(alices)))
         image = axis.pcolormesh(*edges, grid, vmin=limits[0], vmax=limits[1], cmap=colours)
         axis.invert_yaxis()
@@ -117,22 +132,29 @@ def _heat_map(
         axis.set_ylabel("Alice and Bob" if matched else "Alice")
         if panel:
             axis.set_title(f"Eve: {fold(panel, 30)}")
-    for axis in axes[len(panels) :]:
-        axis.set_visible(False)
     if image is not None:
         room = int(9 * height / min(rows, 2))
         shrink = 0.95 if rows < 3 else 2 / rows
-        figure.colorbar(image, ax=axes, label=fold(scale, room), shrink=shrink, fraction=0.08)
+        side = {-1: ", less is better", 0: "", 1: ", more is better"}[measure.better]
+        words = fold(scale + side, room)
+        figure.colorbar(image, ax=axes, label=words, shrink=shrink, fraction=0.08)
+    add_head(figure, f"{scale[0].upper()}{scale[1:]}, Alice and Bob against Eve")
     return figure
 
 
-def _number(axis: Axes, x: int, y: int, found: Ends, shade: float, digits: int) -> None:
-    """Write a value and its interval into its field, light on dark or dark on light."""
+def _ink(field: tuple[float, float, float, float]) -> str:
+    """Return which ink stands out more from a field, by WCAG's contrast."""
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in field[:3]]
+    light = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    return DARK_INK if (light + 0.05) / 0.05 > 1.05 / (light + 0.05) else LIGHT_INK
+
+
+def _number(axis: Axes, x: int, y: int, found: Ends, colour: str, digits: int) -> None:
+    """Write a value and its interval into its field."""
     mean, low, high = found
     if not math.isfinite(mean):
         return
     text = f"{mean:.1f}"
     if math.isfinite(low):
         text += f"\n{low:.{digits}f}–{high:.{digits}f}"
-    colour = DARK_INK if shade > 0.55 else LIGHT_INK
-    axis.text(x, y, text, ha="center", va="center", color=colour, fontsize=6.5)
+    axis.text(x, y, text, ha="center", va="center", color=colour, fontsize=small())

@@ -13,12 +13,14 @@ from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import CHANCE, IN_VIEW, turn_share
 from tomeval.domains.decrypto.played import NONE, Played, pool
 from tomeval.domains.decrypto.results import pairings
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import all_words
+from tomeval.plots.settings import in_style
 from tomeval.plots.style import (
     COLOURS,
+    add_head,
     add_legend,
     fold,
-    in_style,
     line_style,
     new_figure,
     point_style,
@@ -56,6 +58,8 @@ PREDICTIONS = {
 def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw Eve's belief probes and the accuracy of Alice's predictions, a mark per player."""
     found = []
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    told = f"{all_words(cells)}, {sample_words(cells, 'games')}"
     for ending, words in CONDITIONS.items():
         shown = {name + ending: label for name, label in BELIEFS.items()}
         eves = by_player(run, "interceptor", partial(_has, shown))
@@ -63,7 +67,8 @@ def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             continue
         title = f"Eve's beliefs about her own and another's beliefs, her earlier answer {words}"
         caption = (
-            f"{title}: share of the turns on which she does not know the keywords; {INTERVALS}. "
+            f"{title} ({told}): share of the turns on which she does not know the "
+            f"keywords; {INTERVALS}. "
             "RC: representational change, FB: false belief; weak: the answer is not the true "
             "keywords, strong: it is her own earlier answer; B = C: she answers for herself and "
             "for another alike."
@@ -74,7 +79,7 @@ def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     )
     if alices:
         title = "Accuracy of Alice's predictions (ToM %)"
-        caption = f"{title}, over turns; {INTERVALS}."
+        caption = f"{title}, over turns ({told}); {INTERVALS}."
         found.append(_drawing("probes_predictions", alices, PREDICTIONS, title, caption, options))
     return found
 
@@ -99,7 +104,7 @@ def _drawing(
         for name, played in players.items()
     }
     shown = [m for m in words if any(found[m].items for found in shares.values())]
-    width = min(options.width, 6.9 if len(shown) > 3 else 4.6)
+    width = options.width
     figure, (axis,) = new_figure(width, 2.5)
     step = 0.7 / max(len(shares), 1)
     told = []
@@ -117,7 +122,7 @@ def _drawing(
     axis.set_xticks(range(len(shown)), [fold(words[m], options.fits(10, 16)) for m in shown])
     axis.set_ylim(-3, 103)
     axis.set_ylabel("share of turns (%)")
-    axis.set_title(fold(title, options.fits(50, 100)))
+    add_head(figure, title)
     add_legend(figure, axis.get_legend_handles_labels()[0])
     return Drawing("probes", stem, figure, title, caption, "; ".join(told))
 
@@ -132,22 +137,26 @@ def perspective_by_turn(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     groups = by_player(run, "encoder", lambda p: bool((p.predicted["eve"] != NONE).any()))
     if not groups:
         return []
-    columns = min(options.fits(1, 3), len(groups))
+    columns = min(options.fits(2, 3), len(groups))
     rows = -(-len(groups) // columns)
-    width = min(options.width, 0.8 + 2.4 * columns)
-    figure, axes = new_figure(width, 2.1 * rows, rows, columns)
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    figure, axes = new_figure(options.width, 2.1 * rows, rows, columns, len(groups))
     told: list[str] = []
     handles: dict[str, Any] = {}
-    for axis, (name, played) in zip(axes, groups.items(), strict=False):
+    for axis, (name, played) in zip(axes, groups.items(), strict=True):
         told.append(_turn_lines(axis, name, played))
         for handle in axis.get_legend_handles_labels()[0]:
             handles.setdefault(str(handle.get_label()), handle)
-    for axis in axes[len(groups) :]:
-        axis.set_visible(False)
-    add_legend(figure, list(handles.values()), handlelength=3)
     title = "Interception, as Alice predicts it and as it is"
-    caption = f"{title}, by turn; {INTERVALS}. Bar at turn 1: chance, 1/24."
-    return [Drawing("perspective", "perspective_by_turn", figure, title, caption, "; ".join(told))]
+    among = all_words(cells)
+    add_head(
+        figure, f"{title}: {among}" if among else title, list(handles.values()), handlelength=3
+    )
+    caption = (
+        f"{title}, by turn, {among}, {sample_words(cells, 'games')}; {INTERVALS}. Bar at turn 1: "
+        "chance, 1/24."
+    )
+    return [Drawing("perspective", "perspective", figure, title, caption, "; ".join(told))]
 
 
 def _turn_lines(axis: Axes, name: str, played: Played) -> str:
@@ -168,7 +177,7 @@ def _turn_lines(axis: Axes, name: str, played: Played) -> str:
     axis.set_xticks(turns)
     axis.set_xlabel("turn")
     axis.set_ylabel("Eve right (% of games)")
-    axis.set_title(f"Alice: {fold(name, 30)}")
+    axis.set_title(fold(f"Alice: {name}", 24))
     return f"{name}: " + "; ".join(told)
 
 

@@ -1,4 +1,4 @@
-"""Regret and ToM % by step, a line per subject."""
+"""ΔFunctional and ToM % by step, a line per subject."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.core.numbers import number
+from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.played import FloatArray
-from tomeval.domains.matrix.results import matrix_cell
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.plots.drawing import (
+    CUT,
+    DEFAULT,
+    INTERVAL_WORDS,
+    Drawing,
+    Options,
+    axis_name,
+    sample_words,
+    within,
+)
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.plots.overlays import Overlay, overlays
@@ -20,26 +30,24 @@ from tomeval.runs.results import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CURVE_LABELS = {
-    "delta_functional_per_step": "regret, mean of 5 steps (payoff units)",
-    "tom_percent": "ToM %, mean of 5 steps",
-}
 _SMOOTH = 5
 
 
 def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw ΔFunctional by step, a figure per task."""
-    return _curves(run, options, "regret", "delta_functional_per_step", "Regret")
+    return _curves(run, options, "regret", "delta_functional_per_step")
 
 
 def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw ToM % by step, a figure per task."""
-    return _curves(run, options, "tom", "tom_percent", "ToM %")
+    return _curves(run, options, "tom", "tom_percent")
 
 
-def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> list[Drawing]:
+def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]:
     """Draw one metric by step, for every task of a run or every overlay that has values of it."""
-    by = options.by
+    if metric not in run.measures:
+        return []
+    by, what = options.by, run.measures[metric].heading
     if by is None:
         shown = [
             Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
@@ -53,25 +61,32 @@ def _curves(run: Run, options: Options, name: str, metric: str, what: str) -> li
         for overlay in shown
         if any(np.isfinite(cell.totals(metric).values).any() for cell in overlay.cells)
     ]
-    several = "a line per subject" if by is None else f"a line per value of {by}"
-    which = "" if by is None else " (of the first one, where it was played for several)"
-    caption = (
-        f"{what} by step, {several}. Every point is the mean over episodes of a "
-        "centred window of five steps (shorter at the ends); bands are "
-        f"{INTERVAL_WORDS[options.interval]}. The dashed grey line, where there is one, is the "
-        f"tabular baseline{which}."
-    )
+    stem = name if by is None else f"{name}_by_{by}"
     return [
         Drawing(
             name,
-            f"{name}_{words}" if by is None else f"{name}_by_{by}_{words}",
+            f"{stem}_{words}" if len(shown) > 1 else stem,
             curve_figure(cells, metric, title, options, names),
             f"{what} by step{'' if by is None else f', by {by}'}: {title}",
-            caption,
+            _caption(what, title, cells, options),
             _describe(cells, names, metric, what, options),
         )
         for title, words, cells, names in shown
     ]
+
+
+def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
+    """Say what is drawn: of how many episodes, with which intervals."""
+    by = options.by
+    several = "a line per subject" if by is None else f"a line per value of {by}"
+    which = "" if by is None else " (of the first one, where it was played for several)"
+    based = any(cell.is_baseline for cell in cells)
+    base = f" The dashed grey line is the tabular baseline{which}." if based else ""
+    return (
+        f"{what} by step, {title}: {several}. Every point is the mean over "
+        f"{sample_words(cells)} of a centred window of five steps (shorter at the ends); bands are "
+        f"{INTERVAL_WORDS[options.interval]}; {CUT}.{base}"
+    )
 
 
 def _with_curves(overlay: Overlay, metric: str) -> Overlay | None:
@@ -99,24 +114,35 @@ def curve_figure(
     steps jump. With more than six lines each gets a panel of its own. `names` are those of the
     lines; default: the cells' titles.
     """
-    lines = []
+    lines, is_percent = [], metric == "tom_percent"
     for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
         values = smooth(matrix_cell(cell).curves(options.reference)[metric])
         if np.isnan(values).all():
             continue
         found = cell.mean(values, options.interval)
+        limits = (0, 100) if is_percent else _regret_limits(matrix_cell(cell), values, options)
+        found = within(found, *limits)
         steps = np.arange(1.0, values.shape[1] + 1)
         lines.append(Line(name, steps, found.mean, found.low, found.high, cell.is_baseline))
-    is_percent = metric == "tom_percent"
     frame = Frame(
         title,
         "step",
-        CURVE_LABELS[metric],
+        f"{axis_name(MEASURES[metric])}, mean of {_SMOOTH} steps",
         "tabular baseline",
         limits=(-3, 103) if is_percent else None,
         zero=not is_percent,
     )
     return lines_figure(lines, frame, options)
+
+
+def _regret_limits(
+    cell: MatrixRunCell, regret: FloatArray, options: Options
+) -> tuple[FloatArray, FloatArray]:
+    """Return between what mean regret by step lies, (T,) each: at the best and worst payoff."""
+    reward = smooth(cell.curves(options.reference)["reward_per_step"])
+    best = (regret + reward).mean(axis=0)
+    own = cell.game.own
+    return best - own.max(), best - own.min()
 
 
 def smooth(values: FloatArray, window: int = _SMOOTH) -> FloatArray:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tomeval.core.numbers import number
+from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
+    CUT,
     DEFAULT,
     INTERVAL_WORDS,
     Drawing,
     Options,
+    axis_name,
+    better_side,
     has_values,
     measured,
+    sample_words,
     with_interval,
 )
-from tomeval.plots.families import families
-from tomeval.plots.rows import Page, family_pages, row_panels
-from tomeval.plots.style import add_legend, in_style
+from tomeval.plots.families import sheets, tasks
+from tomeval.plots.rows import MOST_TOGETHER, Page, family_pages, row_panels
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -27,59 +34,63 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tomeval.comparing.decomposition import Decomposition
-
 PARTS = {
-    "delta_tom_best_response_per_step": ("belief", "#0072B2", ""),
-    "response_gap_per_step": ("response", "#E69F00", "//////"),
+    "delta_tom_best_response_per_step": ("belief", COLOURS[0], ""),
+    "response_gap_per_step": ("response", COLOURS[5], "//////"),
     "foresight_gap_per_step": ("foresight", "#FFFFFF", ""),
 }
 TOTAL = "delta_functional_per_step"
 
 
 def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the parts of ΔFunctional/T as bars, a row per subject and a panel per game."""
+    """Draw the parts of ΔFunctional/T as bars, a row per subject and a panel per task."""
     from tomeval.comparing.decomposition import decompose
 
     drawings: list[Drawing] = []
     if TOTAL not in run.metric_names:  # no partner is known
         return drawings
     split = decompose(run, reference=options.reference)
-    for family in families(run.cells):
-        if not any(has_values(cell, [*PARTS]) for _, cells in family.panels for cell in cells):
-            continue
-        if not all(matrix_cell(cell).adds_up for _, cells in family.panels for cell in cells):
-            continue
+    shares = {  # a row per cell, in the run's order
+        cell.number: 100 * float(split.share[row, 0]) for row, cell in enumerate(run.cells)
+    }
+    whole = [
+        cell
+        for members in tasks(run.cells).values()
+        if any(has_values(cell, [*PARTS]) for cell in members)
+        and all(matrix_cell(cell).adds_up for cell in members)
+        for cell in members
+    ]
+    for family in sheets(whole, MOST_TOGETHER):
         for page in family_pages(family):
             parts = []
-            for title, cells in family.panels:
-                rows = page.rows(cells)
-                said = "; ".join(_words(cell, split, options) for _, cell in rows)
+            for title, members in family.panels:
+                said = "; ".join(_words(cell, shares, options) for _, cell in page.rows(members))
                 parts.append(f"{title}: {said}")
+            cells = [cell for _, members in family.panels for cell in members]
             drawings.append(
                 Drawing(
                     "decomposition",
-                    f"decomposition_{family.stem}{page.suffix}",
+                    "_".join(filter(None, ("decomposition", family.stem))) + page.suffix,
                     decomposition_figure(page, options),
-                    f"Parts of the regret: {family.title}{page.words}",
-                    "ΔFunctional/T (diamond) is the sum of three parts: belief, the regret of "
-                    "acting on one's own predictions; response, that of not acting on them; "
-                    "foresight, what one's moves did to the partner's later moves. Negative parts "
-                    "count to the left of 0: foresight is negative where giving up a step's best "
-                    f"move paid off later. Thin lines: {INTERVAL_WORDS[options.interval]} of the "
-                    "sum.",
+                    f"Parts of ΔFunctional/T: {family.title}{page.words}",
+                    f"{family.title}: ΔFunctional/T (diamond) is the sum of three parts: belief, "
+                    "what acting on one's own predictions costs; response, what not acting on them "
+                    "costs; foresight, what one's moves did to the partner's later moves. Negative "
+                    "parts count to the left of 0: foresight is negative where giving up a step's "
+                    f"best move paid off later. Means over {sample_words(cells)}; thin lines: "
+                    f"{INTERVAL_WORDS[options.interval]} of the sum; {CUT}.",
                     f"Belief, response, foresight and their sum. {'. '.join(parts)}.",
                 )
             )
     return drawings
 
 
-def _words(cell: RunCell, split: Decomposition, options: Options) -> str:
+def _words(cell: RunCell, shares: Mapping[int, float], options: Options) -> str:
     """Say a cell's parts and their sum, and the share of belief if there is one."""
     found = measured(cell, [*PARTS, TOTAL], options)
     parts = ", ".join(number(float(value)) for value in found.mean[:3])
     said = f"{cell.title} {parts}, sum {with_interval(found, 3)}"
-    share = 100 * float(split.share[cell.number, 0])  # a row per cell, in the run's order
+    share = shares[cell.number]
     return said if np.isnan(share) else f"{said}, belief {number(share, 0)} % of it"
 
 
@@ -91,7 +102,11 @@ def decomposition_figure(page: Page, options: Options) -> Figure:
 
     titles = [title for title, _ in page.family.panels]
     figure, panels = row_panels(
-        titles, page.subjects, "payoff units per step", options, row_height=0.155
+        titles,
+        page.subjects,
+        f"parts of {axis_name(MEASURES[TOTAL])}{better_side(MEASURES[TOTAL])}",
+        options,
+        row_height=0.155,
     )
     for axes, (_, cells) in zip(panels, page.family.panels, strict=True):
         for row, cell in page.rows(cells):
@@ -107,7 +122,7 @@ def decomposition_figure(page: Page, options: Options) -> Figure:
         [], [], marker="D", color="black", lw=0.9, markersize=3.5, markeredgecolor="white",
         markeredgewidth=0.5, label="sum: ΔFunctional/T",
     )  # fmt: skip
-    add_legend(figure, [*handles, total], top=True)
+    add_head(figure, page.family.title + page.words, [*handles, total])
     return figure
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,78 +11,144 @@ from tomeval.core.numbers import number
 from tomeval.domains.matrix.label_shares import Shares, label_shares
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
-from tomeval.plots.families import pages, tasks
-from tomeval.plots.rows import MOST_ROWS, row_panels
-from tomeval.plots.style import COLOURS, MARKERS, add_legend, in_style
+from tomeval.plots.drawing import (
+    CUT,
+    DEFAULT,
+    INTERVAL_WORDS,
+    Drawing,
+    Options,
+    sample_words,
+    within,
+)
+from tomeval.plots.families import MOST_ABREAST, MOST_PANELS, Task, pages, tasks
+from tomeval.plots.rows import MOST_ROWS, MOST_TOGETHER, row_panels
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import COLOURS, MARKERS, add_head
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CAPTION = (
-    "Share of steps on which each label was chosen (left) and predicted (right), a row per "
-    "subject with {interval}. Dashed: equal shares. Upright ticks: what to expect instead. For "
-    "choices they are the mean of the probabilities that the subject stated, where it stated any; "
-    "for predictions, how often the partner truly played the label."
-)
-POSITIONS = (
-    " By position: the same by the place of the option in the question; the ticks are what the "
-    "subject's shares by label alone would give, so that a dot away from its tick is a preference "
-    "for the place."
-)
+LABEL, POSITION = "label", "position"
+CAPTIONS = {
+    LABEL: "Share of steps on which each label was chosen and predicted, a row per subject. "
+    "Upright ticks: what to expect instead of equal shares. For choices they are the mean of the "
+    "probabilities that the subject stated, where it stated any; for predictions, how often the "
+    "partner truly played the label.",
+    POSITION: "Share of steps on which the option at each place of the question was chosen and "
+    "predicted, a row per subject. Upright ticks: what the subject's shares by label alone would "
+    "give; a dot away from its tick is a preference for the place.",
+}
 NO_POSITIONS = (
     " The options stood in the same order in all episodes, so place and label cannot be told "
     "apart; 'option_order = \"shuffled\"' does."
 )
 
+NOT_ASKED, NO_ORDER = "it was not asked", "the order of the options is not known"
+
+ByCell = Mapping[int, Mapping[str, Shares]]
+"""Shares by number of a cell and form of the question: ``chosen`` and ``predicted``."""
+
+
+class Panel(NamedTuple):
+    """What one panel shows: one label or position, in one form of the question."""
+
+    form: str
+    by: str
+    place: int
+    title: str
+
 
 def label_bias(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw how often each label and position is chosen and predicted, a figure per task."""
+    """Draw how often each label and position is chosen and predicted, a figure of each per task."""
     drawings = []
-    for task, found in tasks(run.cells).items():
-        cells = [matrix_cell(cell) for cell in found]
+    found = tasks(run.cells)
+    for task, members in found.items():
+        cells = [matrix_cell(cell) for cell in members]
         shares = {cell.number: label_shares(run.store, cell) for cell in cells}
-        parts = list(pages(cells, MOST_ROWS))
-        for index, page in enumerate(parts):
-            more = len(parts) > 1
-            placed = any(shares[cell.number]["chosen"].by_position is not None for cell in page)
-            models = any(cell.definition["model"] for cell in page)
-            caption = CAPTION.format(interval=INTERVAL_WORDS[options.interval])
-            caption += POSITIONS if placed else NO_POSITIONS if models else ""
-            drawings.append(
-                Drawing(
-                    "label_bias",
-                    f"label_bias_{task.stem}" + f"_{index + 1}" * more,
-                    label_figure(page, shares, str(task), options),
-                    f"Label bias: {task}" + f", page {index + 1} of {len(parts)}" * more,
-                    caption,
-                    _describe(page, shares, placed),
-                )
-            )
+        for by in (LABEL, POSITION):
+            asked = [cell for cell in cells if _panels([cell], shares, by)]
+            end = f"_{task.stem}" if len(found) > 1 else ""
+            drawings += _drawings(asked, shares, by, task, f"label_bias_by_{by}{end}", options)
     return drawings
 
 
-def _describe(
-    cells: Sequence[MatrixRunCell], shares: dict[int, dict[str, Shares]], placed: bool
-) -> str:
+def _drawings(
+    cells: Sequence[MatrixRunCell],
+    shares: ByCell,
+    by: str,
+    task: Task,
+    stem: str,
+    options: Options,
+) -> list[Drawing]:
+    """Draw one kind of shares of a task, as many panels and rows on a page as fit."""
+    drawings = []
+    most = MOST_PANELS if 2 * len(cells) <= MOST_TOGETHER else MOST_ABREAST
+    shown = [
+        (panels, page)
+        for panels in pages(_panels(cells, shares, by), most)
+        for page in pages(cells, MOST_ROWS)
+    ]
+    for index, (panels, page) in enumerate(shown):
+        more = len(shown) > 1
+        words = f"{task}, by {by}" + f", page {index + 1} of {len(shown)}" * more
+        both = [one for cell in page for one in shares[cell.number].values()]
+        fixed = all(one.by_position is None for one in both)
+        models = any(cell.definition["model"] for cell in page)
+        drawings.append(
+            Drawing(
+                "label_bias",
+                stem + f"_{index + 1}" * more,
+                label_figure(page, shares, panels, words, options),
+                f"Label bias: {words}",
+                f"{task}: {CAPTIONS[by]} Means over {sample_words(page)} with "
+                f"{INTERVAL_WORDS[options.interval]}; {CUT}. Dashed: equal shares."
+                + (NO_POSITIONS if fixed and models else ""),
+                _describe(page, shares, by),
+            )
+        )
+    return drawings
+
+
+def _panels(cells: Sequence[MatrixRunCell], shares: ByCell, by: str) -> list[Panel]:
+    """Return the panels that some cell has shares for, those of choices first."""
+    found = []
+    for form, side in (("chosen", "own"), ("predicted", "partner")):
+        mine = [shares[cell.number].get(form) for cell in cells]
+        if not any(one is not None and _values(one, by) is not None for one in mine):
+            continue
+        for place, label in enumerate(getattr(cells[0].labels, side)):
+            name = label if by == LABEL else f"position {place + 1}"
+            found.append(Panel(form, by, place, f"{form}: {name}"))
+    return found
+
+
+def _values(shares: Shares, by: str) -> FloatArray | None:
+    """Return shares by label or by position, shape (E, K); None if these are not known."""
+    return shares.by_label if by == LABEL else shares.by_position
+
+
+def _expected(shares: Shares, by: str) -> FloatArray | None:
+    """Return what to expect of them, shape (K,)."""
+    return shares.expected_by_label if by == LABEL else shares.expected_by_position
+
+
+def _describe(cells: Sequence[MatrixRunCell], shares: ByCell, by: str) -> str:
     """Say every subject's shares in percent."""
     said = []
     for cell in cells:
-        found = shares[cell.number]
         words = []
         for form, labels in (("chosen", cell.labels.own), ("predicted", cell.labels.partner)):
-            if form not in found:
-                words.append("predicted –, as it was not asked")
+            found = shares[cell.number].get(form)
+            values = None if found is None else _values(found, by)
+            if values is None:
+                words.append(f"{form} –, as {NOT_ASKED if found is None else NO_ORDER}")
                 continue
-            mean = 100 * found[form].by_label.mean(axis=0)
-            each = (f"{label} {number(v, 0)}" for label, v in zip(labels, mean, strict=True))
+            names = labels if by == LABEL else [f"position {k + 1}" for k in range(len(labels))]
+            mean = 100 * values.mean(axis=0)
+            each = (f"{name} {number(v, 0)}" for name, v in zip(names, mean, strict=True))
             words.append(f"{form} {', '.join(each)}")
-            by_position = found[form].by_position
-            if placed and by_position is not None:
-                at = ", ".join(number(100 * float(v), 0) for v in by_position.mean(axis=0))
-                words.append(f"{form} by position {at}")
         said.append(f"{cell.title}: {'; '.join(words)}")
     return f"Shares in percent. {'. '.join(said)}."
 
@@ -90,89 +156,65 @@ def _describe(
 @in_style
 def label_figure(
     cells: Sequence[MatrixRunCell],
-    shares: dict[int, dict[str, Shares]],
+    shares: ByCell,
+    panels: Sequence[Panel],
     title: str,
     options: Options = DEFAULT,
 ) -> Figure:
-    """Draw the shares of one task: two panels by label, and two by position if there are any."""
-    forms = dict.fromkeys(form for cell in cells for form in shares[cell.number])
-    placed = [
-        (form, "position")
-        for form in forms
-        if any(
-            form in shares[cell.number] and shares[cell.number][form].by_position is not None
-            for cell in cells
-        )
-    ]
-    panels = [(form, "label") for form in forms] + placed
-    most = max(cells[0].game.n, cells[0].game.m)
+    """Draw shares of one task: a panel per label or position, a row per subject."""
+    titles = [panel.title for panel in panels]
+    abreast = max(sum(p.form == form for p in panels) for form in ("chosen", "predicted"))
     figure, all_axes = row_panels(
-        [f"{form}, by {by}" for form, by in panels],
+        titles,
         [cell.title for cell in cells],
         "% of steps",
         options,
-        columns=2,
-        row_height=0.07 + 0.05 * most,
+        columns=min(MOST_ABREAST, abreast),
     )
-    for axes, (form, by) in zip(all_axes, panels, strict=True):
-        count = cells[0].game.n if form == "chosen" else cells[0].game.m
+    for axes, panel in zip(all_axes, panels, strict=True):
+        count = cells[0].game.n if panel.form == "chosen" else cells[0].game.m
         axes.axvline(100 / count, color="0.4", lw=0.8, ls=(0, (4, 2)), zorder=1)
         for row, cell in enumerate(cells):
-            found = shares[cell.number].get(form)
-            if found is None:
-                continue
-            if by == "label":
-                _marks(axes, row, found.by_label, found.expected_by_label, cell, options)
-            elif found.by_position is not None:
-                _marks(axes, row, found.by_position, found.expected_by_position, cell, options)
+            found = shares[cell.number].get(panel.form)
+            if found is not None:
+                _mark(axes, row, found, panel, cell, options)
         axes.set_xlim(-4, 104)
-    add_legend(figure, _handles(cells[0], bool(placed)), top=True, title=title)
+    add_head(figure, title, _handles())
     return figure
 
 
-def _marks(
-    axes: Axes,
-    row: int,
-    values: FloatArray,
-    expected: FloatArray | None,
-    cell: MatrixRunCell,
-    options: Options,
+def _mark(
+    axes: Axes, row: int, shares: Shares, panel: Panel, cell: MatrixRunCell, options: Options
 ) -> None:
-    """Draw one subject's shares, one below the other within its row."""
-    found = cell.mean(100 * values, options.interval)
-    count = values.shape[1]
-    for index in range(count):
-        place = row + 0.6 * ((index + 0.5) / count - 0.5)
-        colour = COLOURS[index % len(COLOURS)]
-        if np.isfinite(found.low[index]):
-            ends = np.clip([found.low[index], found.high[index]], 0, 100)
-            axes.plot(ends, [place, place], color=colour, lw=1.0, zorder=3)
-        if expected is not None:
-            axes.plot(
-                100 * expected[index], place, marker="|", color="0.1", markersize=6,
-                markeredgewidth=1.1, zorder=4,
-            )  # fmt: skip
-        axes.plot(
-            found.mean[index], place, marker=MARKERS[index % len(MARKERS)], color=colour,
-            markersize=3.6, markeredgecolor="white", markeredgewidth=0.3, zorder=5,
-        )  # fmt: skip
+    """Draw one subject's share with its interval, and what to expect of it."""
+    values, expected = _values(shares, panel.by), _expected(shares, panel.by)
+    if values is None:
+        return
+    found = within(cell.mean(100 * values, options.interval), 0, 100)
+    low, high = found.low[panel.place], found.high[panel.place]
+    if np.isfinite(low):
+        axes.plot([low, high], [row, row], color=COLOURS[0], lw=1.2, zorder=3)
+    axes.plot(found.mean[panel.place], row, zorder=4, **DOT)
+    if expected is not None:
+        axes.plot(100 * expected[panel.place], row, zorder=5, **TICK)
 
 
-def _handles(cell: MatrixRunCell, placed: bool) -> list[Any]:
+DOT: dict[str, Any] = {
+    "marker": MARKERS[0],
+    "color": COLOURS[0],
+    "ms": 4.5,
+    "mec": "white",
+    "mew": 0.3,
+}
+TICK: dict[str, Any] = {"marker": "|", "color": "0.1", "ms": 8, "mew": 1.3, "ls": "none"}
+
+
+def _handles() -> list[Any]:
     """Return the legend: what every mark stands for."""
     from matplotlib.lines import Line2D
 
-    handles = []
-    for index in range(max(cell.game.n, cell.game.m)):
-        names = dict.fromkeys(
-            side[index] for side in (cell.labels.own, cell.labels.partner) if index < len(side)
-        )
-        label = " / ".join(names) + f"; position {index + 1}" * placed
-        style: dict[str, Any] = {"ls": "none", "markersize": 4.5, "label": label}
-        style |= {"marker": MARKERS[index % len(MARKERS)], "color": COLOURS[index % len(COLOURS)]}
-        handles.append(Line2D([], [], **style))
-    handles.append(
-        Line2D([], [], ls="none", marker="|", color="0.1", ms=7, mew=1.1, label="expected")
-    )
-    handles.append(Line2D([], [], color="0.4", lw=0.8, ls=(0, (4, 2)), label="equal shares"))
-    return handles
+    return [
+        Line2D([], [], lw=1.2, label="share of steps", **DOT),
+        Line2D([], [], label="expected", **TICK),
+        Line2D([], [], color="0.4", lw=0.8, ls=(0, (4, 2)), label="equal shares"),
+    ]

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.domains.matrix.optima import bounds
-from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.responses import misjudgement_cost
+from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.results import matrix_cell
-from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options, has_values, measured
-from tomeval.plots.families import Family, families
-from tomeval.plots.style import add_legend, fold, in_style, new_figure, point_style
+from tomeval.plots.drawing import (
+    CUT,
+    DEFAULT,
+    INTERVAL_WORDS,
+    Drawing,
+    Options,
+    better_side,
+    has_values,
+    measured,
+    sample_words,
+)
+from tomeval.plots.families import Family, sheets, tasks
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import (
+    FILLINGS,
+    add_head,
+    fold,
+    lines_of,
+    new_figure,
+    point_style,
+)
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -22,141 +38,159 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NAME = "literal_against_functional"
 PAIR = ("delta_tom_best_response_per_step", "delta_functional_per_step")
 
 
-class Attainable(NamedTuple):
-    """Limits of a task's mean ΔToM/T (best response) and ΔFunctional/T, in payoff units.
+class Looks:
+    """How the points of a run look: each subject the same in all its figures.
 
-    `belief` is an upper limit: every prediction as wrong as can be, and the partner always at the
-    action where that costs most.
+    Where subject and model tell all cells of a task apart, colour and marker are the subject's and
+    the filling is the model's; else every title has a look of its own.
     """
 
-    belief: float
-    regret_min: float
-    regret_max: float
+    def __init__(self, cells: Sequence[RunCell]) -> None:
+        pairs = [(cell.player, str(cell.columns["model"])) for cell in cells]
+        models = list(dict.fromkeys(model for _, model in pairs if model))
+        same = len({cell.title for cell in cells}) == len(set(pairs))
+        self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
+        keys = [player for player, _ in pairs] if self.models else [cell.title for cell in cells]
+        self.subjects = list(dict.fromkeys(keys))
 
+    def of(self, cell: RunCell) -> dict[str, Any]:
+        """Return the look of a cell's point."""
+        if not self.models:
+            return point_style(self.subjects.index(cell.title))
+        model = str(cell.columns["model"])
+        filling = self.models.index(model) if model else 0
+        return point_style(self.subjects.index(cell.player), filling)
 
-def attainable(cell: RunCell, reference: str | None = None) -> Attainable:
-    """Return the limits of a cell, in expectation over its partner set.
+    def handles(self, cells: Sequence[RunCell]) -> list[Any]:
+        """Return the legend of some cells: a mark per subject, and one per model."""
+        from matplotlib.lines import Line2D
 
-    Examples
-    --------
-    Prediction never matters in the prisoner's dilemma, where defecting is best against both:
-
-    >>> import tempfile, tomeval
-    >>> experiment = {"games": "IPD", "subjects": "random", "episodes": 1}
-    >>> with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment, folder) as run:
-    ...     limits = attainable(run.cells[0])
-    >>> limits.belief, round(limits.regret_max, 9)
-    (0.0, 3.5)
-    """
-    weights = tuple(cell.definition["partners"]["weights"])
-    game, members = matrix_cell(cell).game, matrix_cell(cell).partners
-    partners = PartnerSet(cell.definition["partners"]["name"], tuple(members), weights)
-    horizon = cell.definition["horizon"]
-    rows = bounds(game, partners, horizon, reference or cell.reference)
-    dearest = misjudgement_cost(game, "best_response").max(axis=0)
-    belief = sum(
-        weight * float(dearest[(partner.emissions > 0).any(axis=0)].max())
-        for weight, partner in zip(weights, members, strict=True)
-    )
-    low, high = (
-        sum(row.weight * getattr(row, name) for row in rows)
-        for name in ("regret_min", "regret_max")
-    )
-    return Attainable(belief, low, high)
+        if not self.models:
+            shown = {cell.title: self.of(cell) for cell in cells}
+            places = [name for name in self.subjects if name in shown]
+            return [Line2D([], [], label=name, **shown[name]) for name in places]
+        players = {cell.player for cell in cells}
+        found = [
+            Line2D([], [], label=name, **point_style(index, 0))
+            for index, name in enumerate(self.subjects)
+            if name in players
+        ]
+        grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
+        models = {str(cell.columns["model"]) for cell in cells}
+        for index, model in enumerate(self.models):
+            if model in models:
+                look = point_style(0, index) | grey
+                look |= {} if look["fillstyle"] == "full" else {"markeredgecolor": "0.4"}
+                found.append(Line2D([], [], label=f"model: {model}", **look))
+        return found
 
 
 def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw ΔToM/T against ΔFunctional/T, a figure per family of tasks and a panel per game."""
-    subjects = _subjects(run.cells)
+    """Draw ΔToM/T against ΔFunctional/T, a panel per task."""
+    looks = Looks(run.cells)
     drawings = []
-    for family in families(run.cells):
-        if not any(has_values(cell, PAIR) for _, cells in family.panels for cell in cells):
-            continue
-        if not all(matrix_cell(cell).as_planned for _, cells in family.panels for cell in cells):
-            continue  # the grey area would not be what these episodes could reach
-        caption = (
-            "What a subject's predictions cost (ΔToM/T, rule best response) against what its play "
-            f"cost (ΔFunctional/T), a point per subject with {INTERVAL_WORDS[options.interval]}. "
-            "On the dashed diagonal a subject loses what its predictions cost; above it, it loses "
-            "more than that. Grey: what any subject can reach in expectation; for ΔToM/T an upper "
-            "limit."
-        )
-        parts = []
-        for title, cells in family.panels:
-            found = [measured(cell, PAIR, options).mean for cell in cells]
-            said = ", ".join(
-                f"{cell.title} {number(mean[0])} and {number(mean[1])}"
-                for cell, mean in zip(cells, found, strict=True)
-            )
-            parts.append(f"{title}: {said}")
+    for family in sheets(_drawable(run.cells)):
+        cells = [cell for _, members in family.panels for cell in members]
         drawings.append(
             Drawing(
-                "scatter",
-                f"literal_against_functional_{family.stem}",
-                _family_figure(family, subjects, options),
+                NAME,
+                "_".join(filter(None, (NAME, family.stem))),
+                _family_figure(family, looks, options),
                 f"Literal against functional: {family.title}",
-                caption,
-                f"ΔToM/T and ΔFunctional/T. {'; '.join(parts)}.",
+                _caption(family, cells, looks, options),
+                _describe(family, options),
             )
         )
     return drawings
 
 
-def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figure:
-    """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one family of tasks.
+def _drawable(cells: Sequence[RunCell]) -> list[RunCell]:
+    """Return the cells of the tasks that can be drawn.
 
-    Every point is a cell with its 95 % intervals; the panels are games. On the diagonal a subject
-    loses what its predictions cost; above it, it loses more than that. Raises `ValueError` if the
-    cells have no complete episode, or belong to several families.
+    Some cell has both measures, and the grey area is what these episodes could reach.
     """
-    found = families(cells)
+    found = tasks(cells).values()
+    return [
+        cell
+        for members in found
+        if any(has_values(cell, PAIR) for cell in members)
+        and all(matrix_cell(cell).as_planned for cell in members)
+        for cell in members
+    ]
+
+
+def _caption(family: Family, cells: Sequence[RunCell], looks: Looks, options: Options) -> str:
+    """Say what is drawn: of how many episodes, with which intervals, and what marks mean."""
+    models = " Colour and marker: the subject; filling: the model." if looks.models else ""
+    return (
+        f"What a subject's predictions cost (ΔToM/T, rule best response) against what its play "
+        f"cost (ΔFunctional/T), {family.title}: a point per subject, means over "
+        f"{sample_words(cells)} with {INTERVAL_WORDS[options.interval]}; {CUT}.{models} On the "
+        "dashed diagonal a subject loses what its predictions cost; above it, it loses more than "
+        "that. Grey: what any subject can reach in expectation; for ΔToM/T an upper limit."
+    )
+
+
+def _describe(family: Family, options: Options) -> str:
+    """Say every subject's two numbers."""
+    parts = []
+    for title, cells in family.panels:
+        found = [measured(cell, PAIR, options).mean for cell in cells]
+        said = ", ".join(
+            f"{cell.title} {number(mean[0])} and {number(mean[1])}"
+            for cell, mean in zip(cells, found, strict=True)
+        )
+        parts.append(f"{title}: {said}")
+    return f"ΔToM/T and ΔFunctional/T. {'; '.join(parts)}."
+
+
+def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figure:
+    """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one group of tasks.
+
+    Every point is a cell with its 95 % intervals; the panels are tasks. On the diagonal a subject
+    loses what its predictions cost; above it, it loses more than that. Raises `ValueError` if the
+    cells have no complete episode, or do not fit one figure.
+    """
+    found = sheets(cells)
     if len(found) != 1:
-        raise ValueError(f"cells of one family of tasks are drawn together, got {len(found)}")
-    return _family_figure(found[0], _subjects(cells), options)
-
-
-def _subjects(cells: Sequence[RunCell]) -> list[str]:
-    """Return the subjects in the run's order: each looks the same in all its figures."""
-    return list(dict.fromkeys(cell.title for cell in cells))
+        raise ValueError(f"cells of one group of tasks are drawn together, got {len(found)}")
+    return _family_figure(found[0], Looks(cells), options)
 
 
 @in_style
-def _family_figure(family: Family, subjects: list[str], options: Options) -> Figure:
+def _family_figure(family: Family, looks: Looks, options: Options) -> Figure:
     """Draw a panel per task and the legend of all subjects."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    columns = min(len(family.panels), options.fits(2, 3))
-    rows = -(-len(family.panels) // columns)
+    count = len(family.panels)
+    columns = min(count, options.fits(2, 3))
+    rows = -(-count // columns)
     height = options.width / options.fits(2, 3) * 0.95
-    figure, panels = new_figure(options.width, 0.25 + rows * (height + 0.35), rows, columns)
-    for axes, (title, cells) in zip(panels, family.panels, strict=False):
-        _panel(axes, cells, subjects, options)
-        axes.set_title(fold(title, options.fits(25, 35)))
-        axes.set_xlabel("ΔToM/T (payoff units)")
-    for axes in panels[len(family.panels) :]:
-        axes.remove()
-    for first in range(0, len(family.panels), columns):
-        panels[first].set_ylabel("ΔFunctional/T (payoff units)")
-    handles = [
-        Line2D([], [], label=name, **point_style(index))
-        for index, name in enumerate(subjects)
-        if name in family.subjects
-    ]
+    titles = [fold(title, int(13 * options.width / columns)) for title, _ in family.panels]
+    tall = rows * (height + 0.2 + 0.12 * lines_of(titles))
+    figure, panels = new_figure(options.width, 0.25 + tall, rows, columns, count)
+    for axes, title, (_, cells) in zip(panels, titles, family.panels, strict=True):
+        _panel(axes, cells, looks, options)
+        axes.set_title(title)
+    figure.supxlabel(f"ΔToM/T (payoff units){better_side(MEASURES[PAIR[0]])}")
+    figure.supylabel("ΔFunctional/T (payoff units), lower is better")
+    handles = looks.handles([cell for _, cells in family.panels for cell in cells])
     handles.append(Line2D([], [], color="0.4", lw=0.9, ls="--", label="ΔFunctional = ΔToM"))
-    add_legend(figure, [*handles, Patch(color=SHADE, label="attainable")])
+    add_head(figure, family.title, [*handles, Patch(color=SHADE, label="attainable")])
     return figure
 
 
 SHADE = "0.92"
 
 
-def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: Options) -> None:
+def _panel(axes: Axes, cells: Sequence[RunCell], looks: Looks, options: Options) -> None:
     """Draw the points of one task."""
-    limits = attainable(cells[0], options.reference)
+    limits = matrix_cell(cells[0]).regret_limits(options.reference)
     low = np.array([0.0, limits.regret_min])
     high = np.array([limits.belief, limits.regret_max])
     drawn_low, drawn_high = low.copy(), high.copy()
@@ -165,7 +199,7 @@ def _panel(axes: Axes, cells: Sequence[RunCell], subjects: list[str], options: O
         if np.isnan(found.mean).any():
             continue
         ends = np.nan_to_num(np.stack([found.mean - found.low, found.high - found.mean]))
-        style = point_style(subjects.index(cell.title))
+        style = looks.of(cell)
         x, y = found.mean
         axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
         drawn_low = np.minimum(drawn_low, found.mean - ends[0])

@@ -1,0 +1,271 @@
+"""The command that prints the tables of a run."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tomeval.cli.options import (
+    Format,
+    IntervalOption,
+    ReferenceOption,
+    RunFolder,
+    WhereOption,
+    show_grids,
+)
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.printing import show, show_data, tell
+from tomeval.core.text import in_line
+
+if TYPE_CHECKING:
+    from tomeval.report.views import Asked, View
+    from tomeval.runs.results import Run
+
+CELLS = "cells"  # the table that every run has
+
+SUFFIXES: dict[str, Format] = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+
+
+def table(
+    folder: RunFolder,
+    what: Annotated[
+        str | None,
+        typer.Option(
+            "--what",
+            help="cells: the measures of every cell with 95 % intervals; or a table of the run's "
+            "domain. Default: cells.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            help="Show this measure: its name, its heading or the beginning of its name, such as "
+            "tom or regret. Repeatable. Default: the functional one.",
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--columns", help="Show these columns alone, with commas. Repeatable."),
+    ] = None,
+    where: WhereOption = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            help="By this column, measures within their task and the best first; -COLUMN: the "
+            "other way round; none: as the experiment has them. Default: by the measure shown.",
+        ),
+    ] = "",
+    pivot: Annotated[
+        str,
+        typer.Option(
+            "--pivot",
+            help="Columns to lay across, with commas; none: a row per cell. Default: one measure "
+            "has its tasks across, if there are few.",
+        ),
+    ] = "",
+    whole: Annotated[bool, typer.Option("--all", help="Every measure and column.")] = False,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help="Tell rows of a domain's table apart by this. Repeatable."),
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="How to print the table. csv and json have all columns unless some are asked for; "
+            "spreadsheet: as csv, and no text is taken for a formula. Default: text, or as the "
+            "ending of -o says.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write it to this file instead.")
+    ] = None,
+    caption: Annotated[
+        str | None, typer.Option("--caption", help="With --format latex: the caption.")
+    ] = None,
+    label: Annotated[str, typer.Option("--label", help="With --format latex: for \\ref.")] = "",
+    interval: IntervalOption = "auto",
+    reference: ReferenceOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Show published results beside the run's, from this CSV."),
+    ] = None,
+    as_model: Annotated[
+        str | None,
+        typer.Option("--as-model", help="With --against: which published model to show."),
+    ] = None,
+    best: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--best-of",
+            help="One row for the best of several players in every task, by the first measure: the "
+            "beginning of their names, such as Reflexion, or a pattern with *. Repeatable. "
+            "--against does so by itself where the published row is such a best one.",
+        ),
+    ] = None,
+) -> None:
+    """Print a table of a run: by default one measure, players down and tasks across."""
+    from tomeval.report.tables import DATA
+    from tomeval.report.views import Asked
+    from tomeval.runs.copies import copies_notes
+    from tomeval.runs.draws import weight_notes
+    from tomeval.runs.intervals import alike_notes
+    from tomeval.runs.results import Run
+    from tomeval.runs.selection import split
+
+    form = form or SUFFIXES.get(out.suffix.lower() if out else "", "text")
+    if form != "latex" and (caption is not None or label):
+        raise TomevalError("--caption and --label go with --format latex")
+    named = tuple(part for text in columns or () for part in split(text))
+    asked = Asked(tuple(metric or ()), named, sort, pivot, whole)
+    _check(asked, against, best)
+    with Run(folder, where or ()) as opened:
+        of_cells = bool(against or best or reference or interval != "auto" or pivot)
+        what = _which_table(opened, what, by, of_cells)
+        if against is not None:
+            kind = "normal" if interval == "auto" else interval  # as published
+            rows, notes = _beside(opened, against, as_model, kind, reference)
+        elif what == CELLS:
+            rows, notes = _of_cells(opened, best, interval, reference)
+        else:
+            rows, notes = opened.domain.tables[what](opened, by or []), []
+        view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
+        _put(opened, rows, view, asked, form, out, caption, label)
+        if form == "text" and sys.stdout.isatty():
+            notes += _more(opened, view) if what == CELLS else []
+        if what in (CELLS, opened.domain.first_table):
+            notes += [*copies_notes(opened), *weight_notes(opened, interval)]
+            notes += alike_notes(opened, view.shown or None) if form not in DATA else []
+            notes += opened.domain.table_notes(opened)
+    for note in notes:
+        tell(f"note: {in_line(note)}")
+
+
+def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
+    """Raise if what is asked for cannot be had together."""
+    if asked.whole and (asked.metrics or asked.columns or asked.pivot):
+        raise TomevalError("--all shows everything: leave out --metric, --columns and --pivot")
+    if asked.columns and asked.pivot:
+        raise TomevalError("--columns are of a table with a row per cell: leave out --pivot")
+    if against is not None and best:
+        raise TomevalError(
+            "--against takes the best where the published row is one: leave out --best-of"
+        )
+    if against is not None and asked.pivot:
+        raise TomevalError("--against has a row per cell: leave out --pivot")
+
+
+def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
+    """Return which table is asked for."""
+    tables = run.domain.tables
+    first = run.domain.first_table or next(iter(tables), CELLS)
+    what = what or (first if by and not asked_of_cells else CELLS)
+    if what != CELLS and what not in tables:
+        raise unknown("table", what, [CELLS, *tables])
+    if what != CELLS and asked_of_cells:
+        raise TomevalError(
+            "--interval, --reference, --best-of, --against and --pivot go with --what cells"
+        )
+    if what == CELLS and by:
+        own = ", ".join(tables) or "none"
+        raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
+    return what
+
+
+def _of_cells(
+    run: Run, best: list[str] | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of the cells, or of the best of several players, and notes."""
+    from tomeval.runs.best_of import best_of
+
+    rows = run.rows(interval, reference)
+    return best_of(run, rows, best) if best else (rows, [])
+
+
+def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plain: bool) -> View:
+    """Return what to show of the cells, or of another table as it is; nothing for programs."""
+    from tomeval.report.grid import grid_of
+    from tomeval.report.tables import DATA, WORDS
+    from tomeval.report.views import View, cells_view, chosen_rows
+
+    if form in DATA or not rows:
+        return View([], [])
+    if not plain:
+        return cells_view(run, rows, asked, WORDS[form])
+    chosen = chosen_rows(_with_numbers(rows), run.measures, asked)
+    return View([grid_of(chosen, run.measures, None, run.domain.aside, words=WORDS[form])], [])
+
+
+def _put(
+    run: Run,
+    rows: list[dict[str, Any]],
+    view: View,
+    asked: Asked,
+    form: Format,
+    out: Path | None,
+    caption: str | None,
+    label: str,
+) -> None:
+    """Print a table, or write it to a file."""
+    from tomeval.core.files import write_text
+    from tomeval.report.tables import DATA, data, set_grid
+    from tomeval.report.views import chosen_rows
+
+    if form in DATA:
+        text = data(chosen_rows(rows, run.measures, asked), form)
+    else:
+        texts = [set_grid(grid, form, caption=caption, label=label) for grid in view.grids]
+        text = "\n\n".join(texts) or "nothing to show"
+    if out is not None:
+        show(write_text(out, f"{text}\n"))
+    elif form in DATA:
+        show_data(text)
+    elif form == "text" and view.grids:
+        show_grids(view.grids, form)
+    else:
+        show(text)
+
+
+def _more(run: Run, view: View) -> list[str]:
+    """Say what else there is to see."""
+    names = list(run.domain.tables)
+    notes = []
+    if view.left_out:
+        metrics = "metric" if view.left_out == 1 else "metrics"
+        notes.append(f"{view.left_out} more {metrics}: --all, or --metric NAME")
+    return notes + ([f"other tables: --what {', '.join(names)}"] if names else [])
+
+
+def _beside(
+    run: Run, against: Path, as_model: str | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a run's rows beside published ones, which are of matrix games."""
+    from tomeval.domains.matrix.domain import MATRIX
+    from tomeval.domains.matrix.published import beside
+
+    if run.domain is not MATRIX:
+        raise TomevalError(f"--against is for matrix games, {run.folder} is of {run.domain.name!r}")
+    return beside(run, against, model=as_model, interval=interval, reference=reference)
+
+
+def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without the columns that have no number in any row."""
+    from tomeval.runs.columns import is_interval
+
+    gone: set[str] = set()
+    measure = ""
+    for column in rows[0] if rows else ():
+        measure = measure if is_interval(column) else column
+        values = [row[column] for row in rows]
+        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
+            gone.add(column)
+    return [{name: value for name, value in row.items() if name not in gone} for row in rows]
+
+
+COMMANDS = (table,)

@@ -1,0 +1,108 @@
+"""The comparisons of a report: apart for each model, and in one unit where games are pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tomeval.comparing.comparison import Comparison, compare
+from tomeval.core.errors import TomevalError
+from tomeval.report.sentences import compared_by, statements, summary
+from tomeval.report.table import comparison_table
+from tomeval.runs.results import Run
+
+MOST_GROUPS = 8
+"""With more groups than this, such as models, all are compared together."""
+
+
+def comparisons(
+    run: Run,
+    names: Sequence[str],
+    by: str | None = None,
+    baseline: str | None = None,
+    reference: str | None = None,
+) -> dict[str, Any]:
+    """Return the comparisons of measures `names` for the template, or why there are none.
+
+    Levels are compared within each group of cells that must share something besides the task, such
+    as a model (`Domain.held`): a mean over models hides what differs between them. Cells without a
+    group, such as those of a tabular learner, belong to each.
+
+    Raises
+    ------
+    TomevalError
+        No group can be compared as `by` or `baseline` ask.
+    """
+    column = by or compared_by(run)
+    if column is None:
+        return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
+    groups, errors, baseline_used = [], [], baseline
+    for title, part in _groups(run, column):
+        try:
+            found = _compared(part, column, baseline_used, names, reference)
+        except TomevalError as error:
+            errors.append(error)
+            groups.append({"title": title, "reason": f"No comparison: {error}."})
+            continue
+        baseline_used = found.baseline
+        groups.append(_shown(title, found))
+    if len(errors) == len(groups):
+        if by or baseline:
+            raise errors[0]
+        return {"reason": groups[0]["reason"]}
+    return {"reason": "", "by": column, "baseline": baseline_used, "groups": groups}
+
+
+def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
+    """Return the parts of a run that are compared apart, with a title each."""
+    held = {cell.number: run.domain.held(cell, by) for cell in run.cells if by in run.domain.by}
+    values = list(dict.fromkeys(value for value in held.values() if value))
+    if not 1 < len(values) <= MOST_GROUPS:
+        return [("", run)]
+    word = run.domain.held_name(by)
+    return [
+        (f"{word} {value}", run.part([c for c in run.cells if held[c.number] in (value, "")]))
+        for value in values
+    ]
+
+
+def _compared(
+    run: Run, by: str, baseline: str | None, names: Sequence[str], reference: str | None
+) -> Comparison:
+    """Compare levels; measures in payoff units in ranges of the payoffs where these differ."""
+    ranges = {cell.payoff_range for cell in run.cells}
+    scaled = len(ranges) > 1 and all(ranges)
+    found = compare(
+        run,
+        by,
+        baseline,
+        metrics=[name for name in names if name in run.headline] or names,
+        reference=reference,
+        scale="range" if scaled else "payoff",
+        by_task=False,  # the page shows Student's intervals
+    )
+    if not scaled:
+        return found
+    measures = (
+        replace(m, heading=f"{m.heading} / range", spoken=f"{m.words} / range of payoffs")
+        if m.in_payoffs
+        else m
+        for m in found.measures
+    )
+    return replace(found, measures=tuple(measures))
+
+
+def _shown(title: str, found: Comparison) -> dict[str, Any]:
+    """Return one group's comparison for the template."""
+    return {
+        "title": title,
+        "reason": "",
+        "scope": found.scopes[0],
+        "summary": summary(found),
+        "statements": statements(found),
+        "notes": found.notes,
+        "family": found.family,
+        "resamples": found.resamples,
+        "table": comparison_table(found, {measure.name: measure for measure in found.measures}),
+    }

@@ -1,0 +1,165 @@
+"""The first sentences of a report: what was played, and who was best and worst at it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tomeval.core.numbers import number
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.report import facts
+from tomeval.report.notices import counted
+from tomeval.runs.folder import planned
+from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run
+
+SPOKEN = 2
+"""How many measures are spoken of: in most runs the functional and the literal one."""
+
+_NAMED = 2
+"""How many players are named that share the best value, or the worst one."""
+
+
+class Standing(NamedTuple):
+    """Players by their mean over the same tasks, in the unit of `words`.
+
+    `left_out` counts those who lack a value in some of these tasks.
+    """
+
+    means: dict[str, float]
+    tasks: list[str]
+    words: str
+    digits: int
+    left_out: int
+
+
+def headline(run: Run, rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Return what a run amounts to, in a sentence for its episodes and one for each measure.
+
+    Parameters
+    ----------
+    run : Run
+    rows : sequence
+        Those of `Run.rows`, from which the means are taken.
+    names : sequence of str
+        Measures; the first `SPOKEN` of them are spoken of.
+    """
+    spoken = [run.measures[name] for name in names[:SPOKEN]]
+    return [_played(run), *(text for m in spoken if (text := _best_and_worst(run, rows, m)))]
+
+
+def _played(run: Run) -> str:
+    """Say how many episodes there are, and what became of them."""
+    counts = episode_counts(run)
+    players = len({cell.title for cell in run.cells})
+    tasks = len({facts.task_text(cell) for cell in run.cells})
+    wanted = wanted_episodes(run)
+    of = f" of {wanted:,}" if wanted else ""
+    return (
+        f"{counted(players, 'player')} in {counted(tasks, 'task')}: {counts[COMPLETE]:,}{of} "
+        f"{'episode is' if (wanted or counts[COMPLETE]) == 1 else 'episodes are'} complete, "
+        f"{counts[VOID]:,} void, {counts[FAILED]:,} failed."
+    )
+
+
+def episode_counts(run: Run) -> Counter[str]:
+    """Return the episodes of a run's cells by status."""
+    found: Counter[str] = Counter()
+    sql = "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
+    numbers = {cell.number for cell in run.cells}
+    for cell, status, count in run.store.query(sql):
+        found[status] += count if cell in numbers else 0
+    return found
+
+
+def wanted_episodes(run: Run) -> int | None:
+    """Return how many episodes a run is to have; None if its folder does not say."""
+    each = planned(run.folder)
+    return None if each is None else sum(cell.wanted(each) for cell in run.cells)
+
+
+def _best_and_worst(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measure) -> str:
+    """Say who has the best and who the worst mean of a measure; empty if nobody has a value."""
+    found = standing(run, rows, measure)
+    if not found.means:
+        return ""
+    low, high = min(found.means.values()), max(found.means.values())
+    where = (
+        f"mean over {counted(len(found.tasks), 'task')}" if len(found.tasks) > 1 else found.tasks[0]
+    )
+    where = f" ({where})" if where else ""
+    left = ""
+    if found.left_out:
+        left = f" Without {counted(found.left_out, 'player')} that lack a value in some task."
+    if len(found.means) == 1:
+        [(name, value)] = found.means.items()
+        return f"{measure.heading}{found.words}{where} of {name} is {_said(value, found)}.{left}"
+    if number(low, found.digits) == number(high, found.digits):
+        all_ = counted(len(found.means), "player")
+        return f"{measure.heading}{found.words}{where} is {_said(low, found)} for {all_}.{left}"
+    ends = {"lowest": low, "highest": high}
+    if measure.better == 1:
+        ends = dict(reversed(ends.items()))
+    best, worst = (
+        f"{word}{_quality(measure, place)} for {_who(found, value)} ({_said(value, found)})"
+        for place, (word, value) in enumerate(ends.items())
+    )
+    return f"{measure.heading}{found.words}{where} is {best} and {worst}.{left}"
+
+
+def standing(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measure) -> Standing:
+    """Return every player's mean over the tasks in which the most players have a value.
+
+    Every task counts the same. Measures in payoff units are divided by the range of the cell's
+    payoffs where tasks differ in it: a mean over games has no meaning otherwise.
+    """
+    values: dict[str, dict[str, list[tuple[float, float | None]]]] = {}
+    for cell, row in zip(run.cells, rows, strict=True):
+        value = float(row[measure.name])
+        if math.isfinite(value):
+            at = values.setdefault(facts.task_text(cell), {}).setdefault(cell.title, [])
+            at.append((value, cell.payoff_range))
+    if not values:
+        return Standing({}, [], "", measure.digits, 0)
+    players = list(dict.fromkeys(cell.title for cell in run.cells))
+    ranges = {width for task in values.values() for some in task.values() for _, width in some}
+    scaled = measure.in_payoffs and len(ranges) > 1
+    everywhere = [p for p in players if all(p in task for task in values.values())]
+    # Where too few played everything, or the scales differ by nobody knows what, the fullest task.
+    if len(everywhere) < min(2, len(players)) or (scaled and not all(ranges)):
+        fullest = max(values, key=lambda task: len(values[task]))
+        values, scaled = {fullest: values[fullest]}, False
+        everywhere = [p for p in players if p in values[fullest]]
+
+    def mean_of(task: Mapping[str, list[tuple[float, float | None]]], player: str) -> float:
+        return _mean([v / width if scaled and width else v for v, width in task[player]])
+
+    means = {p: _mean([mean_of(task, p) for task in values.values()]) for p in everywhere}
+    words = " in ranges of the game's payoffs" if scaled else ""
+    return Standing(means, list(values), words, measure.digits, len(players) - len(everywhere))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _said(value: float, found: Standing) -> str:
+    return number(value, found.digits)
+
+
+def _quality(measure: Measure, place: int) -> str:
+    """Return the judgement behind "lowest" or "highest", if the measure has a better side."""
+    if measure.better == 0:
+        return ""
+    return " (worst)" if place else " (best)"
+
+
+def _who(found: Standing, value: float) -> str:
+    """Return the players whose mean reads like a value."""
+    said = _said(value, found)
+    names = [name for name, mean in found.means.items() if _said(mean, found) == said]
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+    return " and ".join(names)

@@ -1,0 +1,51 @@
+"""The tables of a report's results: the chosen measures, and all others of the same cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from tomeval.report.table import main_table
+from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run
+from tomeval.statistics.estimates import AUTO, FEW
+
+_INTERVALS = {
+    AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
+    f"{FEW} episodes, ± 1.96 standard errors from there on",
+    "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
+    "t": "mean over complete episodes, ± half of Student's 95 % interval",
+    "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
+    "its 95 % BCa bootstrap interval",
+}
+
+
+def interval_words(run: Run, interval: str) -> str:
+    """Say how the table's numbers are made."""
+    shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
+    return _INTERVALS[interval] + "; shares of items have Wilson's interval" * shares
+
+
+def results(
+    run: Run, rows: Sequence[Mapping[str, Any]], names: Collection[str], interval: str
+) -> dict[str, Any]:
+    """Return what the template ``results`` reads; `names` are the measures of the first table."""
+    others = [measure for measure in valued(run, rows) if measure.name not in names]
+    return {
+        "table": main_table(rows, run.measures, names),
+        "more": main_table(rows, run.measures, [m.name for m in others]) if others else None,
+        "others": len(others),
+        "numbers": [cell.number for cell in run.cells],
+        "interval": interval_words(run, interval),
+    }
+
+
+def valued(run: Run, rows: Sequence[Mapping[str, Any]]) -> list[Measure]:
+    """Return the measures with a value in some cell; all measures if none has."""
+    found = [
+        measure
+        for name, measure in run.measures.items()
+        if any(math.isfinite(float(row[name])) for row in rows)
+    ]
+    return found or list(run.measures.values())

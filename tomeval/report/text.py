@@ -1,0 +1,210 @@
+"""A table as text: aligned columns, fitted to a terminal, with what is bold apart from it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rich.cells import cell_len
+
+from tomeval.core.numbers import MISSING
+from tomeval.report.grid import Grid, packed, sectioned, spans
+
+Line = list[tuple[str, bool]]
+"""A line in pieces of text, each with whether it is bold."""
+
+_VALUE = re.compile(r"(-?\d+(\.\d+))(?:( ± | \[)(\S.*))?")
+_PIECES = re.compile(r"[^ _/,]+[ _/,]*|[ _/,]+")
+_BETWEEN = 2
+"""Blanks between columns."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A grid with the shape of its headings: each in one line, or `wrapped` over its cells."""
+
+    grid: Grid
+    wrapped: bool = False
+
+    @cached_property
+    def body(self) -> list[list[str]]:
+        """The cells, with the first column indented below headings of sections."""
+        if not self.grid.sections:
+            return self.grid.body
+        return [[f"  {row[0]}", *row[1:]] for row in self.grid.body]
+
+    @cached_property
+    def heads(self) -> list[list[str]]:
+        """Every column's own heading in lines."""
+        texts = [levels[-1] for levels in self.grid.heads]
+        if not self.wrapped:
+            return [[text] for text in texts]
+        rooms = [max(map(cell_len, column)) for column in zip(*self.body, strict=True)]
+        return [wrap(text, room) for text, room in zip(texts, rooms, strict=True)]
+
+    @property
+    def levels(self) -> list[tuple[str, ...]]:
+        """What stands above each column's own heading, coarsest first."""
+        return [levels[:-1] for levels in self.grid.heads]
+
+    @cached_property
+    def widths(self) -> list[int]:
+        """The width of every column."""
+        widths = [
+            max(map(cell_len, [*head, *(row[i] for row in self.body)]))
+            for i, head in enumerate(self.heads)
+        ]
+        for level in range(len(self.levels[0])):
+            for first, last in spans(self.levels, level):
+                room = sum(widths[first : last + 1]) + _BETWEEN * (last - first)
+                widths[last] += max(0, cell_len(self.levels[first][level]) - room)
+        return widths
+
+    @property
+    def width(self) -> int:
+        """The width of the whole."""
+        return sum(self.widths) + _BETWEEN * (len(self.widths) - 1)
+
+    def parts(self, width: int) -> list[_Table]:
+        """Return it in parts of at most `width`, if that is possible."""
+        grid, sizes = self.grid, [size + _BETWEEN for size in self.widths]
+        begin = sum(sizes[place] for place in grid.lead)
+        room = max(width, 2 * begin) - begin + _BETWEEN  # long names leave as much again
+        top = [self.levels[place][:1] for place in grid.measured]
+        groups = [grid.measured[first : last + 1] for first, last in spans(top, 0)]
+        parts = packed(groups, sizes, room) or [[]]
+        return [_Table(grid.of([*grid.lead, *part]), self.wrapped) for part in parts]
+
+
+def text_of(grid: Grid, width: int | None = None) -> str:
+    """Return a table as text, see `text_lines`."""
+    return "\n".join("".join(piece for piece, _ in line) for line in text_lines(grid, width))
+
+
+def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
+    """Return the lines of a table.
+
+    Without a `width` it is as wide as it is. Else the first of these that fits: as it is; with
+    headings in several lines; with ``±`` without blanks; with the values of one leading column
+    above groups of rows. If none does, it goes on below itself in parts, each with the columns that
+    tell rows apart.
+    """
+    lines: list[Line] = [[(line, False)] for line in _sentences(grid.above, width)]
+    for number, table in enumerate(_fitted(grid, width)):
+        lines += [[("", False)]] * (number > 0)
+        lines += _lines(table)
+    return lines
+
+
+def _sentences(said: Sequence[str], width: int | None) -> list[str]:
+    """Return what holds for the whole table, in lines that end after a semicolon if possible."""
+    if width is None or not said:
+        return ["; ".join(said)] if said else []
+    lines = [""]
+    for number, text in enumerate(said):
+        text += ";" * (number < len(said) - 1)
+        joined = f"{lines[-1]} {text}".lstrip()
+        if cell_len(joined) <= width or not lines[-1]:
+            lines[-1] = joined
+        else:
+            lines.append(text)
+    return [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+
+
+def _fitted(grid: Grid, width: int | None) -> list[_Table]:
+    """Return the tables to print below each other."""
+    grid = replace(grid, body=_aligned(grid.body))
+    whole = _Table(grid)
+    if width is None or whole.width <= width:
+        return [whole]
+    tight = replace(grid, body=[[_tight(text) for text in row] for row in grid.body])
+    narrow = [_Table(one, wrapped=True) for one in (tight, *sectioned(tight))]
+    for table in (_Table(grid, wrapped=True), *narrow):
+        if table.width <= width:
+            return [table]
+    return min((table.parts(width) for table in narrow), key=len)
+
+
+def _aligned(body: list[list[str]]) -> list[list[str]]:
+    """Return cells in which numbers with as many decimals stand below each other by their point."""
+    columns = [_column(list(column)) for column in zip(*body, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _column(texts: list[str]) -> list[str]:
+    """Return one column, aligned if it holds nothing but such numbers, with or without ±."""
+    found = [_VALUE.fullmatch(text) for text in texts]
+    parts = [part for part in found if part is not None]
+    words = [text for text, part in zip(texts, found, strict=True) if part is None]
+    if len({len(part[2]) for part in parts}) != 1 or set(words) - {"", MISSING}:
+        return texts
+    room = max(len(part[1]) for part in parts)
+    half = max((len(part[4]) for part in parts if part[3] == " ± "), default=0)
+    return [
+        text.rjust(room)
+        if part is None or part[3] is None
+        else part[1].rjust(room) + part[3] + part[4].rjust(half * (part[3] == " ± "))
+        for text, part in zip(texts, found, strict=True)
+    ]
+
+
+def _tight(text: str) -> str:
+    """Return a cell without the blanks around ``±`` and in brackets."""
+    text = re.sub(r"(?<=\d) ± +(?=\d)", "±", text)
+    return re.sub(r"(?<=\d) \[(\S+), (\S+)\]$", r" [\1,\2]", text)
+
+
+def wrap(text: str, room: int) -> list[str]:
+    """Return a heading in lines, which end after blanks, underscores, slashes and commas.
+
+    Examples
+    --------
+    >>> wrap("single_action", 9), wrap("ΔToM/T (best response)", 13)
+    (['single_', 'action'], ['ΔToM/T (best', 'response)'])
+    """
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > room:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip(" ") for line in lines]
+
+
+def _lines(table: _Table) -> Iterator[Line]:
+    """Yield the lines of a table."""
+    widths, heads, best = table.widths, table.heads, table.grid.best
+    for level in range(len(table.levels[0])):
+        pieces = []
+        for first, last in spans(table.levels, level):
+            room = sum(widths[first : last + 1]) + _BETWEEN * (last - first)
+            pieces.append(_filled(table.levels[first][level], room))
+        yield _line([(piece, False) for piece in pieces])
+    height = max(map(len, heads))
+    for number in range(height):  # the last line of every heading stands just above the cells
+        texts = [([""] * (height - len(head)) + head)[number] for head in heads]
+        yield _line([(_filled(t, w), False) for t, w in zip(texts, widths, strict=True)])
+    for heading, rows in table.grid.groups:
+        if heading:
+            yield [(heading, False)]
+        for row in rows:
+            cells = enumerate(zip(table.body[row], widths, strict=True))
+            yield _line([(_filled(text, room), (row, i) in best) for i, (text, room) in cells])
+
+
+def _filled(text: str, room: int) -> str:
+    return text + " " * (room - cell_len(text))
+
+
+def _line(pieces: list[tuple[str, bool]]) -> Line:
+    """Return pieces with blanks between them and none at the end."""
+    line: Line = []
+    for text, bold in pieces:
+        bare = text.rstrip()
+        line += [(" " * _BETWEEN, False)] if line else []
+        line += [(bare, bold), (text[len(bare) :], False)]
+    while line and not line[-1][0].strip():
+        line.pop()
+    return line
