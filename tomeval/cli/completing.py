@@ -39,6 +39,13 @@ def lists(incomplete: str) -> list[str]:
     return [name for name in list_names() if name.startswith(incomplete)]
 
 
+def kinds(incomplete: str) -> list[str]:
+    """Return what ``tomeval init`` can write."""
+    from tomeval.cli.examples import KINDS
+
+    return [name for name in KINDS if name.startswith(incomplete)]
+
+
 def domains(incomplete: str) -> list[str]:
     """Return the kinds of game."""
     from tomeval.runs.domain import domain_names

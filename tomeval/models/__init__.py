@@ -88,7 +88,7 @@ def register_model(
     Parameters
     ----------
     kind : str
-        What its names begin with: letters, digits and ``-``.
+        What its names begin with: letters, digits, ``_`` and ``-``.
     form : str
         How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
     served : bool
@@ -109,8 +109,8 @@ def register_model(
     """
 
     def register(opener: _Opener) -> _Opener:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", kind):
-            raise TomevalError(f"model {kind!r}: a kind is letters, digits and -")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
+            raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
         if (form or kind).partition(":")[0] != kind:
             raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
         check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
