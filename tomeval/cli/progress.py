@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.live import Live, ModelCount
+    from tomeval.runs.timing import Took
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
@@ -103,8 +104,26 @@ def time_left(seconds: float | None) -> str:
     """
     if seconds is None or not math.isfinite(seconds):
         return "time left: not known yet"
+    return f"{_clock(seconds)} left"
+
+
+def time_words(found: Sequence[Took]) -> str:
+    """Say how long a run will take, model by model."""
+    known = [took.seconds for took in found if took.seconds is not None]
+    text = f"time: about {_clock(sum(known))}" if known else "time: not known"
+    if known and len(known) < len(found):
+        text += " and what is not known"
+    each = [
+        f"{in_line(took.name)} {'not known' if took.seconds is None else _clock(took.seconds)} "
+        f"({took.why})"
+        for took in found
+    ]
+    return f"{text}; {'; '.join(each)}"
+
+
+def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} left"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def short(number: float) -> str:
