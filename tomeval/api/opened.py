@@ -154,7 +154,7 @@ class Run(results.Run):
         *,
         where: Names = (),
         by: str | None = None,
-        column: str = "double",
+        column: str = "screen",
         interval: str = AUTO,
         reference: str | None = None,
     ) -> Figures:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tomeval.cli import completing
 from tomeval.cli.options import (
     Concurrency,
     ExperimentFile,
@@ -221,9 +222,16 @@ def plan(
 
 def prompt(
     strategy: Annotated[
-        str, typer.Argument(help='A strategy, such as "S2A + CoT"; not with --experiment.')
+        str,
+        typer.Argument(
+            help='A strategy, such as "S2A + CoT"; not with --experiment.',
+            autocompletion=completing.strategies,
+        ),
     ] = "",
-    domain: Annotated[str, typer.Option("--domain", help="The kind of game.")] = "matrix",
+    domain: Annotated[
+        str,
+        typer.Option("--domain", help="The kind of game.", autocompletion=completing.domains),
+    ] = "matrix",
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
     ] = None,
@@ -251,13 +259,22 @@ def prompt(
         str | None,
         typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
     ] = None,
+    copy_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--copy-to",
+            metavar="FOLDER",
+            help="Copy the templates that this player uses into a folder of your own, to change "
+            "them: --prompts FOLDER, or prompts = [...] in an experiment, reads them.",
+        ),
+    ] = None,
     model: ModelOption = None,
     overrides: Overrides = None,
 ) -> None:
     """Print exactly what a model would read in one round of a made-up play."""
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.preview import preview
+    from tomeval.runs.preview import copy_templates, preview
 
     own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
     own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
@@ -278,6 +295,11 @@ def prompt(
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
         kind, shown = get_domain(loaded.domain), loaded.cells[cell]
+    if copy_to is not None:
+        for path in copy_templates(kind, shown, seat, copy_to):
+            show(path)
+        tell(f"next: change them, and look with --prompts {copy_to}")
+        return
     show(preview(kind, shown, seat, form, number, tokenizer))
 
 
