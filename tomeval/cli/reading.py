@@ -112,20 +112,4 @@ def _folded(line: str) -> list[str]:
     return folded or [line]
 
 
-def list_(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="domains, experiments, measures, strategies or prompts; or a list of a domain, "
-            "such as games, partners, subjects or labels of matrix games."
-        ),
-    ],
-    form: TableFormat = "text",
-) -> None:
-    """List what an experiment can name."""
-    from tomeval.cli.listing import list_rows
-
-    show_table(list_rows(what), form)
-
-
-COMMANDS = (status, transcript, list_)
+COMMANDS = (status, transcript)
