@@ -163,7 +163,7 @@ def test_status_says_n_of_n_for_every_cell_also_those_not_begun(tomeval, folder,
     made = tmp_path / "begun"
     make_folder(made)
     store = Store(made, MATRIX)
-    begin_or_resume(store, made, experiment.identity, experiment.episodes)
+    begin_or_resume(store, made, experiment.identity(), experiment.episodes)
     store.close()
     rows = json.loads(tomeval("status", made, "--format", "json")[1])
     assert [(row["cell"], row["complete"], row["wanted"]) for row in rows] == [(0, 0, 7), (1, 0, 7)]

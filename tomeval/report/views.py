@@ -28,6 +28,10 @@ AS_IT_IS = "none"
 """Asks for no other order, and for a row per cell."""
 
 
+BEST_OF = "best"
+"""The column that names which of several players a row is of, see `tomeval.runs.best_of`."""
+
+
 class Asked(NamedTuple):
     """What a reader asks for.
 
@@ -147,7 +151,8 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
     wanted = asked.pivot not in ("", AS_IT_IS)
     if wanted and layout is None:
         raise TomevalError(f"--pivot {asked.pivot}: several cells would stand in one place")
-    if layout and (wanted or (not asked.pivot and len(one) == 1 and layout.reads_well)):
+    plain = asked.pivot == AS_IT_IS or BEST_OF in rows[0]
+    if layout and (wanted or (not plain and len(one) == 1 and layout.reads_well)):
         shown = one or headline[:1]
         grids = [_pivoted(run, rows, layout, name, asked, words) for name in shown]
     else:
