@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -99,14 +100,17 @@ def mean_ranks(layout: Layout, measure: Measure, task: Sequence[str]) -> dict[Pl
     must agree to be of one task.
     """
     ranks: dict[Player, list[float]] = {player: [] for player in layout.players}
+    turn = -(measure.better or -1)
     for places in _by_task(layout, task).values():
-        values = {place: float(layout.at[place][measure.name]) for place in places
-                  if is_number(layout.at[place][measure.name])}  # fmt: skip
+        values = {
+            place: turn * float(layout.at[place][measure.name])
+            for place in places
+            if is_number(layout.at[place][measure.name])
+        }
+        ordered = sorted(values.values())
         for (player, _), value in values.items():
-            turn = -(measure.better or -1)
-            before = sum(turn * other < turn * value for other in values.values())
-            equal = sum(other == value for other in values.values())
-            ranks[player].append(before + (equal + 1) / 2)
+            first, last = bisect_left(ordered, value), bisect_right(ordered, value)
+            ranks[player].append((first + 1 + last) / 2)
     return {p: sum(found) / len(found) if found else math.inf for p, found in ranks.items()}
 
 
