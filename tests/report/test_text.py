@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tomeval.report.grid import Grid
@@ -126,3 +128,17 @@ def test_a_long_latex_table_goes_on_in_further_floats() -> None:
         r"\label{tab:two-2}",
     ]
     assert [table.count(f"player {n} &") for n in (0, ROWS)] == [1, 1]
+
+
+def test_every_line_of_a_latex_table_has_as_many_columns() -> None:
+    table = latex_table("", twelve_by_six())
+    assert table.count("{") == table.count("}")
+    for part in table.split(r"\begin{tabular}")[1:]:
+        spec, *rows = part.partition(r"\end{tabular}")[0].splitlines()
+        columns = spec.count("S[") + spec.count("l ")
+        found = [row for row in rows if row.endswith(r"\\")]
+        assert len(found) == 2 + 2 + 12  # headings, models, players
+        for row in found:
+            spans = [int(n) for n in re.findall(r"\\multicolumn\{(\d)\}", row)]
+            cells = len(re.findall(r"(?<!\\)&", row)) + 1
+            assert cells - len(spans) + sum(spans) == columns
