@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from tomeval.api import bounds as bounds
-    from tomeval.api import import_log as import_log
-    from tomeval.api import run as run
-    from tomeval.api import score as score
-    from tomeval.api import score_rows as score_rows
+    from tomeval.api.opened import Run as Run
+    from tomeval.api.verbs import bounds as bounds
+    from tomeval.api.verbs import import_log as import_log
+    from tomeval.api.verbs import run as run
+    from tomeval.api.verbs import score as score
+    from tomeval.api.verbs import score_rows as score_rows
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
     from tomeval.runs.outside import register_measure as register_measure
-    from tomeval.runs.results import Run as Run
     from tomeval.strategies.outside import register_advice as register_advice
     from tomeval.strategies.outside import register_strategy as register_strategy
 
 _HOME = {
-    "api": ("bounds", "import_log", "run", "score", "score_rows"),
+    "api.opened": ("Run",),
+    "api.verbs": ("bounds", "import_log", "run", "score", "score_rows"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
@@ -57,7 +58,6 @@ _HOME = {
     "runs.domain": ("register_domain",),
     "runs.outside": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
-    "runs.results": ("Run",),
     "strategies.outside": ("register_advice", "register_strategy"),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}

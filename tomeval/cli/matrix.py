@@ -180,7 +180,7 @@ def score(
     form: TableFormat = "text",
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
-    from tomeval.api import score_rows
+    from tomeval.api.verbs import score_rows
     from tomeval.runs.domain import get_domain
 
     found = score_rows(
@@ -219,7 +219,7 @@ def import_(
     reference: ReferenceOption = "horizon",
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
-    from tomeval.api import log_reading
+    from tomeval.api.verbs import log_reading
     from tomeval.domains.matrix.recording import LogKeys
     from tomeval.runs.domain import get_domain
     from tomeval.runs.importing import import_games

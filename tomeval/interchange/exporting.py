@@ -6,7 +6,7 @@ import csv
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -121,10 +121,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
         need(name, "parquet", "files of Parquet") for name in ("pyarrow", "pyarrow.parquet")
     )
     columns, rows = iterate_export(run, what)
-    types = column_types(run)
-    kinds = [
-        "REAL" if is_interval(n) or is_attainable(n) else types.get(n, "TEXT") for n in columns
-    ]
+    kinds = kinds_of(run, what, columns)
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
     schema, count = pyarrow.schema(fields), 0
@@ -147,8 +144,18 @@ _SHARED = {
 }
 
 
+def kinds_of(run: Run, what: str, columns: Iterable[str]) -> list[str]:
+    """Return INTEGER, REAL or TEXT for each column of a table of a run."""
+    # A seat's name there; a domain's steps may number seats under the same heading.
+    types = _SHARED if what == "answers" else column_types(run)
+    return [
+        "REAL" if is_interval(name) or is_attainable(name) else types.get(name, "TEXT")
+        for name in columns
+    ]
+
+
 def column_types(run: Run) -> dict[str, str]:
-    """Return INTEGER, REAL or TEXT by column, of all tables; columns not named are TEXT.
+    """Return INTEGER, REAL or TEXT by column of all tables but answers; others are TEXT.
 
     They follow from the schema and the measures alone, so missing values in the first rows do not
     change them.

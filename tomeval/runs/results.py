@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
+from tomeval.runs.folder import planned
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
@@ -23,9 +24,10 @@ from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 
-if TYPE_CHECKING:
-    import pandas
+WANTED = "wanted"
+"""The column of a status with the number of episodes that a cell is to have."""
 
+if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
 
 
@@ -53,7 +55,7 @@ class Run:
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         """Return the run."""
         return self
 
@@ -196,15 +198,11 @@ class Run:
         if reference is not None and reference not in self.domain.references:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
-    def table(self, interval: str = AUTO, reference: str | None = None) -> pandas.DataFrame:
-        """Return `rows` as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows(interval, reference))
-
     def status(self) -> list[dict[str, Any]]:
-        """Return per cell the episodes that are complete, void and failed.
+        """Return per cell its number and the episodes that are complete, wanted, void and failed.
 
+        Cells that were not begun are there too. ``wanted`` is how many the experiment asks for,
+        None where it does not say, as of games that were recorded elsewhere.
         If people played, also those that they left (``unfinished``) or that a rule of their study
         leaves out (``excluded``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
@@ -219,9 +217,12 @@ class Run:
         counts = tallies.episodes(self.store)
         found = {status for count in counts.values() for status in count}
         statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
+        asked = planned(self.folder)
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {**cell.columns, **dict.fromkeys(statuses, 0)}
+            row: dict[str, Any] = {"cell": cell.number, **cell.columns, COMPLETE: 0}
+            row[WANTED] = cell.wanted(asked) if asked and cell.knows_attempts else None
+            row |= dict.fromkeys(statuses[1:], 0)
             row |= counts.get(cell.number, {})
             if usage:
                 left = row.get(UNFINISHED, 0)  # by people: these are stored
@@ -262,10 +263,13 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
+    mine = ", ".join(str(cell.number) for cell in run.cells)
     if what == "steps":
-        return run.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+        sql = f"SELECT * FROM step_records WHERE cell IN ({mine}) ORDER BY cell, episode, step"
+        return run.iterate(sql)
     if what == "answers":
-        return run.iterate("SELECT * FROM asked ORDER BY cell, episode, step, seat, question")
+        order = "cell, episode, step, seat, question"
+        return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tomeval.api.notebook import in_notebook, shown_in_notebook
+from tomeval.api.opened import Run
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import Reading
 from tomeval.domains.matrix.optima import Bounds
@@ -19,7 +23,6 @@ from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
-from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.statistics import AUTO
 
@@ -57,7 +60,8 @@ def run(
         falls when a cell is stopped.
     on_counts : callable, optional
         Called with a `tomeval.runs.counts.Counts` at the start and whenever it changes: episodes
-        that are complete, void and failed, and questions asked again, over all sessions.
+        that are complete, void and failed, and questions asked again, over all sessions. In a
+        notebook, without either of the two, a line below the cell shows both.
 
     Raises
     ------
@@ -77,17 +81,30 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    run_experiment(
-        experiment,
-        Path(out),
-        workers=workers,
-        concurrency=concurrency,
-        budget=budget,
-        startup_test=startup_test,
-        progress=progress,
-        on_counts=on_counts,
-    )
+    with _watched(progress, on_counts) as (on_steps, counted):
+        run_experiment(
+            experiment,
+            Path(out),
+            workers=workers,
+            concurrency=concurrency,
+            budget=budget,
+            startup_test=startup_test,
+            progress=on_steps,
+            on_counts=counted,
+        )
     return Run(out)
+
+
+@contextmanager
+def _watched(
+    progress: Progress | None, on_counts: OnCounts | None
+) -> Iterator[tuple[Progress | None, OnCounts | None]]:
+    """Give who is told how a run goes: the notebook, where no one else asked to be."""
+    if progress is None and on_counts is None and in_notebook():
+        with shown_in_notebook() as shown:
+            yield shown
+    else:
+        yield progress, on_counts
 
 
 def score(

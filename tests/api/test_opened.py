@@ -1,0 +1,266 @@
+"""A run in Python: types, selection, and what is shown at a prompt and in a notebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+import sys
+import types
+from html.parser import HTMLParser
+
+import every_domain
+import numpy as np
+import pandas
+import pytest
+
+import tomeval
+from tomeval import cli
+from tomeval.api import showing
+from tomeval.core.errors import TomevalError
+from tomeval.report.grid import Grid
+from tomeval.runs import results
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api") / "run"
+    experiment = {
+        "games": ["RPS", "IPD"],
+        "subjects": ["rmax", "random", {"kind": "best_response", "name": HOSTILE}],
+        "partners": ["single_action", "tit_for_tat"],
+        "episodes": 6,
+        "horizon": 5,
+        "seed": 4,
+    }
+    tomeval.run(experiment, folder).close()
+    return folder
+
+
+@pytest.fixture
+def run(folder):
+    with tomeval.Run(folder) as run:
+        yield run
+
+
+def exported(folder, what, capsys, monkeypatch) -> list[dict[str, str]]:
+    """Return the rows of ``tomeval export``: another reader of the same folder."""
+    monkeypatch.setattr(sys, "argv", ["tomeval", "export", str(folder), "--what", what])
+    with pytest.raises(SystemExit):
+        cli.main()
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+@pytest.mark.parametrize("what", ["steps", "episodes", "answers"])
+def test_frames_are_the_export(run, what, capsys, monkeypatch):
+    rows = exported(run.folder, what, capsys, monkeypatch)
+    frame = getattr(run, what)()
+    assert list(frame.columns) == list(rows[0])
+    assert len(frame) == len(rows)
+    for name in frame.columns:
+        said = [row[name] for row in rows]
+        for value, text in zip(frame[name], said, strict=True):
+            if pandas.isna(value):
+                assert text == "", name
+            elif frame[name].dtype == float:
+                assert float(text) == value
+            else:
+                assert text == str(value)
+
+
+def test_types_do_not_depend_on_values(run):
+    """Nobody of the second predicts anything, which leaves a column empty in the first as well."""
+    all_, one = run.steps(), run.steps(where="game=IPD")
+    assert all_.dtypes.to_dict() == one.dtypes.to_dict()
+    assert len(all_) == 2 * 3 * 2 * 6 * 5
+    assert len(one) == len(all_) / 2
+    assert set(one["game"]) == {"IPD"}
+    assert str(all_["own_action"].dtype) == "Int64"
+    assert str(all_["partner"].dtype) == "string"
+    assert all_["own_reward"].dtype == np.float64
+    assert str(run.table().dtypes["episodes"]) == "Int64"
+    assert run.episodes()["tom_percent"].dtype == np.float64
+
+
+def test_means_of_episodes_are_the_table(run):
+    episodes = run.episodes().groupby("cell")["delta_functional_per_step"].mean()
+    table = run.table("regret")
+    assert table["delta_functional_per_step"].to_numpy() == pytest.approx(episodes.to_numpy())
+
+
+def test_where_takes_one_or_several_conditions(run):
+    assert len(run.table(where="game=RPS")) == 6
+    assert len(run.table(where=["game=RPS", "subject!=rmax"])) == 4
+    with tomeval.Run(run.folder, where="game=RPS") as part:
+        assert len(part.table(where="subject=random")) == 2  # of what is chosen already
+        assert len(part.steps()) == 3 * 2 * 6 * 5
+        with pytest.raises(TomevalError, match="game"):
+            part.table(where="game=IPD")
+    with pytest.raises(TomevalError, match="did you mean 'IPD'"):
+        run.table(where="game=IDP")
+
+
+def test_metrics_are_chosen_by_any_of_their_names_in_their_order(run):
+    columns = list(run.table(["regret", "ToM %"]).columns)
+    names = [name for name in columns if name in run.metric_names]
+    assert names == ["delta_functional_per_step", "tom_percent"]
+    assert columns.index("tom_percent_ci95") == columns.index("tom_percent") + 1
+    assert {"subject", "episodes", "seed"} < set(columns)
+    with pytest.raises(TomevalError, match="did you mean"):
+        run.table("tum_percent")
+
+
+def test_a_comparison_is_that_of_the_library_and_shows_itself(run):
+    mine = run.compare("subject", "random", metrics="regret", where="game=IPD")
+    with results.Run(run.folder, ["game=IPD"]) as plain:
+        names = ["delta_functional_per_step"]
+        other = tomeval.compare(plain, "subject", "random", metrics=names)
+    assert repr(mine.rows()) == repr(other.rows())  # NaN is not equal to itself
+    assert len(mine.table()) == len(other.rows())
+    assert "ΔFunctional/T" in repr(mine)
+    assert "note: " in repr(mine)
+    assert {"subject", "difference", "p (Holm)"} < set(Page(mine._repr_html_()).cells("th"))
+
+
+def test_figures_are_matplotlibs(run):
+    from matplotlib.figure import Figure
+
+    figures = run.plot("forest", where=["game=IPD", "partners=tit_for_tat"])
+    assert figures
+    assert all(isinstance(figure, Figure) for figure in figures.values())
+    assert list(figures) == [line.partition(":")[0] for line in repr(figures).splitlines()]
+    page = Page(figures._repr_html_())
+    assert page.tags.count("img") == len(figures) == page.tags.count("figcaption")
+    with pytest.raises(TomevalError, match="did you mean 'forest'"):
+        run.plot("forrest")
+
+
+def test_the_report_is_written_of_the_chosen_cells(run, tmp_path):
+    path = run.report(tmp_path / "r.html", where="subject=rmax", figures=False)
+    assert path == tmp_path / "r.html"
+    text = path.read_text(encoding="utf-8")
+    assert "rmax" in text
+    assert "alert(1)" not in text  # the name of a subject that was not chosen
+
+
+def test_transcripts_are_chosen_by_what_is_played(run):
+    text = run.transcript(where=["game=IPD", "subject=random", "partners=tit_for_tat"], episode=3)
+    assert "random, IPD" in text
+    assert "episode 3" in text
+    assert len(re.findall(r"^== step", text, re.MULTILINE)) == 5
+    steps = run.steps(where=["game=IPD", "subject=random", "partners=tit_for_tat"])
+    label = steps[(steps["episode"] == 3) & (steps["step"] == 1)]["own_label"].item()
+    assert f"== step 1: chose {label}" in text
+    assert repr(text) == str(text)
+    with pytest.raises(TomevalError, match="no cell 11 among those chosen"):
+        run.transcript(11, where="game=RPS")
+
+
+class Page(HTMLParser):
+    """The tags of a piece of HTML, and the texts of its cells."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.found: list[list[str]] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in ("b", "code"):
+            self.found.append([tag, ""])
+
+    def handle_data(self, data):
+        if self.found:
+            self.found[-1][1] += data
+
+    def cells(self, tag: str) -> list[str]:
+        return [text for name, text in self.found if name == tag]
+
+
+def test_a_run_says_what_it_is(run, folder):
+    assert repr(run) == f"Run({str(folder)!r}: experiment, matrix, 12 cells, 72 complete episodes)"
+    page = Page(run._repr_html_())
+    assert {"RPS", "IPD", "subject", "tit_for_tat"} < set(page.cells("th"))
+    assert page.cells("p")[1].startswith("ΔFunctional/T, less is better")
+    assert page.tags.count("tr") == 2 + 3  # the task's two columns across, three subjects down
+    rows = run.table("regret", where="subject=random")
+    names = ["delta_functional_per_step", "delta_functional_per_step_ci95"]
+    cells = page.cells("td")
+    shown = cells[cells.index("random") + 1 :][: len(rows)]
+    assert shown == [f"{value:.2f} ± {half:.2f}" for value, half in rows[names].to_numpy()]
+
+
+def test_nothing_of_what_others_wrote_acts_on_a_page(run):
+    shown = [run, run.compare("subject", "random"), run.transcript(where=f"subject={HOSTILE}")]
+    for one in shown:
+        page = Page(one._repr_html_())
+        assert "script" not in page.tags
+        assert any("<script>alert(1)</script>" in text for _, text in page.found)
+    many = showing.grid_html(Grid([], [("a",)], [["\u202e\x1b[31m"]] * 30))
+    assert "\u202e" not in many
+    assert "\x1b" not in many
+    assert "6 more rows" in many
+
+
+def test_a_closed_run_says_so(folder):
+    run = tomeval.Run(folder)
+    run.close()
+    assert repr(run) == f"Run({str(folder)!r}, closed)"
+    assert "closed" in run._repr_html_()
+    with pytest.raises(TomevalError, match="is closed"):
+        run.steps()
+
+
+@pytest.mark.parametrize("domain", every_domain.EXPERIMENTS)
+def test_every_domain(domain, tmp_path):
+    from support import scripts
+
+    with scripts(good=every_domain.good(domain)):
+        experiment = every_domain.experiment(domain, "scripted:good", episodes=3)
+        with tomeval.run(experiment, tmp_path / "run") as run:
+            lengths = [len(run.steps()), len(run.episodes()), len(run.answers()), len(run.table())]
+            assert min(lengths) > 0
+            assert lengths[1] == 3 * lengths[3]
+            assert Page(run._repr_html_()).tags.count("tr") > 1
+            assert run.transcript()
+
+
+def test_a_run_in_a_notebook_is_watched(monkeypatch, tmp_path):
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, data, raw):
+            assert raw
+            shown.append(data["text/plain"])
+
+    def display(data, raw, display_id):
+        assert display_id
+        shown.append(data["text/plain"])
+        return Handle()
+
+    module = types.ModuleType("IPython")
+    module.get_ipython = lambda: types.SimpleNamespace(kernel=object())
+    inside = types.ModuleType("IPython.display")
+    inside.display = display
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "IPython.display", inside)
+    ticks = itertools.count()
+    monkeypatch.setattr("tomeval.api.notebook.time.monotonic", lambda: next(ticks))
+    experiment = {"games": "RPS", "subjects": ["rmax", "random"], "episodes": 4, "horizon": 5}
+    tomeval.run(experiment, tmp_path / "run").close()
+    assert shown[0].startswith("0 of 0 steps")
+    assert shown[-1].startswith("40 of 40 steps; episodes: 8 complete")
+    steps = [int(text.partition(" ")[0]) for text in shown]
+    assert steps == sorted(steps)
+    seen = len(shown)
+    told: list[tuple[int, int]] = []
+    tomeval.run(
+        experiment, tmp_path / "more", progress=lambda done, total: told.append((done, total))
+    ).close()
+    assert len(shown) == seen  # who watches otherwise is not shown it twice
+    assert told[-1] == (40, 40)

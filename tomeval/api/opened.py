@@ -1,0 +1,239 @@
+"""A run for readers who work in Python: typed tables, comparisons, figures, transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tomeval.api.frames import exported, framed
+from tomeval.api.showing import Compared, Figures, Transcript, run_html
+from tomeval.comparing.comparison import compare as compare_runs
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import COMPLETE
+from tomeval.report.views import Asked, chosen_rows
+from tomeval.runs import results, tallies
+from tomeval.runs.selection import choose_measures
+from tomeval.runs.transcripts import transcript_lines
+from tomeval.statistics import AUTO
+
+if TYPE_CHECKING:
+    import pandas
+
+Names = str | Sequence[str]
+"""One name, or several."""
+
+
+def listed(names: Names) -> list[str]:
+    """Return one or several names as a list."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+class Run(results.Run):
+    """A run folder of any domain, read-only.
+
+    A `where` of any method is one or several conditions that cells must meet, such as
+    ``"game=RPS,IPD"`` or ``["strategy!=CoT*", "model=pocket"]``; default: all cells of this run.
+
+    Parameters
+    ----------
+    folder : path
+    where : str or sequence of str
+        Conditions; the run is then as if it had no other cells. Default: all cells.
+
+    Raises
+    ------
+    TomevalError
+        Not a run folder, damaged, or of another version; conditions that name an unknown column or
+        value, or that no cell meets.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment, folder) as run:
+    ...     steps = run.steps(where="game=IPD")
+    ...     table = run.table("regret", where="subject=random")
+    >>> len(steps), str(steps["predicted_action"].dtype)
+    (4000, 'Int64')
+    >>> table[["game", "delta_functional_per_step"]].round(1).values.tolist()
+    [['RPS', 1.0], ['IPD', 1.9]]
+    """
+
+    def __init__(self, folder: str | Path, where: Names = ()) -> None:
+        self.closed = False
+        super().__init__(folder, listed(where))
+
+    def close(self) -> None:
+        """Close the run; it cannot be read any more."""
+        super().close()
+        self.closed = True
+
+    @contextmanager
+    def _chosen(self, where: Names) -> Iterator[Run]:
+        """Give the run of the cells that also meet `where`."""
+        if self.closed:
+            again = f"tomeval.Run({str(self.folder)!r})"
+            raise TomevalError(f"{self.folder}: this run is closed; {again} opens it again")
+        if not where:
+            yield self
+            return
+        with Run(self.folder, [*map(str, self._where), *listed(where)]) as chosen:
+            yield chosen
+
+    def steps(self, where: Names = ()) -> pandas.DataFrame:
+        """Return every step, one row each; the columns are those of ``tomeval export``.
+
+        Columns of whole numbers are of the type ``Int64``, which knows missing values, texts
+        ``string`` and the rest ``float64``; the types do not depend on the values.
+        """
+        with self._chosen(where) as run:
+            return exported(run, "steps")
+
+    def episodes(self, where: Names = ()) -> pandas.DataFrame:
+        """Return every episode with its measures, NaN where it is void; types as of `steps`."""
+        with self._chosen(where) as run:
+            return exported(run, "episodes")
+
+    def answers(self, where: Names = ()) -> pandas.DataFrame:
+        """Return what became of every question; types as of `steps`."""
+        with self._chosen(where) as run:
+            return exported(run, "answers")
+
+    def table(
+        self,
+        metrics: Names = (),
+        *,
+        columns: Names = (),
+        sort: str = "",
+        where: Names = (),
+        interval: str = AUTO,
+        reference: str | None = None,
+    ) -> pandas.DataFrame:
+        """Return one row per cell: `rows` with types as of `steps`.
+
+        Parameters
+        ----------
+        metrics : str or sequence of str
+            Measures to keep, by name, heading or a word such as ``"regret"``, with the columns that
+            tell rows apart. Default: all.
+        columns : str or sequence of str
+            These columns alone, besides `metrics`.
+        sort : str
+            A column; measures sort within their task, the better first; with ``-`` in front the
+            other way round.
+        interval, reference
+            See `rows`.
+        """
+        asked = Asked(tuple(listed(metrics)), tuple(listed(columns)), sort)
+        with self._chosen(where) as run:
+            rows = chosen_rows(run.rows(interval, reference), run.measures, asked)
+            return framed(run, "cells", list(rows[0]), (tuple(row.values()) for row in rows))
+
+    def compare(
+        self,
+        by: str | None = None,
+        baseline: str | None = None,
+        *,
+        metrics: Names | None = None,
+        where: Names = (),
+        **options: Any,
+    ) -> Compared:
+        """Compare every level with a baseline on the episodes that both played to the end.
+
+        Parameters and errors are those of `tomeval.compare`; metrics also by heading.
+
+        Returns
+        -------
+        Compared
+            A `tomeval.comparing.result.Comparison` that shows itself as a table.
+        """
+        with self._chosen(where) as run:
+            names = choose_measures(run.measures, listed(metrics)) if metrics else None
+            return Compared.of(compare_runs(run, by, baseline, metrics=names, **options))
+
+    def plot(
+        self,
+        only: Names = (),
+        *,
+        every: bool = False,
+        where: Names = (),
+        metrics: Names = (),
+        by: str | None = None,
+        column: str = "screen",
+        interval: str = AUTO,
+        reference: str | None = None,
+    ) -> Figures:
+        """Draw figures; a notebook shows them with their captions.
+
+        Parameters
+        ----------
+        only : str or sequence of str
+            Names of figures or of their files, see docs/figures.md. Default: the few that
+            ``tomeval plot`` draws.
+        every : bool
+            Draw all that the run supports.
+        metrics : str or sequence of str
+            Draw these measures, in figures that can choose.
+        by, column, interval, reference
+            See `tomeval.plots.Options`.
+
+        Returns
+        -------
+        Figures
+            matplotlib figures by the names of their files.
+        """
+        from tomeval.plots import Options, draw_chosen
+
+        with self._chosen(where) as run:
+            names = tuple(choose_measures(run.measures, listed(metrics)))
+            options = Options(column, interval, reference, by, names)
+            return Figures(draw_chosen(run, listed(only), options, every))
+
+    def report(self, out: str | Path = "report.html", *, where: Names = (), **options: Any) -> Path:
+        """Write the report, one HTML file, and return its path.
+
+        Options are those of `tomeval.report.ReportOptions`.
+        """
+        from tomeval.report import ReportOptions, write_report
+
+        with self._chosen(where) as run:
+            return write_report(run, Path(out), ReportOptions(**options))
+
+    def transcript(
+        self, cell: int | None = None, episode: int = 0, *, where: Names = (), calls: bool = True
+    ) -> Transcript:
+        """Return an episode as a reader wants it: moves, and what was asked and said.
+
+        Parameters
+        ----------
+        cell : int, optional
+            Its number in the run. Default: the first that meets `where`.
+        episode : int
+        calls : bool
+            Whether to show what models read and wrote.
+        """
+        with self._chosen(where) as run:
+            known = [found.number for found in run.cells]
+        number = known[0] if cell is None else cell
+        if number not in known:
+            raise TomevalError(f"{self.folder}: no cell {number} among those chosen: {known}")
+        with results.Run(self.folder) as whole:
+            return Transcript("\n".join(transcript_lines(whole, number, episode, calls)))
+
+    def __repr__(self) -> str:
+        """Say what the run is in a line."""
+        if self.closed:
+            return f"Run({str(self.folder)!r}, closed)"
+        counts = tallies.episodes(self.store)
+        complete = sum(counts.get(cell.number, {}).get(COMPLETE, 0) for cell in self.cells)
+        where = f", where {' and '.join(map(str, self._where))}" if self._where else ""
+        return (
+            f"Run({str(self.folder)!r}: {self.name}, {self.domain.name}, {len(self.cells)} cells"
+            f"{where}, {complete:,} complete episodes)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the same line, and the measures that are shown first."""
+        return run_html(None if self.closed else self, repr(self))

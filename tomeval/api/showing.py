@@ -1,0 +1,156 @@
+"""How results show themselves: in words at a prompt, as tables and pictures in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from tomeval.comparing.result import Comparison
+from tomeval.core.text import in_line, visible
+from tomeval.plots.drawing import Drawing
+from tomeval.report.comparisons import comparison_rows
+from tomeval.report.grid import Grid, grid_of, spans
+from tomeval.report.tables import render
+from tomeval.report.views import Asked, cells_view
+from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 24
+"""How many rows of a table a notebook shows; the rest is counted."""
+
+
+class Transcript(str):
+    """The lines of an episode: a text that shows itself as one."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the text with its line breaks."""
+        return f'<pre style="white-space: pre-wrap">{escape(visible(self))}</pre>'
+
+
+class Figures(Mapping[str, "Figure"]):
+    """matplotlib figures by the names that their files would have, each with its words.
+
+    Attributes
+    ----------
+    drawings : list of Drawing
+        Title, caption and text alternative of each.
+    """
+
+    def __init__(self, drawings: Sequence[Drawing]) -> None:
+        self.drawings = list(drawings)
+        self._by_name = {drawing.stem: drawing for drawing in drawings}
+
+    def __getitem__(self, name: str) -> Figure:
+        """Return a figure."""
+        return self._by_name[name].figure
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        """Name the figures with their titles, a line each."""
+        return "\n".join(f"{drawing.stem}: {in_line(drawing.title)}" for drawing in self.drawings)
+
+    def _repr_html_(self) -> str:
+        """Return the pictures with their captions."""
+        return "".join(map(_figure_html, self.drawings))
+
+
+def _figure_html(drawing: Drawing) -> str:
+    buffer = io.BytesIO()
+    drawing.figure.savefig(buffer, format="png", dpi=110)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    alternative = escape(visible(drawing.description))
+    return (
+        f'<figure><img alt="{alternative}" src="data:image/png;base64,{data}">'
+        f"<figcaption><b>{escape(visible(drawing.title))}</b> {escape(visible(drawing.caption))}"
+        "</figcaption></figure>"
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Compared(Comparison):
+    """A comparison that shows itself as the table of ``tomeval compare``."""
+
+    @classmethod
+    def of(cls, found: Comparison) -> Compared:
+        """Return a comparison as one that shows itself."""
+        fields = dataclasses.fields(Comparison)
+        return cls(**{field.name: getattr(found, field.name) for field in fields})
+
+    def table(self, by_task: bool = True) -> pandas.DataFrame:
+        """Return `rows`, one per scope, metric and level; without `by_task` of the first scope."""
+        import pandas
+
+        return pandas.DataFrame(self.rows(None if by_task else [0]))
+
+    def _above(self) -> str:
+        return f"{self.by} against {self.baseline!r}, over {in_line(self.scopes[0])}"
+
+    def __repr__(self) -> str:
+        """Return the table of the first scope as text, and the notes."""
+        rows = comparison_rows(self, "text")
+        notes = [f"note: {in_line(note)}" for note in self.notes]
+        return "\n".join([in_line(self._above()), render(rows), *notes])
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table."""
+        notes = "".join(f"<li>{escape(visible(note))}</li>" for note in self.notes)
+        table = grid_html(grid_of(comparison_rows(self, "text"), words=in_line))
+        return f"<p>{escape(visible(self._above()))}</p>{table}<ul>{notes}</ul>"
+
+
+def grid_html(grid: Grid) -> str:
+    """Return a table for a notebook, its texts escaped, with at most `MOST_ROWS` rows."""
+    above = f"<p>{escape(in_line('; '.join(grid.above)))}</p>"
+    levels = range(len(grid.heads[0]))
+    head = "".join(f"<tr>{_head(grid, level)}</tr>" for level in levels)
+    rows = [
+        f"<tr>{''.join(_cell(grid, number, place) for place in range(len(grid.heads)))}</tr>"
+        for number in range(len(grid.body))
+    ]
+    more = len(rows) - MOST_ROWS
+    told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
+    body = "".join(rows[:MOST_ROWS])
+    return f'{above}<table style="white-space: nowrap"><thead>{head}</thead><tbody>{body}</tbody></table>{told}'
+
+
+def _head(grid: Grid, level: int) -> str:
+    """Return the headings of a level, neighbours that share one in one cell."""
+    parts = []
+    for first, last in spans(grid.heads, level):
+        text = escape(in_line(grid.heads[first][level]))
+        parts.append(f'<th colspan="{last - first + 1}">{text}</th>')
+    return "".join(parts)
+
+
+def _cell(grid: Grid, number: int, place: int) -> str:
+    text = escape(in_line(grid.body[number][place]))
+    return f"<td>{f'<b>{text}</b>' if (number, place) in grid.best else text}</td>"
+
+
+def run_html(run: Run | None, said: str) -> str:
+    """Return what a notebook shows of a run: a line, and the table of ``tomeval table``."""
+    above = f"<p>{escape(visible(said))}</p>"
+    if run is None or not run.headline:
+        return above
+    view = cells_view(run, run.rows(), Asked(), in_line)
+    return above + "".join(map(grid_html, view.grids))
