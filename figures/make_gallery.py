@@ -22,7 +22,7 @@ RUNS = {
 }
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
-    ("quickstart", "scatter", "double", "single_action"),
+    ("quickstart", "literal_against_functional", "screen", ""),
     ("quickstart", "forest", "double", "regret_single_action"),
     ("quickstart", "decomposition", "double", "single_action"),
     ("quickstart", "tom", "double", "RPS_neutral_single_action"),
@@ -32,7 +32,7 @@ SHOWN = [
     ("sixteen_subjects", "forest", "double", "regret_single_action"),
     ("sixteen_subjects", "forest", "single", "regret_tit_for_tat"),
     ("sixteen_subjects", "differences", "double", ""),
-    ("sixteen_subjects", "scatter", "double", "single_action"),
+    ("sixteen_subjects", "literal_against_functional", "screen", ""),
     ("sixteen_subjects", "decomposition", "double", "tit_for_tat"),
     ("sixteen_subjects", "profiles", "double", "attained"),
     ("known_players", "profiles", "single", "attained"),

@@ -22,6 +22,12 @@ def drawn_texts(figure) -> list[Text]:
     return [t for t in texts if t.get_visible() and t.get_text().strip() and t not in hidden]
 
 
+def head(figure) -> str:
+    """Return what stands above all panels, in one line."""
+    legends = [legend.get_title().get_text() for legend in figure.legends]
+    return " ".join([figure.get_suptitle(), *legends]).strip().replace("\n", " ")
+
+
 def check(figure) -> None:
     """Check that texts are on the page, apart from each other and from foreign panels."""
     texts = drawn_texts(figure)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for folder in ("partners", "experiments", "prompts"):
+    for folder in ("partners", "experiments", "prompts", "examples"):
         for path in _files(ROOT / folder):
             assert f"tomeval/_data/{path.relative_to(ROOT)}" in names
     for path in _files(ROOT / "tomeval"):
@@ -79,7 +80,9 @@ def test_the_version_is_said_once_and_the_same() -> None:
     assert project["tool"]["hatch"]["version"]["path"] == "tomeval/__init__.py"
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == tomeval.__version__ == "0.2.0"
-    assert f"## [{tomeval.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = re.findall(r"^## \[(\d[^\]]*)\] - \d{4}-\d\d-\d\d$", changes, re.MULTILINE)
+    assert dated[:1] in ([], [tomeval.__version__])  # none before the first release
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
@@ -122,7 +125,7 @@ def test_the_base_install_is_light() -> None:
     sizes["tomeval"] = sum(path.stat().st_size for path in _files(ROOT / "tomeval"))
     sizes["data"] = sum(
         path.stat().st_size
-        for name in ("partners", "experiments", "prompts")
+        for name in ("partners", "experiments", "prompts", "examples")
         for path in _files(ROOT / name)
     )
     assert {"numpy", "pandas", "matplotlib"} < set(sizes)

@@ -195,7 +195,7 @@ def test_what_two_models_are_asked_differently_is_not_merged(tmp_path) -> None:
         encoding="utf-8",
     )
     assert len(load_experiment(path).cells) == 2
-    with pytest.raises(TomevalError, match="the same name as subjects.0.: .x. with hf:c"):
+    with pytest.raises(TomevalError, match=r"the same name as subjects.0.: .x. with hf:c"):
         load_experiment(path, model="hf:c")
 
 

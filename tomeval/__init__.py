@@ -31,9 +31,15 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.partners import PartnerSet as PartnerSet
     from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.domains.matrix.subjects import Subject as Subject
+    from tomeval.domains.matrix.subjects import register_subject as register_subject
+    from tomeval.models import register_model as register_model
+    from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
+    from tomeval.runs.outside import register_measure as register_measure
+    from tomeval.strategies.outside import register_advice as register_advice
+    from tomeval.strategies.outside import register_strategy as register_strategy
 
 _HOME = {
     "api.opened": ("Run",),
@@ -47,8 +53,12 @@ _HOME = {
     "domains.matrix.optima": ("best_response", "relevance", "worst_response"),
     "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "domains.matrix.partners": ("Partner", "PartnerSet"),
-    "domains.matrix.subjects": ("SUBJECTS", "Subject"),
+    "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
+    "models": ("register_model",),
+    "runs.domain": ("register_domain",),
+    "runs.outside": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
+    "strategies.outside": ("register_advice", "register_strategy"),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import re
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
 
 import pytest
@@ -19,6 +21,9 @@ from support import forget_checksums, scripts
 from tomeval.cli import progress
 from tomeval.models.base import BackendError, Reply, Usage
 from tomeval.models.served.limits import BudgetExceeded
+from tomeval.models.waiting import Waiting
+from tomeval.runs.counts import Counts
+from tomeval.runs.live import Live, ModelCount
 from tomeval.strategies.readers import MARKER
 
 
@@ -173,32 +178,120 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     assert "those of 1 unfinished episode included" in out
 
 
+def test_the_commonest_reason_is_named(play) -> None:
+    def script(request):
+        return "I would rather not." if episode_of(request) < 4 else good("matrix")(request)
+
+    errors = play("matrix", script)[2]
+    assert "episodes: 8 complete, 4 void, 0 failed\n" in errors
+    assert "commonest reason for void: unparsable answers (4 of 4)\n" in errors
+
+
+def test_the_commonest_failure_is_named(play) -> None:
+    """Five episodes fail in one way, but for a number in its words, and one in another."""
+
+    def script(request):
+        number = episode_of(request)
+        raise BackendError("no power" if number == 3 else f"no reply after {number} s")
+
+    errors = " ".join(play("matrix", script)[2].split())
+    assert "commonest reason for failed: no reply after" in errors
+    assert re.search(r"no reply after \d s \((\d+) of (\d+)\)", errors)
+
+
 # --- progress -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("domain", EXPERIMENTS)
 def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.02)
     void = (2,)
 
     def script(request):
+        time.sleep(0.01)
         return "what?" if episode_of(request) in void else good(domain)(request)
 
     _, _, errors = play(domain, script, "--concurrency", "1")
-    lines = re.findall(r"^(\d+) %; episodes: (.+)$", errors, re.MULTILINE)
-    shares = [int(share) for share, _ in lines]
+    pattern = (
+        r"^(\d+) %, (.+?); episodes: (\d+) complete, (\d) void, 0 failed; \d questions? asked "
+        r"again; (.+)$"
+    )
+    lines = re.findall(pattern, errors, re.MULTILINE)
+    shares = [int(share) for share, *_ in lines]
+    assert len(lines) > 3
     assert shares == sorted(shares)
-    assert shares[-1] == 100
-    complete = 5 if domain == "decrypto" else 11
-    again = 0 if domain == "toy" else 1
-    words = "questions" if again != 1 else "question"
-    # The last but one line comes before the last episode is counted.
-    assert f"{complete - 1} complete, 1 void, 0 failed; {again} {words} asked again" in errors
-    assert len({counts for _, counts in lines}) > 3
+    assert len({complete for _, _, complete, _, _ in lines}) > 2
+    assert all(re.fullmatch(r"time left: not known yet|\d:\d\d:\d\d left", a) for _, a, *_ in lines)
+    calls = [int(n) for n in re.findall(r"scripted:rule: (\d+) calls, 0 tokens in", errors)]
+    assert calls == sorted(calls)
+    assert calls[-1] > 6
 
 
 def test_few_lines_are_printed(play) -> None:
-    assert "%; episodes" not in play("matrix", good("matrix"))[2]
+    assert "%, " not in play("matrix", good("matrix"))[2]
+
+
+def played_live(**more):
+    """Return a run of made-up models, the first of which is served and waited for."""
+    live = Live()
+    live.steps, live.total, live.counts = 320, 7_600, Counts(12, 3, 1, 40)
+    waiting = Waiting("http://gpu-box.example.org:8000/v1", retries=117, under_way=16, at_a_time=8)
+    waiting.trouble, waiting.until = "HTTP 429: " + "slow down, please; " * 9, math.inf
+    names = ["openai:meta-llama/Llama-3.1-70B-Instruct@http://gpu-box.example.org:8000/v1"]
+    names += [f"hf:somebody/a-model-with-quite-a-long-name-{i}" for i in range(more["count"] - 1)]
+    for name in names:
+        cost = 1234.5678 if more["priced"] else None
+        count = ModelCount(name, 123_456, 98_765_432, 1_234_567, cost, 9_999, 216, 1_200, 12_000)
+        live.models[name] = count
+    live.models[names[0]].waiting = waiting
+    return live
+
+
+@pytest.mark.parametrize("priced", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_what_is_shown_of_models_fits_eighty_columns(monkeypatch, count, priced) -> None:
+    live = played_live(count=count, priced=priced)
+    live.models[next(iter(live.models))].waiting.until = time.monotonic() + 37.5
+    lines = progress.screen_of(live)
+    assert all(len(line) <= 80 for line in lines)
+    row = lines[2].split()
+    assert row[0].startswith("meta-llama/Llama")
+    cost = ["1,234.57"] if priced else []
+    assert row[1:] == ["1,200/12,000", "123k", "98.8M", "1.23M", *cost, "117", "2.16", "%"]
+    assert lines[-1].startswith("gpu-box.example.org:8000/v1: HTTP 429: slow down")
+    assert len(lines) <= 2 + 8 + 2  # a head, a row each, how many more, one server
+    told = progress.line_of(live)
+    assert "again in 38 s; 16 requests under way, 8 at a time" in told
+    assert "123,456 calls, 98.8M tokens in, 1.23M out" in told
+    assert "117 retries, 2.16 % unreadable, 1,200 of 12,000 episodes" in told
+    assert ("cost 1,234.57" in told) == priced
+
+
+def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.working("drawing", 4) as done:
+        for name in ("forest", "profiles", "bias"):
+            now[0] += 40
+            done(name)
+    # Lines are a minute apart: the first comes with the second figure.
+    assert capsys.readouterr().err == "drawing: 2 of 4, 0:01:20 left; profiles\n"
+    with progress.working("drawing") as drawing:
+        drawing.at("forest", 1, 4)
+        now[0] += 75
+        assert str(drawing) == "drawing: 0 of 4, time left: not known yet; forest"
+        drawing.at("profiles", 2, 4)
+        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; profiles"
+    with progress.working("comparing") as comparing:
+        now[0] += 3700
+        assert str(comparing) == "comparing: 1:01:40 so far"
+
+
+def test_work_that_tells_nothing_says_each_minute_how_long_it_takes(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    with progress.working("comparing"):
+        time.sleep(0.5)
+    assert "comparing: 0:00:00 so far\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -217,9 +310,11 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     lines = re.split(r"[\r\n]+", plain)
     bars = [line for line in lines if re.match(r" *\d+ %", line)]
-    assert any("steps/s" in line for line in bars)
+    assert any("2,400 of 2,400 steps 0:00:00 left" in line for line in bars)
+    rows = [line for line in lines if line.startswith("scripted:said.json  ")]
+    assert rows[-1].split()[1:3] == ["60/60", "2,400"]  # two questions a step
     counted = [line for line in lines if line.startswith("episodes: ")]
-    assert all(len(line) <= columns for line in bars + counted)
+    assert all(len(line) <= columns for line in bars + counted + rows)
     assert any(re.match(r"episodes: \d+ complete, 0 void, 0 failed; \d+ quest", c) for c in counted)
 
 

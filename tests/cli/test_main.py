@@ -179,16 +179,18 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
 
     package.run({"games": "RPS", "subjects": "random", "episodes": 2}, tmp_path / "run").close()
     plot = ("plot", tmp_path / "run", "--out", tmp_path / "plots")
-    code, out, _ = tomeval(*plot, "--only", "forest", "--only", "scatter", "--format", "pdf")
+    code, out, _ = tomeval(
+        *plot, "--only", "forest", "--only", "literal_against_functional", "--format", "pdf"
+    )
     assert code == 0
-    assert len(out.split()) == len(list((tmp_path / "plots").iterdir())) == 3
+    assert len(out.split()) == len(list((tmp_path / "plots").iterdir())) == 4
     code, out, err = tomeval(*plot, "--by", "subject", "--format", "svg")
     assert code == 0
     drawn = {path.split("/")[-1].split("_")[0] for path in out.split()}
-    assert drawn == {"regret", "tom", "profiles"}  # nobody to take differences from
-    assert err == (
-        "note: --by subject does not apply to forest, scatter, decomposition, label_bias, which "
-        "were not drawn\n"
+    assert drawn == {"regret", "tom", "profiles", "captions.md"}  # nobody to compare with
+    assert err.endswith(
+        "note: --by subject does not apply to forest, literal_against_functional, decomposition, "
+        "label_bias, which were not drawn\n"
     )
     code, out, err = tomeval(*plot, "--by", "subject", "--only", "forest")
     assert (code, out) == (2, "")
@@ -394,7 +396,7 @@ def test_a_process_gives_the_same(folder) -> None:
 
 
 def test_output_that_cannot_show_greek_is_no_crash(folder) -> None:
-    done = process("table", str(folder), env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    done = process("table", str(folder), "--all", env=os.environ | {"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert done.stderr.decode("ascii").startswith(ALIKE)
 

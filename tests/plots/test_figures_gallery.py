@@ -46,9 +46,9 @@ def test_the_script_draws_what_it_is_asked_for(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("sys.argv", words)
     runpy.run_path(str(script))
     assert {path.stem for path in (tmp_path / "out").iterdir()} == {
-        "forest_regret_single_action_3",
-        "forest_tom_single_action_3",
-        "tom_RPS_canonical_single_action_3",
+        "forest_regret",
+        "forest_tom",
+        "tom",
     }
     monkeypatch.setattr("sys.argv", words[:2])
     with pytest.raises(SystemExit, match="RUN OUT NAME"):

@@ -8,6 +8,7 @@ from layout import check
 import tomeval
 from tomeval.domains.matrix.domain import MATRIX
 from tomeval.plots import FIGURES, Options, draw
+from tomeval.plots.style import WIDTHS
 
 SUBJECTS = [
     "rmax",
@@ -32,12 +33,12 @@ def sixteen(tmp_path_factory):
         yield run
 
 
-@pytest.mark.parametrize("column", ["double", "single"])
+@pytest.mark.parametrize("column", ["screen", "double", "single"])
 @pytest.mark.parametrize("name", [*FIGURES, *MATRIX.figures])
 def test_nothing_overlaps_at_sixteen_subjects(sixteen, name, column) -> None:
     drawings = draw(sixteen, [name], Options(column))
     figure = drawings[0].figure
-    assert figure.get_figwidth() == pytest.approx({"single": 3.35, "double": 6.9}[column])
+    assert figure.get_figwidth() == pytest.approx(WIDTHS[column])
     assert figure.get_figheight() < 9.6
     check(figure)
 
@@ -51,7 +52,7 @@ def test_the_check_finds_an_overlap(sixteen) -> None:
 
 
 def test_every_subject_has_a_look_of_its_own(sixteen) -> None:
-    legend = draw(sixteen, ["scatter"])[0].figure.legends[0]
+    legend = draw(sixteen, ["literal_against_functional"])[0].figure.legends[0]
     points = legend.legend_handles[:16]
     assert len({(p.get_marker(), p.get_fillstyle()) for p in points}) == 16  # in grey as well
     assert len({(p.get_color(), p.get_fillstyle()) for p in points}) == 16

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layout import head
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import tomeval
@@ -26,29 +27,31 @@ def opened(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def drawn(opened, tmp_path_factory):
-    return plot_run(opened, tmp_path_factory.mktemp("drawn") / "deep" / "plots")
+    folder = tmp_path_factory.mktemp("drawn") / "deep" / "plots"
+    return plot_run(opened, folder, every=True, formats=["png", "svg"])
 
 
 def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
     names = sorted(path.name for path in drawn)
     stems = [
         f"{what}_{game}_canonical_single_action_12"
-        for what in ("regret", "tom", "label_bias")
+        for what in ("regret", "tom", "label_bias_by_label")
         for game in ("IBS", "IPD")
     ]
     family = ("literal_against_functional", "decomposition", "forest_regret", "forest_tom")
-    stems += [f"{what}_single_action_12" for what in family]
+    stems += family
     stems += ["differences_by_subject", "profiles_attained_by_subject", "profiles_tom_by_subject"]
-    assert names == sorted(f"{stem}.{kind}" for stem in stems for kind in ("png", "svg"))
+    pictures = [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
+    assert names == sorted([*pictures, "captions.md"])
     assert sorted(p.name for p in drawn[0].parent.iterdir()) == names
-    for path in drawn:
+    for path in drawn[:-1]:
         data = path.read_bytes()
         assert len(data) > 5_000
         assert data.startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml")
 
 
 def test_plots_are_the_same_when_drawn_again(opened, drawn, tmp_path) -> None:
-    again = plot_run(opened, tmp_path / "b", formats=["svg"])
+    *again, _ = plot_run(opened, tmp_path / "b", every=True, formats=["svg"])
     vector = [path for path in drawn if path.suffix == ".svg"]
     for left, right in zip(vector, again, strict=True):
         assert left.read_bytes() == right.read_bytes(), left.name
@@ -58,7 +61,7 @@ def test_curves_show_the_mean_and_name_everything(opened) -> None:
     cells = [c for c in opened.cells if c.game.name == "IPD" and c.partners[0].name == "always(0)"]
     figure = curve_figure(cells, "tom_percent", "a title")
     axes = figure.axes[0]
-    assert axes.get_title() == "a title"
+    assert head(figure) == "a title"
     assert axes.get_xlabel() == "step"
     assert "ToM %" in axes.get_ylabel()
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -83,7 +86,9 @@ def test_scatter_places_every_cell_with_its_interval(opened) -> None:
         for row in opened.rows()
     ]
     assert np.allclose(sorted(points), sorted(expected))
-    assert all(axes.get_xlabel() for axes in figure.axes)
+    assert "ΔToM/T" in figure.get_supxlabel()
+    assert "ΔFunctional/T" in figure.get_supylabel()
+    assert head(figure) == "IBS and IPD (canonical), single_action, T = 12"
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names[:2] == ["rmax", "half $50 & <b>"]
 
@@ -112,8 +117,8 @@ def test_names_of_sets_become_names_of_files(tmp_path) -> None:
         "horizon": 3,
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots", only=("tom", "scatter"), formats=["svg"])
-    assert len(set(paths)) == len(paths) == 4
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "label_bias"), formats=["svg"])
+    assert len(set(paths)) == len(paths) == 5
     assert all(set(p.name) <= set("abcdefghijklmnopqrstuvwxyzRPS0123456789_-.") for p in paths)
 
 
@@ -121,8 +126,8 @@ def test_sets_whose_file_names_would_be_equal_do_not_overwrite_each_other(tmp_pa
     partners = [{"name": name, "partners": ["always(0)"]} for name in ("a+b", "a*b")]
     experiment = {"games": "RPS", "subjects": "random", "partners": partners, "episodes": 2}
     with tomeval.run(experiment | {"horizon": 3}, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots", only=("tom", "scatter"), formats=["svg"])
-    assert len(set(paths)) == len(paths) == 4
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "label_bias"), formats=["svg"])
+    assert len(set(paths)) == len(paths) == 5
 
 
 def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:

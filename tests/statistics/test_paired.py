@@ -11,7 +11,6 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.comparing.power import pairs_needed, power_of, smallest_effect
 from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts, draw_bins, draw_counts
 from tomeval.statistics.improvement import improvement, improvement_interval
 from tomeval.statistics.paired import (
@@ -25,6 +24,7 @@ from tomeval.statistics.paired import (
     t_interval,
     t_test,
 )
+from tomeval.statistics.student_power import pairs_needed, power_of, smallest_effect
 
 RNG = np.random.default_rng(20)
 SKEWED = RNG.gamma(1.5, size=(23, 3)) - 1.2

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import ReferenceOption, TableFormat, show_table
+from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, show_table
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 from tomeval.core.text import in_line
@@ -28,7 +28,12 @@ Baseline = Annotated[
     typer.Option("--baseline", help="What to compare with. Default: the first in the runs."),
 ]
 Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", help="A metric. Repeatable. Default: all.")
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="A metric, by its name, heading or a beginning of it: regret, ToM %. Repeatable. "
+        "Default: all.",
+    ),
 ]
 ByTask = Annotated[
     bool,
@@ -84,6 +89,7 @@ def compare(
     baseline: Baseline = None,
     what: Annotated[Kind, typer.Option("--what", help="What to show.")] = "differences",
     metrics: Metrics = None,
+    where: WhereOption = None,
     by_task: ByTask = False,
     interval: EndsOption = "t",
     margin: Margins = None,
@@ -98,6 +104,7 @@ def compare(
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES, check_options
+    from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.runs.copies import sampled_notes
 
@@ -114,7 +121,7 @@ def compare(
         "--over": over is not None,
     }
     check_options(what, [name for name, set_ in given.items() if set_])
-    with opened(folders) as runs:
+    with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = TABLES[what](
             runs,
             {
@@ -146,26 +153,35 @@ def compare(
 
 def power(
     folders: Folders,
-    metric: Annotated[str, typer.Option("--metric", help="The metric.")],
+    metric: Annotated[
+        str, typer.Option("--metric", help="The metric, such as regret or tom_percent.")
+    ],
     difference: Annotated[float, typer.Option("--difference", help="The difference to tell.")],
     by: ByOption = None,
     baseline: Baseline = None,
     chance: Annotated[float, typer.Option("--power", help="Probability of telling it.")] = 0.8,
-    alpha: Annotated[float, typer.Option("--alpha", help="Two-sided level of the test.")] = 0.05,
+    alpha: Annotated[
+        float,
+        typer.Option("--alpha", help="Level of all tests that are corrected together, two-sided."),
+    ] = 0.05,
+    family: FamilyOption = "metric",
+    where: WhereOption = None,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
-    """Say how many paired episodes it takes to tell a difference, with a run as the pilot."""
-    from tomeval.comparing.power import episodes_needed
+    """Say how many paired episodes compare needs to find a difference, with a run as the pilot."""
+    from tomeval.cli.compare_tables import power_table
     from tomeval.comparing.sides import opened
     from tomeval.runs.copies import sampled_notes
 
-    with opened(folders) as runs:
-        rows = episodes_needed(
-            runs, metric, difference, by, baseline, power=chance, alpha=alpha, reference=reference
-        )
+    how = {"power": chance, "alpha": alpha, "family": family, "reference": reference}
+    with opened(folders, where or ()) as runs:
+        rows, above = power_table(runs, metric, difference, by, baseline, how, form)
+        text = form == "text"
+        for line in above if text else ():
+            show(in_line(line))
         show_table(rows, form, runs[0].measures)
-        for note in sampled_notes(runs) if form == "text" else ():
+        for note in sampled_notes(runs) if text else ():
             show(f"note: {in_line(note)}")
 
 

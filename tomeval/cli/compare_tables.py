@@ -38,9 +38,9 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
     above = [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over paired "
-        f"episodes, 95 % interval: {method}",
-        f"p: sign-flip permutation test; {found.family}; {found.resamples} resamples, seed "
-        f"{found.seed}",
+        f"episodes, with the 95 % interval of each alone: {method}",
+        f"p and verdict: sign-flip permutation test, not of the interval's kind; {found.family}; "
+        f"{found.resamples} resamples, seed {found.seed}",
     ]
     rows = comparisons.comparison_rows(
         found, options["form"], options["interval"], options["by_task"]
@@ -130,6 +130,35 @@ def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     above = ["correlation over cells, 95 % intervals (Fisher's z)"]
     rows = comparisons.correlation_rows(found, options["form"], runs[0].measures)
     return rows, above, list(dict.fromkeys(note for one in found for note in one.notes))
+
+
+def power_table(
+    runs: Sequence[Run],
+    metric: str,
+    difference: float,
+    by: str | None,
+    baseline: str | None,
+    how: dict[str, Any],
+    form: str,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of ``tomeval power`` and the lines above it."""
+    from tomeval.comparing.power import episodes_needed
+
+    rows = episodes_needed(runs, metric, difference, by, baseline, **how)
+    measure = runs[0].measures[rows[0]["metric"]]
+    unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
+    said = " or ".join(map(str, tests))
+    above = [
+        f"a true difference of {abs(difference):g} in {measure.heading} from "
+        f"{rows[0]['baseline']!r}, to be found with probability {how['power']:g}",
+        f"test: that of compare, the paired sign flip at {100 * how['alpha']:g} % over {said or 0} "
+        f"tests (Holm), for normal differences with the pilot's SD",
+        f"pairs: of {unit}, of all tasks of a scope together; up to: with the upper 80 % bound of "
+        "the SD; now: with the pairs of the pilot",
+    ]
+    if form in READ:
+        rows = [comparisons.power_row(row) for row in rows]
+    return rows, above
 
 
 TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {

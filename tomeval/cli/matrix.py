@@ -178,7 +178,7 @@ def score(
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
     from tomeval.api.verbs import score_rows
-    from tomeval.domains.matrix.measures import MEASURES
+    from tomeval.runs.domain import get_domain
 
     found = score_rows(
         steps,
@@ -191,7 +191,7 @@ def score(
         skip_bad=skip_bad,
         **_how(maps, by, partner_column, values, invalid),
     )
-    show_table(found.rows, form, MEASURES)
+    show_table(found.rows, form, get_domain("matrix").measures)
     for note in found.notes:
         tell(note)
 

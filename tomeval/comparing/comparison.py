@@ -12,13 +12,15 @@ from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.notes import comparison_notes, once_notes, share_notes, unit_notes
 from tomeval.comparing.pairing import Pairing, pair
-from tomeval.comparing.resamples import bootstrap_interval, permutation_p
+from tomeval.comparing.resamples import bootstrap_interval, differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.runs.domain import Domain
+from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
+from tomeval.statistics.flips import smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
@@ -94,15 +96,12 @@ def compare(
     if resamples < 99:
         raise TomevalError(f"resamples must be at least 99, is {resamples}")
     with opened(runs) as listed:
-        names = metric_names(listed, metrics)
         by = check_by(listed, by)
-        sides = read_sides(listed, by, names, reference)
-        margin = _margins(margins or {}, names)
-        if metrics is None and not (kept := _valued(sides)).all():
-            names, margin = tuple(np.array(names)[kept].tolist()), margin[kept]
-            sides = [
-                replace(side, values=side.values[:, kept], sizes=side.sizes[kept]) for side in sides
-            ]
+        known = metric_names(listed, metrics)
+        asked = {metric_names(listed, [name])[0]: value for name, value in (margins or {}).items()}
+        margin_of = dict(zip(known, _margins(asked, known), strict=True))
+        names, sides = compared_sides(listed, by, metrics, reference)
+        margin = np.array([margin_of[name] for name in names])
         if scale == "range":
             sides = [in_ranges(side, names) for side in sides]
         pairing = pair(sides, by, baseline, names)
@@ -119,6 +118,23 @@ def compare(
         by_task=by_task,
     )
     return replace(found, notes=(*found.notes, *more))
+
+
+def compared_sides(
+    runs: Sequence[Run], by: str, metrics: Sequence[str] | None, reference: str | None
+) -> tuple[tuple[str, ...], list[Side]]:
+    """Return the metrics that are compared, and the cells with their values, in this order.
+
+    Metrics that no episode has a value of are left out unless they are asked for.
+    """
+    names = metric_names(runs, metrics)
+    sides = read_sides(runs, by, names, reference)
+    if metrics is None and not (kept := _valued(sides)).all():
+        names = tuple(np.array(names)[kept].tolist())
+        sides = [
+            replace(side, values=side.values[:, kept], sizes=side.sizes[kept]) for side in sides
+        ]
+    return names, sides
 
 
 def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
@@ -144,7 +160,8 @@ def scale_notes(domain: Domain, names: Sequence[str], scale: str) -> list[str]:
     """Tell that a scale by range changes no number of metrics without payoff units."""
     if scale != "range" or any(domain.measures[name].in_payoffs for name in names):
         return []
-    return [f'scale "range" changes nothing here: no payoff units in {", ".join(names)}']
+    said = ", ".join(domain.measures[name].heading for name in names)
+    return [f'scale "range" changes nothing here: no payoff units in {said}']
 
 
 def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
@@ -183,7 +200,9 @@ def compare_pairs(
     p = permutation_p(layout, difference, resamples, signs)
     defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
     bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
-    adjusted, sizes = _holm(p, family)
+    adjusted, sizes = corrected(p, family)
+    differ, pairs = differing_pairs(layout), layout.pairs()
+    least = np.where(np.isnan(p), np.nan, smallest_p(differ, pairs[..., None], resamples))
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:
         scopes, tasks = (ALL_TASKS, *scopes), ({}, *tasks)
@@ -194,7 +213,8 @@ def compare_pairs(
         measures=pairing.measures,
         scopes=scopes,
         tasks=tasks,
-        pairs=layout.pairs(),
+        pairs=pairs,
+        differing=differ,
         covered=layout.covered(),
         unpaired=layout.unpaired(),
         margin=margin,
@@ -202,6 +222,7 @@ def compare_pairs(
         bca_high=bca_high,
         p_permutation=p,
         p_holm=adjusted,
+        p_smallest=corrected(least, family)[0],
         identical=identical,
         family=f"Holm's correction covers {FAMILIES[family]}",
         family_size=sizes,
@@ -214,8 +235,8 @@ def compare_pairs(
     return replace(comparison, notes=(*notes, *comparison_notes(comparison, ranges or {})))
 
 
-def _holm(p: FloatArray, family: str) -> tuple[FloatArray, IntArray]:
-    """Return adjusted p and the number of tests corrected together."""
+def corrected(p: FloatArray, family: str) -> tuple[FloatArray, IntArray]:
+    """Return p of shape (S, L, M) after Holm's correction, and how many it covers for each."""
     axes = {"metric": (1,), "scope": (1, 2), "all": (0, 1, 2)}[family]
     result, sizes = np.full(p.shape, np.nan), np.zeros(p.shape, dtype=np.int64)
     kept = [axis for axis in range(3) if axis not in axes]

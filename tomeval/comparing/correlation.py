@@ -68,9 +68,8 @@ def correlate(
             raise TomevalError(
                 f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"
             )
-        functional = functional or headline[0]
-        literal = literal or headline[1]
-        metric_names(listed, [literal, functional])
+        [functional] = metric_names(listed, [functional or headline[0]])
+        [literal] = metric_names(listed, [literal or headline[1]])
         sides = read_sides(listed, None, [literal, functional], reference)
         labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
     names = np.array(cell_names(labels), dtype=object)

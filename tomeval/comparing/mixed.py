@@ -140,21 +140,22 @@ def mixed_model(
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
     with opened(runs) as listed:
-        metric_names(listed, [metric])
+        [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
         sides = read_sides(listed, by, [metric], reference)
         if scale == "range":
             sides = [in_ranges(side, [metric]) for side in sides]
         notes = scale_notes(listed[0].domain, [metric], scale)
+        heading = listed[0].measures[metric].heading
         held = listed[0].domain.held_name(by)
         found = observations(sides, held)
     baseline, others = _compared(level_names(sides), {one.level for one in found}, by, baseline)
     values = np.array([one.value for one in found])
     if not np.isfinite(values).all():
-        raise TomevalError(f"not every episode has a value of {metric}: no mixed model")
+        raise TomevalError(f"not every episode has a value of {heading}: no mixed model")
     size = max(float(side.sizes[0]) for side in sides)
     if float(np.ptp(values)) <= 1e-12 * size:
-        raise TomevalError(f"{metric} does not vary in this sweep: nothing to model")
+        raise TomevalError(f"{heading} does not vary in this sweep: nothing to model")
     paired = {name: paired_rows(found, name, baseline, held) for name in others}
     rows = [row for mine, _ in paired.values() for row in mine]
     if not rows:

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.comparing.reach import ALPHA, kind_notes, reach_notes
+
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
     from tomeval.comparing.sides import Side
     from tomeval.runs.cell import RunCell
 
-ALPHA = 0.05
 FEW = 20
 """Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
 
 
 def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
     """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
-    notes = []
-    first = int(len(found.scopes) > 1)
-    total = len(found.scopes) - first
+    notes = [*reach_notes(found), *kind_notes(found)]
     for k, level in enumerate(found.levels):
-        missing = [found.scopes[first + t] for t in range(total) if not found.covered[first + t, k]]
+        missing, have = _missing(found, k)
         if missing:
             some = "; ".join(missing[:3]) + (f" and {len(missing) - 3} more" * (len(missing) > 3))
-            have = total - len(missing)
+            total = have + len(missing)
             notes.append(
                 f"{level}: paired in {have} of {total} tasks (none in {some}); its numbers over "
                 "all tasks cover other tasks than those of complete levels"
@@ -58,13 +57,33 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
     return notes
 
 
+def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
+    """Return the tasks that a level lacks, and how many it has.
+
+    Where nothing is held, such as a model, a task is the same as those in which something is: a
+    level that has it there, or here, lacks nothing.
+    """
+    first = int(len(found.scopes) > 1)
+    scopes = [(s, list(found.tasks[s].values())) for s in range(first, len(found.scopes))]
+    have = [task for s, task in scopes if found.covered[s, level]]
+    missing = [
+        found.scopes[s]
+        for s, task in scopes
+        if not found.covered[s, level]
+        and not any(
+            task[:-1] == mine[:-1] and "" in (task[-1], mine[-1]) for mine in have if mine != task
+        )
+    ]
+    return missing, len(have)
+
+
 def _improvement_notes(found: Comparison) -> list[str]:
     """Say why probabilities of improvement lack an interval that the differences have."""
     without = np.isnan(found.improvement_low) & np.isfinite(found.improvement)
     lost = (without & np.isfinite(found.t_low)).any(axis=0)
     if not lost.any():
         return []
-    places = [f"{found.levels[k]}: {found.metrics[m]}" for k, m in np.argwhere(lost)]
+    places = [f"{found.levels[k]}: {found.measures[m].heading}" for k, m in np.argwhere(lost)]
     shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" * (len(places) > 3))
     return [
         f"no interval of the probability of improvement ({shown}): all episodes tie, or some tasks "
@@ -74,7 +93,11 @@ def _improvement_notes(found: Comparison) -> list[str]:
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
     """Tell which metrics a comparison weighs by episode and a table by item."""
-    uneven = [name for name in names if any(_uneven(cell, name) for cell in cells)]
+    uneven = [
+        cells[0].domain.measures[name].heading
+        for name in names
+        if any(_uneven(cell, name) for cell in cells)
+    ]
     if not uneven:
         return []
     shown = ", ".join(uneven[:3]) + (f" and {len(uneven) - 3} more" * (len(uneven) > 3))
@@ -156,16 +179,8 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
             f"{found.resamples} resamples cannot give a corrected p below {ALPHA} in a family of "
             f"{largest}: use more"
         )
-    smallest = np.where(found.pairs > 0, 2.0 ** (1 - found.pairs.astype(float)), 0)
-    short = (found.pairs > 1) & (smallest * found.family_size.max(axis=2) >= ALPHA)
-    if short[0].any():
-        notes.append(
-            "too few pairs for the permutation test: even if all differences had one sign, its "
-            f"corrected p would not be below {ALPHA} "
-            f"({', '.join(found.levels[k] for k in np.flatnonzero(short[0]))})"
-        )
     lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
     if lost.any():
-        names = ", ".join(found.metrics[m] for m in np.flatnonzero(lost.any(axis=0)))
+        names = ", ".join(found.measures[m].heading for m in np.flatnonzero(lost.any(axis=0)))
         notes.append(f"not every episode has a value of {names}: no difference is given")
     return notes

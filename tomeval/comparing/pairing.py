@@ -144,6 +144,7 @@ class _Table:
 
     def finish(self, measures: tuple[Measure, ...]) -> Pairing:
         """Lay the pairs out as arrays."""
+        self._join_bare()
         empty = [
             key
             for key, pairs in self.pairs.items()
@@ -175,6 +176,23 @@ class _Table:
             for key in keys
         ]
         return Pairing(*fixed, names, tasks, laid, alone, np.stack(sizes), unmet)
+
+    def _join_bare(self) -> None:
+        """Join pairs that nothing else is held for, such as a model, with the others of their task.
+
+        So a task is one, and not two, where a player with a model and one without meet a baseline
+        without. With several models each is a task, and the bare pairs stay one of their own: they
+        count once.
+        """
+        held: dict[tuple[Any, ...], list[Any]] = {}
+        for key in self.pairs:
+            held.setdefault(key[:-1], []).append(key[-1])
+        joined: dict[tuple[Any, ...], list[tuple[Side, Side]]] = {}
+        for key, pairs in self.pairs.items():
+            others = [other for other in held[key[:-1]] if other != ""]
+            place = (*key[:-1], others[0]) if key[-1] == "" and len(others) == 1 else key
+            joined.setdefault(place, []).extend(pairs)
+        self.pairs = joined
 
     def _tasks(self, keys: Sequence[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
         """Return tasks as columns."""

@@ -1,18 +1,25 @@
-"""How many episodes it takes to detect a difference, from pilot data."""
+"""How many episodes it takes to find a difference with the test of `compare`, from pilot data."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tomeval.comparing.pairing import pair
-from tomeval.comparing.sides import Runs, check_by, metric_names, opened, read_sides
-from tomeval.core.errors import TomevalError
+from tomeval.comparing.comparison import FAMILIES, compare_pairs, compared_sides
+from tomeval.comparing.layout import Layout
+from tomeval.comparing.pairing import Pairing, pair
+from tomeval.comparing.reach import ALPHA
+from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.streams import Stream
+from tomeval.statistics import RESAMPLES
+from tomeval.statistics.flips import FlipPower, enough_pairs
+from tomeval.statistics.paired import FloatArray, standard_error
 
-MOST = 10_000_000
-"""With more pairs than this, no number is given."""
-_FAR = 30.0
+_NO_MORE = "each distinct episode was played once: there can be no more"
 
 
 def episodes_needed(
@@ -23,136 +30,168 @@ def episodes_needed(
     baseline: str | None = None,
     *,
     power: float = 0.8,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
+    family: str = "metric",
     reference: str | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return how many paired episodes a t test needs to detect a difference, by task and level.
+    """Return how many episodes it takes until `compare` finds a difference, by scope and level.
 
     Parameters
     ----------
-    runs, by, baseline, reference
-        Pilot runs, as for `tomeval.comparing.compare`.
+    runs, by, baseline, family, reference, resamples
+        Pilot runs and the comparison that is planned, as for `tomeval.comparing.compare`.
     difference : float
         The true mean difference to detect, in the metric's unit; its sign does not matter.
     power : float
         Probability of detecting it, between `alpha` and 1.
     alpha : float
-        Two-sided level of the test. For Holm's correction over K comparisons give alpha / K: what
-        the first of them needs.
+        Level of the whole family, which Holm's correction shares out.
+    seed : int
+        Of the simulation of tests with few pairs.
 
     Returns
     -------
     list of dict
-        ``scope``, the level, ``baseline``, ``metric``, ``pairs`` of the pilot, ``sd`` of the paired
-        differences, ``episodes`` needed, ``episodes_safe`` (with the upper 80 % confidence bound of
-        the standard deviation in place of its estimate: a small pilot is uncertain about it),
-        ``smallest_difference`` that the pilot's own size detects with this power, and ``reason`` if
-        there is no number.
+        ``scope``, the level, ``baseline``, ``metric``; of the pilot ``pairs``, their ``unit`` (such
+        as episodes, or deals that several games share), the ``sd`` of their differences, and the
+        ``power`` that it had itself. ``tests`` is the size of the family: a p below alpha / tests
+        is a find whatever the others of the family show. ``pairs_needed`` are needed in all, which
+        are so many ``episodes`` in every cell; ``pairs_safe`` and ``episodes_safe`` take the upper
+        80 % confidence bound of the SD in place of its estimate, because a small pilot is uncertain
+        about it. ``smallest_difference`` is what the pilot's own size detects with this power,
+        NaN if its test can find nothing. ``reason``: why there is no number.
 
     Notes
     -----
-    Noncentral t distribution; the standard deviation of the differences is the pilot's, with n - 1
-    degrees of freedom. The bound: Browne 1995.
+    The test is the sign flip, with differences that are normal with the pilot's SD, see
+    `tomeval.statistics.flips`. Over all tasks, units of several partner sets are taken as one
+    sample with their mean variance. The bound: Browne 1995.
     """
     if not (np.isfinite(difference) and difference != 0):
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
     if not 0 < alpha < 1 or not alpha < power < 1:
         raise TomevalError(f"need 0 < alpha < power < 1, have alpha {alpha} and power {power}")
+    if family not in FAMILIES:
+        raise unknown("family", family, FAMILIES)
     with opened(runs) as listed:
-        metric_names(listed, [metric])
+        [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
-        pairing = pair(read_sides(listed, by, [metric], reference), by, baseline, [metric])
+        # Another family has the other metrics' tests too.
+        asked = [metric] if family == "metric" else None
+        names, sides = compared_sides(listed, by, asked, reference)
+        if metric not in names:
+            raise TomevalError(f"{metric}: no episode of these runs has a value")
+        pairing = pair(sides, by, baseline, names)
+        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
+    m, layout = names.index(metric), Layout(pairing)
+    none = np.full(len(names), np.nan)  # no margin
+    planned = compare_pairs(pairing, margin=none, family=family, resamples=99, by_task=False)
+    key = Stream.of(seed, "power", by).key
+    tables: dict[int, FlipPower] = {}
     rows = []
-    for meeting in pairing.meetings:
-        for t, task in enumerate(meeting.tasks):
-            for k, level in enumerate(pairing.levels):
-                kept = meeting.paired[:, t, k]
-                differences = (meeting.level - meeting.baseline)[kept, t, k, 0]
-                row: dict[str, Any] = {"scope": pairing.names[task], by: level}
-                row |= {"baseline": pairing.baseline, "metric": metric, "pairs": int(kept.sum())}
-                rows.append(row | _needed(differences, abs(difference), power, alpha))
+    for s, scope in enumerate(planned.scopes):
+        tasks = range(len(pairing.tasks)) if s < layout.pooled else [s - layout.pooled]
+        for k, level in enumerate(pairing.levels):
+            pilot, tests = _pilot(layout, s, k, m), int(planned.family_size[s, k, m])
+            if tests and tests not in tables:
+                tables[tests] = FlipPower(power, alpha / tests, resamples, key)
+            met = [t for t in tasks if planned.covered[t + layout.pooled, k]]
+            row: dict[str, Any] = {"scope": scope, by: level, "baseline": pairing.baseline}
+            row |= {"metric": metric, "pairs": pilot.pairs, "unit": unit}
+            each = float(per_unit[met, k].max()) if met else math.nan  # NaN if any is
+            row |= _needed(pilot, abs(difference), tables.get(tests), tests, each)
+            rows.append(row)
     return rows
 
 
+class _Pilot(NamedTuple):
+    """What a pilot says of one comparison.
+
+    `sd` is that of the differences of its `pairs` sampling units, in `strata` groups of one chance,
+    and has `freedom` degrees of freedom; NaN if it is not known.
+    """
+
+    pairs: int
+    strata: int
+    sd: float
+    freedom: float
+    constant: bool
+
+
+def _pilot(layout: Layout, scope: int, level: int, metric: int) -> _Pilot:
+    """Return what the pilot says of one level in one scope, by its influences; see `estimates`."""
+    pooled = layout.pooled and scope == 0
+    influences = []
+    for number, place, task in layout.tasks():
+        rows = layout.pairing.meetings[number].paired
+        if pooled and place == 0 and rows[:, :, level].any():
+            shares = layout.shares[layout.first[number] :][: rows.shape[1], level]
+            mine = rows[:, :, level].any(axis=1)
+            moved = layout.moves[number][mine][:, :, level, metric]
+            influences.append((moved * shares).sum(axis=1)[:, None])
+        if not pooled and layout.scope(task) == scope and layout.counts[task, level]:
+            mine = rows[:, place, level]
+            influences.append(layout.moves[number][mine][:, place, level, metric][:, None])
+    pairs, strata = sum(map(len, influences)), len(influences)
+    standard = standard_error(influences)
+    if not influences or np.isnan(standard.error[0]):
+        return _Pilot(pairs, strata, math.nan, math.nan, False)
+    # The standard error of the mean of `pairs` alike units with this SD is the pilot's own; with
+    # equal numbers in all strata, more of each make it smaller in the same way.
+    sd = float(standard.error[0]) * math.sqrt(pairs)
+    return _Pilot(pairs, strata, sd, float(standard.freedom[0]), sd == 0)
+
+
 def _needed(
-    differences: np.ndarray[Any, Any], difference: float, power: float, alpha: float
+    pilot: _Pilot, difference: float, flips: FlipPower | None, tests: int, per_unit: float
 ) -> dict[str, Any]:
-    """Return the columns that follow from a pilot's paired differences."""
+    """Return the columns that follow from a pilot; `per_unit` episodes a unit, NaN: no more."""
     from scipy.special import chdtri
 
-    nan = float("nan")
-    nothing = {"sd": nan, "episodes": None, "episodes_safe": None, "smallest_difference": nan}
-    count = len(differences)
-    if count < 2 or not np.isfinite(differences).all():
-        reason = "fewer than two pairs" if count < 2 else "not every episode has a value"
-        return {**nothing, "reason": reason}
-    sd = float(differences.std(ddof=1))
-    if sd <= 1e-12 * max(1.0, float(np.abs(differences).max())):
-        return {**nothing, "sd": 0.0, "reason": "the pilot's differences do not vary"}
-    upper = sd * float(np.sqrt((count - 1) / chdtri(count - 1, 0.8)))
-    return {
-        "sd": sd,
-        "episodes": pairs_needed(difference / sd, power, alpha),
-        "episodes_safe": pairs_needed(difference / upper, power, alpha),
-        "smallest_difference": sd * smallest_effect(count, power, alpha),
-        "reason": "",
-    }
+    nan = math.nan
+    row: dict[str, Any] = {"sd": pilot.sd, "tests": tests, "power": nan, "pairs_needed": None}
+    row |= {"episodes": None, "pairs_safe": None, "episodes_safe": None}
+    row |= {"smallest_difference": nan}
+    if pilot.pairs < 2:
+        return row | {"reason": "fewer than two pairs"}
+    if flips is None or math.isnan(pilot.sd):
+        return row | {"reason": "not every episode has a value, or a task has one pair"}
+    if pilot.constant:
+        return row | {"reason": "the pilot's differences do not vary"}
+    row["power"] = flips.of(difference / pilot.sd, pilot.pairs)
+    smallest = flips.effect(pilot.pairs)
+    row["smallest_difference"] = pilot.sd * smallest if math.isfinite(smallest) else nan
+    if math.isnan(per_unit):
+        return row | {"reason": _NO_MORE}
+    upper = pilot.sd * math.sqrt(pilot.freedom / chdtri(pilot.freedom, 0.8))
+    for end, sd in (("needed", pilot.sd), ("safe", upper)):
+        found = flips.pairs(difference / sd)
+        if found is not None:
+            each = math.ceil(found / pilot.strata)
+            row[f"pairs_{end}"] = each * pilot.strata
+            row["episodes" if end == "needed" else "episodes_safe"] = math.ceil(each * per_unit)
+    reason = ""
+    least = enough_pairs(tests, flips.resamples, flips.alpha * tests)
+    if least is None:
+        reason = f"{flips.resamples} resamples cannot reject after correction for {tests} tests"
+    elif pilot.pairs < least:
+        reason = f"the pilot itself could not: {pilot.pairs} of at least {least} pairs"
+    return row | {"reason": reason}
 
 
-def power_of(effect: float, pairs: int, alpha: float = 0.05) -> float:
-    """Return the power of the two-sided paired t test.
+def _per_unit(sides: Sequence[Side], pairing: Pairing) -> FloatArray:
+    """Return how many episodes of a cell make a sampling unit, by task and level, shape (T, L).
 
-    Parameters
-    ----------
-    effect : float
-        True mean difference over the standard deviation of the differences.
-    pairs : int
-        At least 2.
-
-    Examples
-    --------
-    >>> round(power_of(0.5, 34), 4)
-    0.8078
+    NaN where there can be no more: both sides played each distinct episode once.
     """
-    from scipy.special import gammainc, nctdtr, stdtrit
-
-    freedom = pairs - 1
-    bound, shift = float(stdtrit(freedom, 1 - alpha / 2)), abs(effect) * np.sqrt(pairs)
-    if shift > _FAR:  # beyond nctdtr's range: the numerator's noise no longer matters
-        return float(gammainc(freedom / 2, freedom / 2 * (shift / bound) ** 2))
-    above, below = 1 - nctdtr(freedom, shift, bound), nctdtr(freedom, shift, -bound)
-    return float(above + (below if np.isfinite(below) else 0.0))
-
-
-def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """Return the smallest number of pairs with at least this power; None beyond `MOST`.
-
-    Examples
-    --------
-    >>> pairs_needed(0.5)
-    34
-    """
-    high = 2
-    while power_of(effect, high, alpha) < power:
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if middle >= 2 and power_of(effect, middle, alpha) >= power:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def smallest_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """Return the effect (mean / SD of the differences) that `pairs` detect with this power."""
-    low, high = 0.0, 1.0
-    while power_of(high, pairs, alpha) < power:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if power_of(middle, pairs, alpha) >= power else (middle, high)
-    return high
+    found = np.full((len(pairing.tasks), len(pairing.levels)), np.nan)
+    for t, k in np.ndindex(*found.shape):
+        *task, held = pairing.tasks[t].values()
+        for side in sides:
+            mine = side.level in (pairing.levels[k], pairing.baseline) and side.cell.units
+            same = list(side.task.values()) == task and side.held in ("", held)
+            if mine and same and not side.cell.each_once:
+                found[t, k] = np.fmax(found[t, k], len(side.episodes) / side.cell.units)
+    return found

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Layout
 from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts
-from tomeval.statistics.paired import ENUMERATED, FloatArray, sign_flip, sign_flip_exact
+from tomeval.statistics.paired import (
+    ENUMERATED,
+    FloatArray,
+    IntArray,
+    differing,
+    sign_flip,
+    sign_flip_exact,
+)
 
 _BLOCK = 10_000_000  # bootstrap values held at a time
 
@@ -40,6 +47,16 @@ def permutation_p(
     p[pairs < 2] = np.nan
     p[np.isnan(difference)] = np.nan
     return p
+
+
+def differing_pairs(layout: Layout) -> IntArray:
+    """Return how many sampling units of each comparison have a difference, shape (S, L, M)."""
+    found: IntArray = np.zeros(layout.shape, dtype=np.int64)
+    members = _members(layout)
+    for scope, level in np.argwhere(layout.pairs() > 0).tolist():
+        whole = layout.pooled and scope == 0
+        found[scope, level] = differing(_parts(layout, members[scope], whole, level))
+    return found
 
 
 def _members(layout: Layout) -> dict[int, dict[int, list[int]]]:

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.notes import ALPHA
+from tomeval.comparing.reach import ALPHA
 from tomeval.core.errors import unknown
 from tomeval.runs.measures import Measure
+from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
+
+INTERVAL, TEST = "t", "sign flip"
+"""The kinds of the interval and of the test that a row shows first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,8 @@ class Comparison:
         Sampling units that both sides completed: episodes of one seed and number. Episodes of
         several tasks that met the same chance are one unit: in matrix games those against one
         partner set, whatever the label set and the model.
+    differing : ndarray of int, shape (S, L, M)
+        Those of them whose difference is not 0: flipping the sign of a 0 changes nothing.
     covered : ndarray of int, shape (S, L)
         Tasks of the scope with at least one pair.
     unpaired : ndarray of int, shape (S, L)
@@ -46,6 +52,9 @@ class Comparison:
     p_t, p_permutation, p_holm : ndarray, shape (S, L, M)
         Two-sided p of Student's t, of the sign-flip permutation test, and the latter's after Holm's
         correction within `family`.
+    p_smallest : ndarray, shape (S, L, M)
+        The smallest `p_holm` that these pairs could have given: if in every comparison of the
+        family all differences had one sign.
     effect_size : ndarray, shape (S, L, M)
         Hedges' g of the paired differences: mean / SD; over all tasks the mean of the tasks'
         differences / the root of the tasks' mean variance.
@@ -69,6 +78,7 @@ class Comparison:
     scopes: tuple[str, ...]
     tasks: tuple[dict[str, Any], ...]
     pairs: IntArray
+    differing: IntArray
     covered: IntArray
     unpaired: IntArray
     level_mean: FloatArray
@@ -81,6 +91,7 @@ class Comparison:
     p_t: FloatArray
     p_permutation: FloatArray
     p_holm: FloatArray
+    p_smallest: FloatArray
     effect_size: FloatArray
     improvement: FloatArray
     improvement_low: FloatArray
@@ -111,10 +122,11 @@ class Comparison:
 
         Returns
         -------
-        {"higher", "lower", "equivalent", "identical", "undecided", "untested"}
+        {"higher", "lower", "equivalent", "identical", "too few", "undecided", "untested"}
             The level against the baseline. ``higher`` and ``lower``: the corrected permutation p is
             below 0.05. ``equivalent``: else the equivalence test's p is. ``identical``: every pair
-            has the same value. ``undecided``: none of these, which is not evidence for no
+            has the same value. ``too few``: whatever the pairs had shown, no test could have
+            rejected, see `enough`. ``undecided``: none of these, which is not evidence for no
             difference. ``untested``: fewer than two pairs.
         """
         return self._verdict(self._index(level, metric, scope))
@@ -126,7 +138,17 @@ class Comparison:
             return "untested"
         if self.p_holm[at] < ALPHA:
             return "higher" if self.difference[at] > 0 else "lower"
-        return "equivalent" if self.p_equivalence[at] < ALPHA else "undecided"
+        if self.p_equivalence[at] < ALPHA:
+            return "equivalent"
+        return "undecided" if self.p_smallest[at] < ALPHA else "too few"
+
+    def enough(self, at: tuple[int, int, int]) -> int | None:
+        """Return the fewest pairs with which a comparison (scope, level, metric) could reject.
+
+        They must differ, all in one direction. None: not with so few resamples, or not tested.
+        """
+        tests = int(self.family_size[at])
+        return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
     def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
         """Return one comparison as a row; see `rows`."""
@@ -140,14 +162,17 @@ class Comparison:
             "baseline": self.baseline,
             "metric": self.metrics[m],
             "pairs": int(self.pairs[s, k]),
+            "differing": int(self.differing[at]),
             "unpaired": int(self.unpaired[s, k]),
             "tasks": int(self.covered[s, k]),
         }
         names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high"]
-        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm", "family_size"]
+        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm", "p_smallest"]
+        names += ["family_size"]
         names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
         renamed = {"t_low": "difference_low", "t_high": "difference_high"}
         row |= {renamed.get(name, name): getattr(self, name)[at].item() for name in names}
+        row |= {"interval": INTERVAL, "test": TEST, "pairs_enough": self.enough(at)}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self._verdict(at)}
@@ -155,7 +180,9 @@ class Comparison:
     def rows(self, scopes: Sequence[int] | None = None) -> list[dict[str, Any]]:
         """Return one dict per scope, metric and level, at full precision.
 
-        ``difference_low`` and ``difference_high`` are Student's interval.
+        ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
+        Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
+        ``test``, the sign flip. ``pairs_enough`` is `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [

@@ -15,6 +15,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Domain
 from tomeval.runs.results import Run
+from tomeval.runs.selection import choose_measures
 from tomeval.statistics.paired import FloatArray, IntArray
 
 Runs = Run | str | Path | Sequence[Run | str | Path]
@@ -70,13 +71,16 @@ class Side:
 
 
 @contextmanager
-def opened(runs: Runs) -> Iterator[list[Run]]:
-    """Open the runs that are not open yet, and close those again; all must be of one domain."""
+def opened(runs: Runs, where: Sequence[str] = ()) -> Iterator[list[Run]]:
+    """Open the runs that are not open yet, and close those again; all must be of one domain.
+
+    Those that are opened have the cells that meet `where` only, see `tomeval.runs.results.Run`.
+    """
     listed = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     if not listed:
         raise TomevalError("no run was given")
     with ExitStack() as mine:
-        result = [r if isinstance(r, Run) else mine.enter_context(Run(r)) for r in listed]
+        result = [r if isinstance(r, Run) else mine.enter_context(Run(r, where)) for r in listed]
         first = result[0]
         for run in result:
             if run.domain.name != first.domain.name:
@@ -88,14 +92,14 @@ def opened(runs: Runs) -> Iterator[list[Run]]:
 
 
 def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the metrics to compare: those asked for, or all that every run has."""
+    """Return the metrics to compare: those asked for, or all that every run has.
+
+    Any name by which `tomeval.runs.selection.choose_measures` knows them will do.
+    """
     known = [name for name in runs[0].metric_names if all(name in r.metric_names for r in runs)]
     if metrics is None:
         return tuple(known)
-    chosen = tuple(dict.fromkeys(metrics))
-    for name in chosen:
-        if name not in known:
-            raise unknown("metric", name, known)
+    chosen = tuple(choose_measures({name: runs[0].measures[name] for name in known}, metrics))
     if not chosen:
         raise TomevalError("no metric was given")
     return chosen

@@ -6,47 +6,70 @@ A backend is a module and its line in `BACKENDS`; it is loaded when one of its m
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
+from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget
+from tomeval.models.waiting import Waiting
 
 
 class Backend(NamedTuple):
     """One kind of model."""
 
-    opener: str  # ``module:function``; called with a model's name, its options and an `Opening`
+    # ``module:function``, or a function: called with a model's name, its options and an `Opening`.
+    opener: str | Callable[..., Model | LocalModel]
     form: str  # how experiments write its models
     served: bool = False  # whether its calls cost money or wait for others, so that caps count them
     # ``module:function`` that checks a model's name and options as the opener would, and returns
     # its longest sequence in tokens, or None; empty: opening it costs nothing.
     look: str = ""
+    about: str = ""  # what its models are, in a few words
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
 _LOCAL = "tomeval.models.local.opening:"
 
 
-def _local(opener: str, form: str) -> Backend:
+def _local(opener: str, form: str, about: str) -> Backend:
     """Return a backend of `tomeval.models.local.opening`."""
-    return Backend(_LOCAL + opener, form, look=f"{_LOCAL}look", libraries=("torch", "transformers"))
+    libraries = ("torch", "transformers")
+    return Backend(_LOCAL + opener, form, False, f"{_LOCAL}look", about, libraries)
 
 
 BACKENDS = {
-    "pocket": _local("open_pocket", "pocket"),
-    "pocket-rational": _local("open_pocket", "pocket-rational"),
-    "hf": _local("open_hub", "hf:REPO_OR_PATH[@revision]"),
+    "pocket": _local("open_pocket", "pocket", "embedded, trained to continue transcripts"),
+    "pocket-rational": _local(
+        "open_pocket", "pocket-rational", "embedded, trained to respond as well as possible"
+    ),
+    "hf": _local(
+        "open_hub",
+        "hf:REPO_OR_PATH[@revision]",
+        "a causal language model of the Hugging Face Hub, or in a folder",
+    ),
     "openai": Backend(
-        "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
+        "tomeval.models.served.openai_api:open_server",
+        "openai:MODEL@BASE_URL",
+        served=True,
+        about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
     ),
     "inspect": Backend(
-        "tomeval.models.served.inspect_api:open_inspect", "inspect:PROVIDER/MODEL", served=True
+        "tomeval.models.served.inspect_api:open_inspect",
+        "inspect:PROVIDER/MODEL",
+        served=True,
+        about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
     ),
-    "scripted": Backend("tomeval.models.scripted:open_named", "scripted:NAME"),
+    "scripted": Backend(
+        "tomeval.models.scripted:open_named",
+        "scripted:NAME",
+        about="replies from a script, or from a JSON file",
+    ),
 }
 """Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
 
@@ -54,6 +77,53 @@ DEFAULT_MODEL = "pocket"
 
 ALIAS = "alias"
 """The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+_Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
+
+
+def register_model(
+    kind: str, form: str = "", *, served: bool = False, about: str = ""
+) -> Callable[[_Opener], _Opener]:
+    """Register a kind of model; it decorates the function that opens one.
+
+    Parameters
+    ----------
+    kind : str
+        What its names begin with: letters, digits, ``_`` and ``-``.
+    form : str
+        How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
+    served : bool
+        Whether its calls cost money or wait for others, so that caps count them. It then calls
+        `tomeval.models.served.limits.Budget` itself, as `Opening.budget` hands it over.
+    about : str
+        What its models are, in a few words, for ``tomeval list models``.
+
+    Notes
+    -----
+    The function is called with the whole name, the options of the experiment and an `Opening`, and
+    returns a `Model` (asynchronous) or a `LocalModel` (batches). It refuses unknown options.
+
+    Raises
+    ------
+    TomevalError
+        The kind is taken or cannot be read.
+    """
+
+    def register(opener: _Opener) -> _Opener:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
+            raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
+        if (form or kind).partition(":")[0] != kind:
+            raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
+        check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
+        BACKENDS[kind] = Backend(opener, form or kind, served, about=about)
+        return opener
+
+    return register
+
+
+def _made(kind: str) -> object:
+    """Return what opens a kind of model, by which two of one name are told apart."""
+    opener = BACKENDS[kind].opener
+    return BACKENDS[kind] if isinstance(opener, str) else opener
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
@@ -66,9 +136,11 @@ def model_name(spec: str | dict[str, Any]) -> str:
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
+    if kind not in BACKENDS:  # perhaps one that an installed package brings
+        load_plugins()
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
-    if rest and (word := placeholder(rest)):
+    if rest and (word := placeholder(name)):
         raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
 
@@ -114,6 +186,7 @@ def open_model(
     budget: Budget | None = None,
     scores: bool = True,
     prefix_reuse: bool = True,
+    waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -124,7 +197,7 @@ def open_model(
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
         `tomeval.models.served.inspect_wire.InspectOptions`.
-    base, budget, scores, prefix_reuse
+    base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -135,7 +208,10 @@ def open_model(
     name, options = name_and_options(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
-    module, _, function = BACKENDS[name.partition(":")[0]].opener.partition(":")
-    opener = getattr(importlib.import_module(module), function)
-    opened: Model | LocalModel = opener(name, options, Opening(base, budget, scores, prefix_reuse))
+    opener = BACKENDS[name.partition(":")[0]].opener
+    if isinstance(opener, str):
+        module, _, function = opener.partition(":")
+        opener = getattr(importlib.import_module(module), function)
+    opening = Opening(base, budget, scores, prefix_reuse, waiting)
+    opened: Model | LocalModel = opener(name, options, opening)
     return opened

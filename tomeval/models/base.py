@@ -11,6 +11,7 @@ from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
     from tomeval.models.served.limits import Budget
+    from tomeval.models.waiting import Waiting
 
 
 class BackendError(Exception):
@@ -201,6 +202,7 @@ class Opening:
     # nothing about it otherwise.
     scores: bool = True
     prefix_reuse: bool = True  # False makes a local model encode every prompt whole
+    waiting: Waiting | None = None  # where a served model says how its server is waited for
 
 
 class Model(ABC):
@@ -232,6 +234,9 @@ class Model(ABC):
         Almost always the model itself; a script, though, starts anew with every episode.
         """
         return self
+
+    def judged(self, outcome: str) -> None:  # noqa: B027 (for those who count)
+        """Hear whether the answer asked for last could be read: ``valid``, or why not."""
 
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""

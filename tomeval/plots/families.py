@@ -89,7 +89,7 @@ def families(cells: Iterable[RunCell]) -> list[Family]:
         for page, part in enumerate(pages(members, MOST_PANELS)):
             number = f", part {page + 1}" if len(members) > MOST_PANELS else ""
             names = dict.fromkeys(str(value) for task in part for _, value in task.part(first))
-            head = [(name, ", ".join(names)) for name in first]
+            head = [(name, listed([*names])) for name in first]
             title = _words(cell, (*head, *(members[0].part(more) if alone else ()), *rest))
             shown = first if alone else (*first, *more)
             panels = ((_words(cell, task.part(shown)), tuple(found[task])) for task in part)
@@ -107,6 +107,8 @@ def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family
     found = tasks(cell for group in groups for _, members in group.panels for cell in members)
     subjects = {cell.title for members in found.values() for cell in members}
     rows = -(-len(found) // MOST_ABREAST) * len(subjects)
+    if not groups:
+        return []
     if len(groups) == 1:
         return [replace(groups[0], stem="")]
     if len(found) > MOST_PANELS or rows > most_rows:
@@ -123,6 +125,17 @@ def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family
     return [Family(all_words([cells[0] for cells in order]), "", tuple(panels))]
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["RPS", "IBS", "IPD"]), listed(["RPS"])
+    ('RPS, IBS and IPD', 'RPS')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def all_words(cells: Sequence[RunCell]) -> str:
     """Return the tasks of some cells in words, every value of a column once."""
     values: dict[str, dict[str, None]] = {}
@@ -130,7 +143,7 @@ def all_words(cells: Sequence[RunCell]) -> str:
         for name, value in task_of(cell).columns:
             if value != "":
                 values.setdefault(name, {})[str(value)] = None
-    return _words(cells[0], tuple((name, ", ".join(found)) for name, found in values.items()))
+    return _words(cells[0], tuple((name, listed([*found])) for name, found in values.items()))
 
 
 def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], list[Task]]:

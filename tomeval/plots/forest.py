@@ -21,7 +21,7 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import sheets, task_of
-from tomeval.plots.rows import MOST_ROWS, Page, family_pages, row_panels
+from tomeval.plots.rows import MOST_TOGETHER, Page, family_pages, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import BASELINE, BASELINE_LINE, add_head
 from tomeval.runs.cell import RunCell
@@ -47,15 +47,15 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         measure = run.measures[name]
         cells = [cell for cell in run.cells if np.isfinite(cell.totals(name).values).any()]
         met = {task_of(cell) for cell in cells}
-        for family in sheets((cell for cell in run.cells if task_of(cell) in met), MOST_ROWS):
+        for family in sheets((cell for cell in run.cells if task_of(cell) in met), MOST_TOGETHER):
             stem = "_".join(filter(None, ("forest", measure.short, family.stem)))
             for page in family_pages(family):
-                title = f"{axis_name(measure)} by {who}: {family.title}{page.words}"
+                title = f"{measure.heading} by {who}: {family.title}{page.words}"
                 drawings.append(
                     Drawing(
                         "forest",
                         stem + page.suffix,
-                        forest_figure(page, measure, options),
+                        forest_figure(page, measure, title, options),
                         title,
                         _caption(run, page, measure, options),
                         _describe(page, measure, options),
@@ -94,7 +94,7 @@ def _describe(page: Page, measure: Measure, options: Options) -> str:
 
 
 @in_style
-def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
+def forest_figure(page: Page, measure: Measure, title: str, options: Options) -> Figure:
     """Draw one measure with intervals: a panel per task, a row per subject."""
     from matplotlib.lines import Line2D
 
@@ -115,7 +115,7 @@ def forest_figure(page: Page, measure: Measure, options: Options) -> Figure:
     if based:
         words = f"{based.domain.baseline} ({based.player})"
         handles = [Line2D([], [], label=words, **BASELINE_LINE)]
-    add_head(figure, page.family.title + page.words, handles, handlelength=3)
+    add_head(figure, title, handles, handlelength=3)
     return figure
 
 

@@ -103,11 +103,13 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     return mine
 
 
-def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list[Drawing]:
+def draw(
+    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
-    `only` holds names as for `draw_one`; default: all figures that the run's data supports, with
-    `Options.by` and `Options.metrics` those of them that heed these.
+    `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
+    run's data supports.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list
         See `chosen`; a named figure that the data does not support, or a run without any complete
         episode.
     """
-    names = chosen(run, only, options, every=not only)
+    names = chosen(run, only, options, every)
     return [drawing for _, drawings in _drawn(run, names, options, only) for drawing in drawings]
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 40
 """Rows on one page; further ones go on the next."""
+MOST_TOGETHER = 26
+"""Rows below each other in a picture of tasks that could also have a picture each."""
 
 
 class Page(NamedTuple):
@@ -78,6 +80,7 @@ def row_panels(
     figure.supxlabel(axis)
     for axes, title in zip(panels, shown, strict=True):
         axes.set_title(title)
+        axes.tick_params(axis="x", labelbottom=True)  # also where panels share one scale
         axes.xaxis.set_major_locator(MaxNLocator(options.fits(3, 5), steps=[1, 2, 5, 10]))
         for row in range(0, len(names), 2):
             axes.axhspan(row - 0.5, row + 0.5, color="0.955", lw=0, zorder=0)

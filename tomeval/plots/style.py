@@ -77,7 +77,7 @@ def point_style(index: int, filling: int | None = None) -> dict[str, Any]:
     }
 
 
-_WORDS = re.compile(r"\S+(?: = \S+)?")  # what is equal stays on one line
+_WORDS = re.compile(r"\S+(?: [=x] \S+)*")  # such as "T = 30" and "3 x random"
 _PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
 
 

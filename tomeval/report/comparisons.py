@@ -60,7 +60,45 @@ def _read(
     if margins:
         shown["margin"] = MISSING if np.isnan(row["margin"]) else f"{row['margin']:g}"
         shown["p (equivalent)"] = p_text(row["p_equivalence"])
-    return shown | {"verdict": row["verdict"]}
+    return shown | {"verdict": verdict_text(row)}
+
+
+def verdict_text(row: Mapping[str, Any]) -> str:
+    """Return the verdict of a row of `Comparison.rows`; of too few pairs, how many could do.
+
+    Examples
+    --------
+    >>> verdict_text({"verdict": "too few", "pairs_enough": 9, "pairs": 6})
+    'too few: 6 of 9'
+    """
+    enough = row.get("pairs_enough")
+    if row["verdict"] != "too few" or enough is None:
+        return str(row["verdict"])
+    return f"too few: {min(row['pairs'], row.get('differing', row['pairs']))} of {enough}"
+
+
+def power_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `tomeval.comparing.power.episodes_needed` for reading."""
+    by = list(row)[1]
+
+    def number(name: str) -> str:
+        return MISSING if np.isnan(row[name]) else f"{row[name]:.3g}"
+
+    def upto(least: str, most: str) -> str:
+        ends = [MISSING if row[name] is None else f"{row[name]:,}" for name in (least, most)]
+        return ends[0] if ends[0] == ends[1] else f"{ends[0]} (up to {ends[1]})"
+
+    return {
+        "scope": row["scope"],
+        by: row[by],
+        "pairs": row["pairs"],
+        "SD": number("sd"),
+        "power now": MISSING if np.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
+        "found now": number("smallest_difference"),
+        "pairs needed": upto("pairs_needed", "pairs_safe"),
+        "episodes a cell": upto("episodes", "episodes_safe"),
+        "why": row["reason"],
+    }
 
 
 def aggregate_rows(found: Aggregates, by: str, form: str) -> list[dict[str, Any]]:

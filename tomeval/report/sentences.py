@@ -52,7 +52,7 @@ def summary(found: Comparison) -> list[str]:
             )
             if verdicts[verdict]
         ]
-        open_ = verdicts["undecided"] + verdicts["untested"]
+        open_ = sum(verdicts[verdict] for verdict in ("undecided", "untested", "too few"))
         if open_:
             parts.append(f"for {open_} the data do not decide on {name}")
         what = counted(len(found.levels), found.by, _PLURALS.get(found.by, ""))
@@ -108,6 +108,10 @@ def sentence(row: dict[str, Any], measure: Measure) -> str:
     )
     if verdict == "equivalent":
         return f"{name} is that of {baseline} to within {row['margin']:g} ({numbers})."
+    if verdict == "too few":
+        enough = row["pairs_enough"]
+        needed = f"; {enough} that differ could" * (enough is not None)
+        return f"{name}: too few pairs to tell it from {baseline} at 5 % ({numbers}{needed})."
     return f"{name}: the data do not tell it from {baseline} ({numbers})."
 
 

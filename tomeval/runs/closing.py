@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.outcomes import BACKEND_ERROR, COMPLETE, FAILED, VOID
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
 from tomeval.runs.folder import planned
-from tomeval.runs.replies import wrapped
+from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -43,6 +43,7 @@ def closing(run: Run) -> Closing:
     partly = [cell for cell in cells if cell in stops and cell not in empty]
     lines = [
         f"episodes: {_counted(total)}",
+        *_reasons(store, total),
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if others:
@@ -61,6 +62,22 @@ def closing(run: Run) -> Closing:
     lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
     lines += _used(store)
     return Closing(lines, bool(total[COMPLETE]), not (empty or partly or unread or total[FAILED]))
+
+
+def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
+    """Yield the commonest reason why episodes are void, and why they failed."""
+    found = {VOID: Counter[str](), FAILED: Counter[str]()}
+    for reasons in tallies.invalid_answers(store).values() if total.get(VOID) else ():
+        found[VOID].update({what: n for what, n in reasons.items() if what != BACKEND_ERROR})
+    if total.get(FAILED):
+        found[FAILED] = tallies.failures(store)
+    for status, counts in found.items():
+        if +counts:
+            ((what, number),) = counts.most_common(1)
+            what = excerpt(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
+            yield wrapped(
+                f"commonest reason for {status}: {what} ({number:,} of {counts.total():,})", 2
+            )
 
 
 def _unread(store: Store) -> list[int]:

@@ -11,13 +11,15 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.plugins import load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.measures import Measure
+from tomeval.runs.outside import LOADED, add_outside_measures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -298,6 +300,8 @@ class Domain(ABC):
     panel : tuple of str
         Columns of `task` that tell the panels of a figure apart, the first one alone if that is
         enough; default: the first one of `task`.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
     paired : str
         What paired episodes share besides the seed, as words of a sentence.
     baseline : str
@@ -339,11 +343,12 @@ class Domain(ABC):
     title: ClassVar[str]
     experiment: ClassVar[type[Experiment]]
     schema: ClassVar[Schema]
-    measures: ClassVar[Mapping[str, Measure]]
+    measures: Mapping[str, Measure]  # with those from outside, see `register_measure`
     headline: ClassVar[tuple[str, ...]]
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
     panel: ClassVar[tuple[str, ...]] = ()
+    unit: ClassVar[str] = "episode"
     paired: ClassVar[str] = "task"
     baseline: ClassVar[str] = "baseline"
     shares_draws: ClassVar[tuple[str, ...]] = ()
@@ -464,6 +469,13 @@ class Domain(ABC):
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
         """Return the questions to a seat, with the steps that can ask them."""
 
+    def asked_share(self, cell: Any, seat: str) -> Mapping[str, float]:
+        """Return in which share of episodes a question is asked at all, where that is not all.
+
+        Such as the questions of one role of several that a seat may have.
+        """
+        return {}
+
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> Any:
         """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` only."""
         raise TomevalError(f"domain {self.name!r} has no example of its own: give --experiment")
@@ -538,33 +550,49 @@ def check_domain(name: str, domain: object) -> Domain:
     return domain
 
 
-_LOADED: dict[str, Domain] = {}
+_Kind = TypeVar("_Kind", bound="Domain | type[Domain]")
 
 
 def get_domain(name: str, where: str = "") -> Domain:
-    """Return a domain by name, loaded when it is first named.
+    """Return a domain by name, loaded when it is first named, with all plugins.
 
     Raises
     ------
     TomevalError
         An unknown name, with the near match, or a domain that does not keep the contract.
     """
-    if name not in _LOADED:
+    load_plugins()
+    if name not in LOADED:
         if not isinstance(name, str) or name not in DOMAINS:
-            raise unknown("domain", name, sorted({*DOMAINS, *_LOADED}), where)
+            raise unknown("domain", name, sorted({*DOMAINS, *LOADED}), where)
         module, _, attribute = DOMAINS[name].partition(":")
         register_domain(check_domain(name, getattr(importlib.import_module(module), attribute)))
-    return _LOADED[name]
+    return LOADED[name]
 
 
-def register_domain(domain: Domain) -> None:
-    """Add a domain of your own, in place of any other of its name."""
-    name = str(getattr(domain, "name", type(domain).__name__))
-    checked = check_domain(name, domain)
-    _LOADED[checked.name] = checked
+def register_domain(domain: _Kind) -> _Kind:
+    """Add a domain of your own: an object, or a class that is made without arguments.
+
+    It works as a decorator of the class. A domain of the same name is replaced if it was registered
+    before; the names of those that ship are taken.
+    """
+    name = str(getattr(domain, "name", getattr(domain, "__name__", type(domain).__name__)))
+    whole = isinstance(domain, type) and not getattr(domain, "__abstractmethods__", None)
+    made = domain() if isinstance(domain, type) and whole else domain
+    checked = check_domain(name, made)
+    if checked.name in DOMAINS and type(checked).__module__ != _home(checked.name):
+        raise TomevalError(f"domain {checked.name!r}: the name is taken by a domain that ships")
+    LOADED[checked.name] = checked
+    add_outside_measures(checked)
     SCRIPTS.update(checked.scripts)
+    return domain
+
+
+def _home(name: str) -> str:
+    return DOMAINS[name].partition(":")[0]
 
 
 def domain_names() -> list[str]:
     """Return the names of all domains."""
-    return list({**DOMAINS, **_LOADED})
+    load_plugins()
+    return list({**DOMAINS, **LOADED})

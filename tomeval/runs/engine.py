@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from functools import partial
 from typing import Any, Protocol
 
+from tomeval.core.outcomes import VALID
 from tomeval.models.base import (
     ContextExceeded,
     Damaged,
@@ -27,7 +28,8 @@ from tomeval.models.naming import shown_name
 from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.live import ModelCount
+from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
@@ -38,11 +40,20 @@ class Watch(Protocol):
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Hear that models, by `spec_key`, have started; nothing has been asked of them yet."""
 
-    def on_step(self) -> None:
+    def begun(self, number: int, episode: int) -> None:
+        """Hear that an episode of a cell begins."""
+
+    def on_step(self, number: int, episode: int) -> None:
         """Hear that an episode has got through a step."""
+
+    def over(self, number: int, episode: int) -> None:
+        """Hear that an episode is over or broken off; before `done` and `too_long`."""
 
     def asked_again(self) -> None:
         """Hear that a question is asked once more."""
+
+    def count_of(self, key: str) -> ModelCount:
+        """Return the counts of a model, by `spec_key`."""
 
     def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps.
@@ -175,14 +186,18 @@ async def _worker(
     """
     while job := await schedule.begin():
         number, episode = job
-        cell, counted = cells[number], _Count(schedule, number, watch)
+        cell, counted = cells[number], _Count(schedule, job, watch)
+        watch.begun(number, episode)
         keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}
         block = None
         try:
             with lines.episode(list(keys.values())) as mine:
                 models: dict[str, Model] = {
                     seat: _Counting(
-                        _remembering(store, (*job, seat), mine[key], stopping), watch, counted
+                        _remembering(store, (*job, seat), mine[key], stopping, watch.count_of(key)),
+                        watch,
+                        counted,
+                        watch.count_of(key),
                     )
                     for seat, key in keys.items()
                 }
@@ -192,6 +207,7 @@ async def _worker(
         except ContextExceeded as error:
             watch.too_long(number, episode, counted.steps, error)
         finally:
+            watch.over(number, episode)
             if block is None:
                 schedule.ended(number, episode)
         if block is not None:
@@ -202,14 +218,14 @@ async def _worker(
 class _Count:
     """Counts the steps of one episode, and notes that a reply could not be used."""
 
-    def __init__(self, schedule: Schedule, cell: int, watch: Watch) -> None:
-        self.steps, self._schedule, self._cell, self._watch = 0, schedule, cell, watch
+    def __init__(self, schedule: Schedule, job: Job, watch: Watch) -> None:
+        self.steps, self._schedule, self._job, self._watch = 0, schedule, job, watch
         self.unusable = ""
 
     def step(self) -> None:
         self.steps += 1
-        self._schedule.stepped(self._cell)
-        self._watch.on_step()
+        self._schedule.stepped(self._job[0])
+        self._watch.on_step(*self._job)
 
 
 class _Counting(WrappedModel):
@@ -217,9 +233,9 @@ class _Counting(WrappedModel):
 
     model: Model
 
-    def __init__(self, model: Model, watch: Watch, count: _Count) -> None:
+    def __init__(self, model: Model, watch: Watch, count: _Count, asked: ModelCount) -> None:
         super().__init__(model)
-        self._watch, self._count = watch, count
+        self._watch, self._count, self._asked = watch, count, asked
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Tell, and pass the request on."""
@@ -233,6 +249,10 @@ class _Counting(WrappedModel):
         with self._noting():
             return await self.model.score(request)
 
+    def judged(self, outcome: str) -> None:
+        """Count an answer."""
+        self._asked.judged(outcome == VALID)
+
     @contextmanager
     def _noting(self) -> Iterator[None]:
         try:
@@ -242,13 +262,39 @@ class _Counting(WrappedModel):
             raise
 
 
+class _Metered(WrappedModel):
+    """Counts the replies that are new, and their tokens."""
+
+    model: Model
+
+    def __init__(self, model: Model, asked: ModelCount) -> None:
+        super().__init__(model)
+        self._asked = asked
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Pass the request on, and count its reply."""
+        reply = await self.model.generate(request)
+        self._asked.replied(reply)
+        return reply
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Pass the request on, and count its reply."""
+        scores = await self.model.score(request)
+        self._asked.replied(scores)
+        return scores
+
+
 def _remembering(
-    store: Store, place: tuple[int, int, str], model: Model, stopping: Stopping
+    store: Store,
+    place: tuple[int, int, str],
+    model: Model,
+    stopping: Stopping,
+    asked: ModelCount,
 ) -> Model:
     """Return a seat's own model, which repeats the replies kept from an earlier session."""
     kept = store.kept_replies(*place)
-    asked = stopping.gate(model.episode(len(kept)))
-    return RememberingModel(asked, kept, partial(store.keep_reply, *place))
+    line = _Metered(stopping.gate(model.episode(len(kept))), asked)
+    return RememberingModel(line, kept, partial(store.keep_reply, *place))
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.errors import TomevalError
+
 FloatArray = NDArray[np.float64]
 
 
@@ -106,6 +108,27 @@ class Measure:
     def short(self) -> str:
         """Its label."""
         return self.label or self.name.removesuffix("_percent")
+
+
+def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], Totals]:
+    """Return a function from outside that computes a measure, with its result checked.
+
+    It returns `Totals`, or the array of its values. What it raises becomes one `TomevalError`.
+    """
+
+    def checked(played: Any, reference: str) -> Totals:
+        try:
+            found = of(played, reference)
+            totals = found if isinstance(found, Totals) else Totals(np.asarray(found, np.float64))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise TomevalError(f"measure {name!r} cannot be computed: {why}") from error
+        shapes = {np.shape(part) for part in (totals.top, totals.bottom) if part is not None}
+        if len(shapes) != 1 or len(shapes.pop()) != 1:
+            raise TomevalError(f"measure {name!r}: must give one value per episode, shape (E,)")
+        return totals
+
+    return checked
 
 
 def digits_of(column: str) -> int:

@@ -188,10 +188,10 @@ class Pace:
         """Return the seconds left, 0 if nothing is; None as long as nothing is known."""
         with self._lock:
             now = self._clock()
-            self._fit(now)
             waiting = {cell: count for cell, count in self._waiting.items() if count}
             if not waiting and not self._under_way:
                 return 0.0
+            self._fit(now)
             if np.isnan(self._level[list(waiting) + [cell for cell, _ in self._under_way]]).any():
                 return None
             groups: dict[Hashable, list[int]] = {}
@@ -201,7 +201,7 @@ class Pace:
             total = sum(waiting[cell] * self._episode(cell, 0) for cell in groups.pop((), ()))
             for models in dict.fromkeys([*playing, *groups]):
                 begun = [
-                    self._rest(*place, *mine[:2], now)
+                    self._rest(place[0], mine[0], mine[1], now)
                     for place, mine in self._under_way.items()
                     if self._works[place[0]].models == models
                 ]
@@ -215,11 +215,13 @@ class Pace:
                     total += max(0.0, load - spent)
             return total
 
-    def _rest(self, cell: int, episode: int, done: float, since: float, now: float) -> float:
+    def _rest(self, cell: int, done: float, since: float, now: float) -> float:
         """Return the seconds that an episode under way still takes."""
         full = self._episode(cell, int(done))
-        step = self._level[cell] + self._slope[cell] * (done + 1)
-        return max(0.0, full - min(now - since, step))
+        step = float(self._level[cell] + self._slope[cell] * (done + 1))
+        spent = now - since
+        # A step that is overdue, as one that waits for a server, is not over the next moment.
+        return full - step + max(step - spent, min(step, spent) / 2)
 
     def _episode(self, cell: int, done: int) -> float:
         """Return the seconds of an episode after so many steps of it."""
@@ -280,7 +282,10 @@ class Pace:
         covered = ty / n - mean_t * mean_y
         slope = np.divide(covered, spread, out=np.zeros_like(spread), where=spread > 1e-9)
         residual = np.maximum(yy / n - mean_y**2 - slope * covered, 0.0)
-        error = np.divide(residual, n * spread, out=np.zeros_like(spread), where=spread > 1e-9)
+        # Steps of one batch take the same time: as many numbers t as there are, not as many steps.
+        apart = np.minimum(n, np.sqrt(12 * spread + 1)) - 2
+        weight = np.maximum(apart, 0) * spread
+        error = np.divide(residual, weight, out=np.full_like(spread, np.inf), where=weight > 1e-9)
         square = slope**2
         # What chance alone could make is no growth: far ahead it would count many times over.
         sure = np.divide(error, square, out=np.ones_like(square), where=square > 0)
@@ -337,4 +342,5 @@ def _span(begun: Sequence[float], todo: Mapping[int, tuple[int, float]], slots: 
             left[cell] -= 1
             if not left[cell]:
                 del left[cell]
-    return last**_ALONE * shared ** (1 - _ALONE)
+    blended: float = last**_ALONE * shared ** (1 - _ALONE)
+    return blended

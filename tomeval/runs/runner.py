@@ -7,13 +7,13 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.models import is_served, open_model
+from tomeval.models import BACKENDS, is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
-from tomeval.models.served.limits import Budget
+from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs import tallies
 from tomeval.runs.copies import episodes_to_play
 from tomeval.runs.counts import Counts, OnCounts, Progress
@@ -21,6 +21,7 @@ from tomeval.runs.domain import Block, Cell, cell_names, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
+from tomeval.runs.live import Live, ModelCount
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
@@ -43,6 +44,7 @@ def run_experiment(
     startup_test: bool = True,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
+    live: Live | None = None,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -57,6 +59,8 @@ def run_experiment(
         Caps on the calls and tokens of served models; refused if there is no such model.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
+    live : Live, optional
+        Is kept up to date, for a display that reads it.
 
     Raises
     ------
@@ -78,18 +82,20 @@ def run_experiment(
             begin_or_resume(store, folder, identity, experiment.per_cell)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
-            filler = _Filler(store, experiment, startup, stopping, progress, on_counts)
+            told = _Told(live or Live(), concurrency, progress, on_counts)
+            filler = _Filler(store, experiment, startup, stopping, told)
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             filler.play_with_models(concurrency, budget, opening)
             if _wanted(store, experiment) == filler.wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
-            more = _Filler(
-                store, experiment, None, stopping, progress, on_counts, beyond=filler.wanted
-            )
+            more = _Filler(store, experiment, None, stopping, told, beyond=filler.wanted)
             more.play_with_models(concurrency, budget, opening)
             return filler.played + more.played
+        except BudgetExceeded as reached:
+            again = "everything is kept: run the same command again to go on"
+            raise BudgetExceeded(f"{reached}; {again}") from None
         finally:
             store.close()
 
@@ -100,7 +106,10 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
     if budget is not None and not any(player.served for player in players):
         names = ", ".join(sorted({player.model_name for player in players} - {""}))
         not_them = f", not {names}" if names else "; none plays here"
-        raise TomevalError(f"--max-calls and --max-tokens are for served models{not_them}")
+        kinds = " and ".join(backend.form for backend in BACKENDS.values() if backend.served)
+        raise TomevalError(
+            f"--max-calls and --max-tokens are for served models{not_them} (served: {kinds})"
+        )
 
 
 def _wanted(store: Store, experiment: Experiment) -> list[list[int]]:
@@ -109,6 +118,15 @@ def _wanted(store: Store, experiment: Experiment) -> list[list[int]]:
         episodes_to_play(store, number, cell, cell.wanted(experiment.per_cell))
         for number, cell in enumerate(experiment.cells)
     ]
+
+
+class _Told(NamedTuple):
+    """Who is told how a run goes, and how many episodes play at a time."""
+
+    live: Live
+    slots: int
+    progress: Progress | None
+    on_counts: OnCounts | None
 
 
 class _Filler:
@@ -120,13 +138,12 @@ class _Filler:
         experiment: Experiment,
         startup: StartUp | None,
         stopping: Stopping,
-        progress: Progress | None,
-        on_counts: OnCounts | None,
+        told: _Told,
         beyond: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """With `beyond`, play only cells that turned out to need more episodes than these."""
         self.store, self.startup, self.stopping = store, startup, stopping
-        self._progress, self._on_counts = progress, on_counts
+        self._told, self.live = told, told.live
         self.domain, self.cells = store.domain, experiment.cells
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
         self.stop_after_voids = experiment.stop_after_voids
@@ -145,7 +162,17 @@ class _Filler:
         self.steps_done = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
         self.played = 0
         self.under_way = 0  # steps of episodes that are not finished
-        self.again = tallies.asked_again(store) if any(cell.models for cell in self.cells) else 0
+        self.keys = [
+            {seat: spec_key(spec) for seat, spec in cell.models.items()} for cell in self.cells
+        ]
+        self.again = self.live.begin(
+            store,
+            self.cells,
+            self.keys,
+            [len(numbers) for numbers in self.wanted],
+            [len(numbers) for numbers in self.missing],
+            told.slots,
+        )
         self.failed = store.failed()
         found = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in found), Counter[str]())
@@ -165,6 +192,7 @@ class _Filler:
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
         for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
+            self.live.pace.together(number, len(block.episodes))
             self._store(number, block)
             self.stopping.check()
 
@@ -187,18 +215,27 @@ class _Filler:
         scored: set[str] = set()
         for episode, number in jobs:
             cell = self.cells[number]
-            specs = tuple(sorted({spec_key(spec) for spec in cell.models.values()}))
+            specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, []).append((number, episode))
             scored |= set(specs) if cell.scores else set()
         opened: dict[str, Model | LocalModel] = {}
         for specs, mine in groups.items():
+            self.live.pace.group()
+            self.live.asking = True
+            self._tell_steps()
             for gone in opened.keys() - set(specs):
                 del opened[gone]
             for key in specs:
                 if key not in opened:
                     spec = json.loads(key)
                     caps = budget if is_served(spec) else None
-                    opened[key] = open_model(spec, scores=key in scored, budget=caps, **opening)
+                    waiting = self.count_of(key).waiting
+                    waiting.shown = self.live.shown
+                    opened[key] = open_model(
+                        spec, scores=key in scored, budget=caps, waiting=waiting, **opening
+                    )
+            patience = [self.count_of(key).waiting.patience for key in specs]
+            self.stopping.patience = max(patience)
             self.schedule = Schedule(mine, self.stop_after_voids)
             play_with_models(
                 opened, self.store, self.cells, self.schedule, concurrency, self, self.stopping
@@ -234,9 +271,22 @@ class _Filler:
             await self.startup.ask(models, [self.cells[number] for number in numbers])
         self.store.note_stops(dict.fromkeys(numbers, ""))
 
-    def on_step(self) -> None:
+    def count_of(self, key: str) -> ModelCount:
+        """Return the counts of a model."""
+        return self.live.models[key]
+
+    def begun(self, number: int, episode: int) -> None:
+        """Note that an episode begins."""
+        self.live.pace.begun(number, episode)
+
+    def over(self, number: int, episode: int) -> None:
+        """Note that an episode is over, or broken off."""
+        self.live.pace.ended(number, episode)
+
+    def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
         self.under_way += 1
+        self.live.pace.stepped(number, episode)
         self._tell_steps()
 
     def asked_again(self) -> None:
@@ -291,6 +341,7 @@ class _Filler:
     def _stop(self, number: int, reason: str) -> int:
         """Stop a cell; return how many episodes it leaves out."""
         left = self.schedule.stop(number, reason)
+        self.live.pace.dropped(number, left)
         self.total -= left * self.cells[number].length
         self._tell_steps()
         return left
@@ -306,6 +357,8 @@ class _Filler:
         again = self.failed & {(number, row[0]) for row in block.episodes}
         self.ended[FAILED] -= len(again)
         self.failed -= again
+        for key in set(self.keys[number].values()):
+            self.count_of(key).ended += sum(row[1] != FAILED for row in block.episodes)
         self._tell_steps()
         self._tell_counts()
 
@@ -313,13 +366,15 @@ class _Filler:
         return f"cell {number} ({self.names[number]})"
 
     def _tell_steps(self) -> None:
-        if self._progress:
-            self._progress(self.steps_done + self.under_way, self.total)
+        self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        if self._told.progress:
+            self._told.progress(self.live.steps, self.total)
 
     def _tell_counts(self) -> None:
-        if self._on_counts:
-            complete, void, failed = (self.ended[s] for s in (COMPLETE, VOID, FAILED))
-            self._on_counts(Counts(complete, void, failed, self.again))
+        complete, void, failed = (self.ended[s] for s in (COMPLETE, VOID, FAILED))
+        self.live.counts = Counts(complete, void, failed, self.again)
+        if self._told.on_counts:
+            self._told.on_counts(self.live.counts)
 
 
 def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:

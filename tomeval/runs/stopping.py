@@ -24,7 +24,7 @@ from tomeval.models.base import (
     WrappedModel,
 )
 
-_SAID = b"tomeval: finishing what is in flight; once more stops at once\n"
+_SAID = "tomeval: finishing what is in flight{}; once more stops at once\n"
 _STDERR = 2
 
 
@@ -41,11 +41,14 @@ class Stopping:
         What asked the run to stop; 0 while nothing did.
     on_request : callable
         Called when the run is asked to stop.
+    patience : float
+        Seconds for which replies in flight may be waited for; 0: not worth saying.
     """
 
     def __init__(self) -> None:
         self.signal = 0
         self.on_request: Callable[[], None] = lambda: None
+        self.patience = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Stopping:
@@ -67,7 +70,8 @@ class Stopping:
         if self.signal:
             _raise(number)
         self.signal = number
-        os.write(_STDERR, _SAID)  # a handler that prints may meet a half-written line
+        most = f", which can take up to {self.patience:.0f} s" if self.patience else ""
+        os.write(_STDERR, _SAID.format(most).encode())  # a print may meet a half-written line
         self.on_request()
 
     def check(self) -> None:

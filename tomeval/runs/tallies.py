@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -132,16 +134,6 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     return found
 
 
-def asked_again(store: Store) -> int:
-    """Return how many model calls of finished episodes were attempts beyond the first."""
-    attempt = f"json_extract({_RECORD}, '$.attempt')"
-    sql = (
-        f"SELECT COUNT(*) FROM calls JOIN episodes USING (cell, episode) WHERE status != ? "
-        f"AND {attempt} > 1"
-    )
-    return int(store.query(sql, (FAILED,))[0][0])
-
-
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
     return _usage(
@@ -172,6 +164,44 @@ def _usage(store: Store, replies: str) -> dict[int, dict[str, float]]:
     return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
 
 
+class Asked(NamedTuple):
+    """What one seat of a cell was asked: replies, tokens, cost, and answers that were read."""
+
+    calls: int
+    prompt: int
+    completion: int
+    cost: float | None
+    answers: int
+    unreadable: int
+    again: int
+
+
+def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
+    """Return what was asked by cell and seat; replies of failed and unfinished episodes included.
+
+    Answers, and attempts beyond the first (``again``), are of finished episodes.
+    """
+    outcome = "json_extract(r, '$.outcome')"
+    answer = f"({outcome} IS NOT NULL OR json_type(r, '$.scores') = 'object')"
+    replies = (
+        f"SELECT cell, seat, {_SAID} AS said, {answer} AS answer, "
+        f"({outcome} <> '{VALID}') AS bad, json_extract(r, '$.attempt') > 1 AS again "
+        f"FROM (SELECT cell, seat, {_RECORD} AS r FROM calls "
+        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') UNION ALL "
+        f"SELECT cell, seat, {_readable('reply')}, 0, 0, 0 FROM answered"
+    )
+    fields = ("usage.prompt", "usage.completion", "details.cost")
+    sums = ", ".join(f"SUM(json_extract(said, '$.{name}'))" for name in fields)
+    rows = store.query(
+        f"SELECT cell, seat, COUNT(said), {sums}, SUM(answer), SUM(bad), SUM(again) "
+        f"FROM ({replies}) GROUP BY cell, seat"
+    )
+    return {
+        (cell, seat): Asked(calls, prompt or 0, written or 0, cost, good or 0, bad or 0, again or 0)
+        for cell, seat, calls, prompt, written, cost, good, bad, again in rows
+    }
+
+
 def unfinished(store: Store) -> dict[int, int]:
     """Return how many episodes were begun and have not ended: broken off, or still under way."""
     sql = (
@@ -191,6 +221,20 @@ def last_failure(store: Store) -> str:
     )
     rows = store.query(sql)
     return str(json.loads(rows[0][0])["error"]) if rows else ""
+
+
+def failures(store: Store) -> Counter[str]:
+    """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
+    sql = (
+        "SELECT record FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null'"
+    )
+    found: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for (record,) in store.query(sql):  # read here, see `last_failure`
+        why = str(json.loads(record)["error"])
+        found[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    return found
 
 
 def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int]:

@@ -170,6 +170,21 @@ def sign_flip_exact(parts: FloatArray) -> FloatArray:
     return p
 
 
+def differing(parts: FloatArray) -> IntArray:
+    """Return how many parts of each sum matter to the sign flip, shape (M,): those that are not 0.
+
+    `parts` is as for `sign_flip_exact`; a part that rounding could account for is none.
+
+    Examples
+    --------
+    >>> differing(np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 1e-20]])).tolist()
+    [2, 1]
+    """
+    sizes = np.abs(parts)
+    found: IntArray = (sizes > _TIE * sizes.sum(axis=0)).sum(axis=0).astype(np.int64)
+    return found
+
+
 def sign_flip(
     strata: Sequence[FloatArray],
     shares: FloatArray,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
 from tomeval.strategies.lines import split_lines
+from tomeval.strategies.parts import Part
 from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
 from tomeval.strategies.readers import MARKER, Marked, marked_answer, visible
 
@@ -21,6 +24,7 @@ class Desk:
     scene: Scene
     context: Context
     line: Asker
+    part: Part
 
     def render(self, template: str, **values: object) -> str:
         """Render one of the domain's templates."""
@@ -30,8 +34,42 @@ class Desk:
         self, purpose: str, kind: str, request: str, step: int, group: str = ""
     ) -> str | Invalid:
         """Have a note written."""
+        if self.part.make and not self.part.calls:
+            raise TomevalError(f"strategy part {self.part.shown!r}: it writes, but has calls = 0")
         prompt = user_prompt(self.scene.earlier, request)
         return await self.line.write(purpose, kind, prompt, step, group)
+
+
+class Declared(Foresight):
+    """Foresight for a part from outside: it may only do what it has declared.
+
+    What is declared decides which seats a strategy fits, what is asked of a model and what stands
+    as the literal answer, so a part that does more would be measured wrongly.
+    """
+
+    def __init__(self, foresight: Foresight, strategy: Strategy) -> None:
+        self._foresight, self._strategy = foresight, strategy
+
+    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
+        """Ask the player itself."""
+        self._check("predicts_first", self._strategy.predicts_first)
+        if kind == "lm" and not self._strategy.scored:
+            raise TomevalError(
+                f"strategy part {self._strategy.part.shown!r}: predictions are scored only where "
+                "answers are; ask for 'qa'"
+            )
+        return await self._foresight.expected(kind)
+
+    async def truth(self) -> dict[str, Any] | Invalid:
+        """Look up what others truly do."""
+        self._check("is_told", self._strategy.is_told)
+        return await self._foresight.truth()
+
+    def _check(self, name: str, declared: bool) -> None:
+        if not declared:
+            raise TomevalError(
+                f"strategy part {self._strategy.part.shown!r}: set {name} = True on its class"
+            )
 
 
 class Advice:
@@ -39,6 +77,19 @@ class Advice:
 
     A part is made anew for every episode, so nothing it remembers outlives one.
     """
+
+    predicts_first: ClassVar[bool] = False
+    """Whether it asks the player for a prediction (`Foresight.expected`), which then is the literal
+    answer of the step."""
+
+    is_told: ClassVar[bool] = False
+    """Whether it looks up the truth (`Foresight.truth`)."""
+
+    takes_notes: ClassVar[bool] = False
+    """Whether replies hold more than the answer (`ask_along`)."""
+
+    calls: ClassVar[int] = 0
+    """How often it has something written in a step (`Desk.write`), for plans."""
 
     failure: Invalid | None = None
     """What prevents the coming step from being played."""
@@ -176,6 +227,9 @@ class PlansInsights(Advice):
 
 def make_advice(strategy: Strategy) -> Advice:
     """Return a fresh advice part."""
+    if strategy.part.make:
+        made: Advice = strategy.part.make(strategy)
+        return made
     if strategy.predicts_first:
         return Social(strategy)
     if strategy.is_told:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Invalid, Said
+from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.base import (
     BackendError,
@@ -205,6 +205,7 @@ class Asker:
             text = reply.text
             read = reader.read(text, reply.finish)
             self._calls[-1]["outcome"] = outcome = read.outcome
+            self.model.judged(outcome)
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
             if read.value is not None:
@@ -223,6 +224,7 @@ class Asker:
             raise
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": self._said(error)})
+            self.model.judged("unlisted")
             return Invalid("unlisted", self._said(error))
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
@@ -232,6 +234,7 @@ class Asker:
             value == -math.inf for value in scores.logprobs
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
+        self.model.judged(VALID)
         return scores
 
     @staticmethod

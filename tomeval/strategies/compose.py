@@ -8,37 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.plugins import load_plugins
+from tomeval.strategies.parts import (
+    ADVICE,
+    ANSWERS,
+    CONTEXTS,
+    DEFAULTS,
+    KINDS,
+    Part,
+    advice_part,
+    advice_parts,
+    named_strategies,
+    parts_of,
+    read_words,
+    shown,
+)
 
-CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
-_CONTEXTS = {
-    "s2a": "S2A",
-    "-history": "-History",
-    "-payoffs": "-Payoffs",
-    "-rewards": "-Rewards",
-}
-_ADVICE = {
-    "social_qa": "Social QA",
-    "social_lm": "Social LM",
-    "oracle": "Oracle",
-    "oracle_max": "Oracle + Max",
-    "reflexion_1": "Reflexion 1",
-    "reflexion_2": "Reflexion 2",
-    "reflexion_3": "Reflexion 3",
-    "plans_insights": "Plans + Insights",
-}
-_ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
-_SHOWN = {**_CONTEXTS, **_ADVICE, **_ANSWERS}
+__all__ = ["ADVICE", "ANSWERS", "CONTEXTS", "Strategy", "all_strategies", "parse_strategy"]
 
-_KEYS = ("context", "advice", "answer")
-ADVICE = ("none", *_ADVICE)
-ANSWERS = tuple(_ANSWERS)
-DEFAULT_ANSWER = "qa"
-
-# How names are read, without spaces and plus signs: longest first, as "cot3shot" begins with "cot".
-_WORDS = {
-    re.sub(r"[ +]", "", shown.lower()).replace("3-", "3"): part
-    for part, shown in sorted(_SHOWN.items(), key=lambda item: -len(item[1]))
-}
+DEFAULT_ANSWER = DEFAULTS["answer"]
 
 
 @dataclass(frozen=True)
@@ -67,26 +55,36 @@ class Strategy:
     answer: str = DEFAULT_ANSWER
 
     def __post_init__(self) -> None:
-        for field, known in zip(_KEYS, (CONTEXTS, ADVICE, ANSWERS), strict=True):
+        if advice_part(self.advice) is None:  # perhaps one that an installed package brings
+            load_plugins()
+        advice = ("none", *advice_parts())
+        for field, known in zip(KINDS, (CONTEXTS, advice, ANSWERS), strict=True):
             value = getattr(self, field)
             if value not in known:
                 raise unknown(f"strategy {field}", value, known)
 
     @property
+    def part(self) -> Part:
+        """The advice part."""
+        found = advice_part(self.advice)
+        assert found is not None  # checked when it was made
+        return found
+
+    @property
     def name(self) -> str:
         """The name as the reported tables print it; `parse_strategy` reads it back."""
-        parts = [_SHOWN["s2a"]] if self.summarises else []
+        parts = [shown()["s2a"]] if self.summarises else []
         if self.advice != "none":
-            parts.append(_SHOWN[self.advice])
+            parts.append(shown()[self.advice])
         if self.answer != DEFAULT_ANSWER or not parts:
-            parts.append(_SHOWN[self.answer])
+            parts.append(shown()[self.answer])
         name = " + ".join(parts)
-        return f"{name} {_SHOWN[self.context]}" if self.context.startswith("-") else name
+        return f"{name} {shown()[self.context]}" if self.context.startswith("-") else name
 
     @property
     def memory(self) -> int:
         """How many texts the player carries from step to step."""
-        return int(self.advice[-1]) if self.reflects else int(self.takes_notes)
+        return self.part.memory if self.reflects else int(self.takes_notes)
 
     @property
     def shows_history(self) -> bool:
@@ -111,22 +109,22 @@ class Strategy:
     @property
     def predicts_first(self) -> bool:
         """Whether it acts on a prediction that it has made."""
-        return self.advice.startswith("social")
+        return self.part.predicts_first
 
     @property
     def is_told(self) -> bool:
         """Whether it acts on the truth."""
-        return self.advice.startswith("oracle")
+        return self.part.is_told
 
     @property
     def reflects(self) -> bool:
         """Whether it writes a lesson after each step."""
-        return self.advice.startswith("reflexion")
+        return self.part.memory > 0
 
     @property
     def takes_notes(self) -> bool:
         """Whether it writes plans and insights with its answers."""
-        return self.advice == "plans_insights"
+        return self.part.takes_notes
 
     @property
     def scored(self) -> bool:
@@ -136,15 +134,14 @@ class Strategy:
     @property
     def writes(self) -> bool:
         """Whether any call has a text written."""
-        notes = self.summarises or self.reflects or self.takes_notes
-        return not self.scored or notes or self.advice == "social_qa"
+        return not self.scored or self.summarises or self.part.writes
 
     @property
     def calls_per_step(self) -> int:
         """Model calls to act once, with the reflection after the step but without probes."""
-        writes = self.takes_notes and self.scored
+        writes = self.advice == "plans_insights" and self.scored
         questions = 1 + self.predicts_first
-        return questions * (1 + self.summarises) + self.reflects + writes
+        return questions * (1 + self.summarises) + self.part.calls + writes
 
     @property
     def probes_per_step(self) -> int:
@@ -158,8 +155,9 @@ class Strategy:
 
 
 def all_strategies() -> list[Strategy]:
-    """Return every point of the product."""
-    return [Strategy(*point) for point in itertools.product(CONTEXTS, ADVICE, ANSWERS)]
+    """Return every point of the product, with the advice parts that were registered so far."""
+    advice = ("none", *advice_parts())
+    return [Strategy(*point) for point in itertools.product(CONTEXTS, advice, ANSWERS)]
 
 
 def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
@@ -181,8 +179,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         return spec
     if isinstance(spec, dict):
         for key in spec:
-            if key not in _KEYS:
-                raise unknown("key", key, _KEYS, "strategy")
+            if key not in KINDS:
+                raise unknown("key", key, KINDS, "strategy")
         return Strategy(**spec)
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
@@ -192,22 +190,20 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     # "Oracle + Max" and "CoT + 3-Shot" are one part each.
     rest = re.sub(r"oracle\+?max", "oraclemax", rest)
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
+    keys = read_words(rest)
+    if keys is None:  # perhaps a part that an installed package brings
+        load_plugins()
+        keys = read_words(rest)
+    if keys is None:
+        raise _unreadable(spec)
     found: dict[str, str] = {}
-    while rest:
-        word = next((w for w in _WORDS if rest.startswith(w)), None)
-        if word is None:
-            raise _unreadable(spec)
-        part = _WORDS[word]
-        kind = "context" if part in CONTEXTS else "advice" if part in ADVICE else "answer"
+    for kind, part in (pair for key in keys for pair in parts_of(key)):
         if kind in found:
             raise TomevalError(
                 f"strategy {spec!r} has two parts of one kind: "
-                f"{_SHOWN[found[kind]]} and {_SHOWN[part]}"
+                f"{shown()[found[kind]]} and {shown()[part]}"
             )
         found[kind] = part
-        rest = rest[len(word) :]
-        if rest.startswith("+") and rest != "+":
-            rest = rest[1:]
     if not found:
         raise TomevalError("strategy is empty")
     return Strategy(
@@ -230,7 +226,6 @@ def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
         return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
-    near = did_you_mean(spec, [strategy.name for strategy in NAMED])
-    return TomevalError(
-        f"strategy {spec!r} cannot be read{near}; it is made of {', '.join(_SHOWN.values())}"
-    )
+    near = did_you_mean(spec, [*(strategy.name for strategy in NAMED), *named_strategies()])
+    known = ", ".join((*shown().values(), *named_strategies()))
+    return TomevalError(f"strategy {spec!r} cannot be read{near}; it is made of {known}")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Message, Sampling
 from tomeval.strategies.asking import ALLOWANCES, Asking
+from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.templates import Prompts, load_prompts
 
 
@@ -84,7 +85,31 @@ class ModelOptions:
 
     def templates(self, domain: str, base: Path | None) -> Prompts:
         """Return the templates; a relative folder starts from `base`."""
-        return load_prompts(domain, self.prompts, base)
+        return load_prompts(domain, self.prompts, base, templates_of(self.strategy, domain))
+
+
+def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:
+    """Return the folders of templates that the parts of a strategy bring along from outside.
+
+    `spec` is a strategy, or a table of strategies by role.
+
+    Raises
+    ------
+    TomevalError
+        A part has templates, but none for the domain.
+    """
+    by_role = isinstance(spec, dict) and not set(spec) <= {"context", "advice", "answer"}
+    found: dict[Path, None] = {}
+    for part in (parse_strategy(one).part for one in (spec.values() if by_role else (spec,))):
+        if part.templates is None:
+            continue
+        if not (part.templates / domain).is_dir():
+            raise TomevalError(
+                f"strategy part {part.shown!r} has no templates for the domain {domain!r}: no "
+                f"folder {part.templates / domain}"
+            )
+        found[part.templates] = None
+    return tuple(found)
 
 
 def _check(name: str, value: Any, kinds: Any, low: float, high: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import Prompt
-from tomeval.strategies.advice import Desk, make_advice
+from tomeval.strategies.advice import Declared, Desk, make_advice
 from tomeval.strategies.answers import make_answer
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import Strategy
@@ -53,7 +53,7 @@ class LLMPlayer:
 
     @property
     def _desk(self) -> Desk:
-        return Desk(self.scene, self.context, self.line)
+        return Desk(self.scene, self.context, self.line, self.advice.strategy.part)
 
     async def act(
         self,
@@ -72,6 +72,8 @@ class LLMPlayer:
             return Asked(context)
         if self.advice.failure is not None:
             return Asked(self.advice.failure)
+        if self.advice.strategy.part.make:
+            foresight = Declared(foresight, self.advice.strategy)
         told = await self.advice.before_act(self._desk, foresight)
         if isinstance(told, Invalid):
             return Asked(told)

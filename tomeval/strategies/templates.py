@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -53,14 +56,29 @@ class Template:
     instead: jinja2.Template
 
 
+_USED: ContextVar[dict[str, Prompts] | None] = ContextVar("used", default=None)
+
+
+@contextmanager
+def using() -> Iterator[dict[str, Prompts]]:
+    """Collect the names of all templates that are used inside the block, and whose they are."""
+    used: dict[str, Prompts] = {}
+    before = _USED.set(used)
+    try:
+        yield used
+    finally:
+        _USED.reset(before)
+
+
 class Prompts:
     """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
     Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these. Own ones may be
-    a stranger's: they reach no other file, and what they cost is bounded, see `bounded`.
+    a stranger's: they reach no other file, and what they cost is bounded, see `bounded`. `more` are
+    folders of strategy parts from outside, whose templates come in addition.
     """
 
-    def __init__(self, domain: str, folder: Path | None = None) -> None:
+    def __init__(self, domain: str, folder: Path | None = None, *more: Path) -> None:
         folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
             sets = prompt_sets(domain)
@@ -69,7 +87,8 @@ class Prompts:
                 f"shipped sets are {', '.join(sets)}"
             )
         self._shipped = shipped("prompts") / domain
-        self._folders = [self._shipped, *([folder] if folder else [])][::-1]
+        self._more = [part / domain for part in more]
+        self._folders = [*([folder] if folder else []), self._shipped, *self._more]
         own = folder is not None and not folder.is_relative_to(shipped("prompts"))
         sandbox = BoundedEnvironment if own else ImmutableSandboxedEnvironment
         self._env = sandbox(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -83,7 +102,7 @@ class Prompts:
 
     def _check_names(self, folder: Path) -> None:
         """Raise if a file replaces no shipped template: it would have no effect."""
-        own, known = _names(folder), _names(self._shipped)
+        own, known = _names(folder), set().union(*map(_names, (self._shipped, *self._more)))
         if not own:
             example = sorted(known)[0]
             raise TomevalError(f"{folder}: holds no prompt template, such as {example}.j2")
@@ -92,6 +111,8 @@ class Prompts:
 
     def get(self, name: str) -> Template:
         """Return a template by name."""
+        if (used := _USED.get()) is not None:
+            used[name] = self
         if name not in self._cache:
             self._cache[name] = self._load(name)
         return self._cache[name]
@@ -124,10 +145,15 @@ class Prompts:
             why = str(error) or type(error).__name__
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
 
-    def _load(self, name: str) -> Template:
+    def path(self, name: str) -> Path:
+        """Return the file of a template."""
         path = next((p for f in self._folders if (p := f / f"{name}.j2").is_file()), None)
         if path is None:
             raise unknown("prompt template", name, self.names())
+        return path
+
+    def _load(self, name: str) -> Template:
+        path = self.path(name)
         home = next(f for f in self._folders if path.is_relative_to(f))
         if not path.resolve().is_relative_to(home.parent.resolve()):
             raise TomevalError(f"{path}: leads out of the folder of prompts, to {path.resolve()}")
@@ -180,13 +206,15 @@ def prompt_sets(domain: str) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def load_prompts(domain: str, name: str = "", base: Path | None = None) -> Prompts:
+def load_prompts(
+    domain: str, name: str = "", base: Path | None = None, more: tuple[Path, ...] = ()
+) -> Prompts:
     """Return the templates of a domain in a shipped set or a folder; read once.
 
-    The name of a set goes first; a relative folder starts from `base`.
+    The name of a set goes first; a relative folder starts from `base`. `more` as for `Prompts`.
     """
     if name in ("", DEFAULT_SET):
-        return Prompts(domain)
+        return Prompts(domain, None, *more)
     if name in prompt_sets(domain):
-        return Prompts(domain, shipped("prompts") / _SETS / name)
-    return Prompts(domain, (base or Path()) / name)
+        return Prompts(domain, shipped("prompts") / _SETS / name, *more)
+    return Prompts(domain, (base or Path()) / name, *more)

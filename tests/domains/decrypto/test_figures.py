@@ -44,14 +44,14 @@ def opened(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def drawn(opened):
-    return {drawing.stem: drawing for drawing in draw(opened)}
+    return {drawing.stem: drawing for drawing in draw(opened, every=True)}
 
 
 def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
     own = {stem for stem, drawing in drawn.items() if drawing.name in OWN}
     assert own == {
         *("pairings_miscommunication", "pairings_interception", "pairings_turns"),
-        *("perspective_by_turn", "probes_beliefs", "probes_beliefs_in_view", "probes_predictions"),
+        *("perspective", "probes_beliefs", "probes_beliefs_in_view", "probes_predictions"),
     }
     assert {drawing.name for drawing in drawn.values()} == {
         *OWN,
@@ -111,7 +111,7 @@ def test_heat_maps_of_turns_have_the_interval_that_is_asked_for(tmp_path) -> Non
 
 def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:
     turns = table_rows("turns", opened, ["encoder"])
-    (axes,) = [a for a in drawn["perspective_by_turn"].figure.axes if a.lines]
+    (axes,) = [a for a in drawn["perspective"].figure.axes if a.lines]
     lines = {line.get_label(): line.get_ydata().tolist() for line in axes.lines}
     mine = [row for row in turns if row["encoder"] == "script"]
     assert lines["predicted"] == [row["predicted_eve_percent"] for row in mine]
@@ -130,7 +130,7 @@ def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:
 
 def test_seats_are_named_in_words(opened) -> None:
     first = families(opened.cells)[0]
-    assert first.title == "Bob script, minilm, Eve script"
+    assert first.title == "Bob script and minilm, Eve script"
     assert [title for title, _ in first.panels] == ["Bob script", "Bob minilm"]
 
 

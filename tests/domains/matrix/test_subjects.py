@@ -232,7 +232,7 @@ def test_oracle_earns_the_optimum_of_a_deterministic_partner(game, seed, size) -
 
 
 def test_only_those_who_open_the_door_are_told() -> None:
-    for kind in set(SUBJECTS) - {"llm"}:
+    for kind in set(SUBJECTS) - {"llm", "person"}:
         told = play(kind, {}, IPD, "tit_for_tat", 3).told
         assert told.all() == told.any() == (kind in ("best_response", "simulated")), kind
 
@@ -272,7 +272,7 @@ def test_invalid_needs_a_known_reason() -> None:
 
 def test_zero_payoffs_are_played() -> None:
     game = make_game([[0, 0], [0, 0]])
-    for kind in set(SUBJECTS) - {"llm"}:
+    for kind in set(SUBJECTS) - {"llm", "person"}:
         steps = play(kind, {}, game, "single_action", 5)
         assert steps.status == "complete", kind
         assert np.isin(steps.own_action, (0, 1)).all(), kind

@@ -69,6 +69,7 @@ class Arena(Domain):
     paired = "game, others and deals"
     shares_draws = ("game",)
     drawn = "seating"
+    unit = "deal"
     rated: ClassVar = RATED
     tables: ClassVar = {"results": result_rows, "fitted": fitted_rows}
     first_table = "results"
@@ -162,6 +163,12 @@ class Arena(Domain):
         from tomeval.domains.arena.preview import forms_of
 
         return forms_of(cell, seat)
+
+    def asked_share(self, cell: ArenaCell, seat: str) -> dict[str, float]:
+        """Return in which share of games a seat, which has roles in turn, is asked."""
+        from tomeval.domains.arena.preview import share_of
+
+        return share_of(cell, seat)
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:
         """Return a cell that shows a strategy."""

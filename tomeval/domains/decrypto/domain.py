@@ -58,6 +58,7 @@ class Decrypto(Domain):
     title = "the word game of hints and codes, with a team and an interceptor"
     experiment = DecryptoExperiment
     schema = SCHEMA
+    unit = "deal"
     measures = MEASURES
     headline = (
         "delta_functional_per_turn",

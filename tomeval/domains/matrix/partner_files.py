@@ -32,8 +32,8 @@ def kind_of_file(data: Mapping[str, Any]) -> str:
         return ""
     if "payoffs" in data:
         return (
-            'is a game, not an experiment: name the file in an experiment, as in games = ["my.toml"]'
-            "; `tomeval bounds FILE PARTNER` shows what it offers"
+            "is a game, not an experiment: name the file in an experiment, as in "
+            'games = ["my.toml"]; `tomeval bounds FILE PARTNER` shows what it offers'
         )
     if "states" in data or "rule" in data:
         return (

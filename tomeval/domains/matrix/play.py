@@ -33,6 +33,7 @@ from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject, Person
 from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import unaliased
+from tomeval.strategies.options import templates_of
 from tomeval.strategies.templates import load_prompts
 
 _Result = TypeVar("_Result")
@@ -89,7 +90,8 @@ class Setup:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
-        return load_prompts("matrix", self.options.get("prompts", ""), self.base).sha256()
+        more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""

@@ -13,9 +13,11 @@ from tomeval.core.outcomes import NOT_ASKED
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
 from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, describe
 from tomeval.domains.matrix.logs import read_log
-from tomeval.domains.matrix.measures import MEASURES, measures_for
+from tomeval.domains.matrix.measures import measures_for
 from tomeval.runs.columns import flat
+from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import Totals
+from tomeval.runs.outside import outside_measures
 from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
 
@@ -57,6 +59,8 @@ def score(
     """
     log = read_log(Path(path), reading)
     names = measures_for([cell.partners is not None for cell in log.cells])
+    get_domain("matrix")  # with the measures of plugins
+    names = (*names, *outside_measures("matrix"))
     rows = [_row(cell, log, reading, names, reference, interval) for cell in log.cells]
     unknown = [cell for cell in log.cells if cell.partners is None]
     notes = [] if not (log.left_out or log.unplayed) else [describe(log)]
@@ -77,7 +81,8 @@ def _row(
 ) -> dict[str, Any]:
     """Return the row of one cell."""
     played = cell.played(reading.carry_over)
-    totals = {name: MEASURES[name].of(played, reference) for name in names}
+    measures = get_domain("matrix").measures
+    totals = {name: measures[name].of(played, reference) for name in names}
     lengths = set(played.lengths.tolist())
     row: dict[str, Any] = {"subject": cell.key.subject}
     if log.has_condition:

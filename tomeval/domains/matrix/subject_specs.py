@@ -12,6 +12,7 @@ from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.parts import called_name
 
 LLM, PERSON = "llm", "person"
 
@@ -75,11 +76,12 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         model = options["model"]
         model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
+        own_name = called_name(options.get("strategy"))
         # One spelling, and no address of an alias: draws depend on the options.
         options = {**options, "model": public_spec(model), "strategy": strategy}
         shown.pop("model", None)
         if name is None:
-            base = strategy
+            base = own_name or strategy
             shown.pop("strategy", None)
         elif "strategy" in shown:
             shown["strategy"] = strategy

@@ -36,6 +36,7 @@ from tomeval.models.served.http_reading import (
 )
 from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
+from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ class HttpClient:
 
     Options are as in `OpenAIOptions`. A key is sent to confirmed hosts only, see `keys.read_key`,
     and never along with a redirect, which counts as a refusal. The seconds of `retry_budget` count
-    from a request's first attempt; `budget` holds caps; `omit` names fields that are never sent.
+    from a request's first attempt; `budget` holds caps; `omit` names fields that are never sent;
+    `waiting` is told how the server is waited for.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class HttpClient:
         budget: Budget | None = None,
         timing: Timing | None = None,
         omit: Collection[str] = (),
+        waiting: Waiting | None = None,
     ) -> None:
         self.base_url = check_url(base_url)
         self.root = self.base_url.removesuffix("/v1")
@@ -81,8 +84,10 @@ class HttpClient:
         self._timeout = timeout
         self._budget = budget or Budget()
         self._timing = timing or Timing()
-        self.patience = Patience(self.base_url, retry_budget, timeout, self._timing)
-        self._limiter = AdaptiveLimiter(concurrency, self.base_url)
+        told = waiting or Waiting()
+        self.patience = Patience(self.base_url, retry_budget, timeout, self._timing, told)
+        told.patience = retry_budget
+        self._limiter = AdaptiveLimiter(concurrency, self.base_url, told)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
         self._client: httpx2.AsyncClient | None = None
@@ -212,24 +217,29 @@ class HttpClient:
             if probing and trouble.status == 500 and attempt > 1:
                 raise Refused(self._url(path), 500, str(trouble))
             if probing and trouble.page and attempt > 1:
+                ask = "is the base URL right? It often ends in /v1"
+                if trouble.status:
+                    ask = "is the server behind this address running, is the base URL right?"
                 raise TomevalError(
                     f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
-                    f"{trouble}; is the base URL right? It often ends in /v1"
+                    f"{trouble}; {ask}"
                 )
             wait = delay(trouble.wait, attempt, self._timing.random())
             spent = clock() - started
             if probing:
                 budget = min(budget, startup_patience(trouble))
             if spent + wait > budget:
+                if probing and trouble.absent:
+                    raise Unanswered(
+                        f"{self._url(path)}: nothing answers there, {attempt} attempt(s) in "
+                        f"{spent:.0f} s: {trouble}; is the server running, is the address right?"
+                    )
                 lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
                 raise lost(
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
                     f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
                 )
-            if probing and retry_budget is None:
-                logger.warning("%s: %s; again in %.1f s", self._url(path), trouble, wait)
-            else:
-                self.patience.note(str(trouble), spent, wait)
+            self.patience.note(str(trouble), spent, wait)
             await self._timing.sleep(wait)
 
     async def _attempt(
@@ -291,7 +301,8 @@ class HttpClient:
             raise TooLong(url, message)
         if status in OVERLOAD or (status >= 500 and status != 501):
             wait = retry_after(response.headers.get("retry-after"), self._timing.now())
-            raise Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait)
+            page = wait is None and page_title(text) is not None  # of a proxy before no server
+            raise Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait, page=page)
         raise Refused(url, status, message)
 
     def _url(self, path: str) -> str:

@@ -7,6 +7,8 @@ import logging
 from collections import deque
 from contextlib import suppress
 
+from tomeval.models.waiting import Waiting
+
 logger = logging.getLogger(__name__)
 
 
@@ -15,13 +17,15 @@ class AdaptiveLimiter:
 
     Requests that were sent before the limit was last halved do not halve it again, so one burst of
     refusals counts once. `ceiling` is the limit to begin with and never to pass; `name` says in the
-    log what is limited.
+    log what is limited, `waiting` is told the limit.
     """
 
-    def __init__(self, ceiling: int, name: str = "") -> None:
+    def __init__(self, ceiling: int, name: str = "", waiting: Waiting | None = None) -> None:
         self.limit = float(ceiling)
         self._ceiling = ceiling
         self._name = name
+        self._told = waiting or Waiting()
+        self._told.at_a_time = ceiling
         self._running = 0
         self._round = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -63,8 +67,8 @@ class AdaptiveLimiter:
     def _change(self, limit: float) -> None:
         before, self.limit = int(self.limit), limit
         if int(limit) != before:
-            level = logging.WARNING if limit < before else logging.INFO
-            logger.log(level, "%s: requests at a time: %d -> %d", self._name, before, int(limit))
+            self._told.at_a_time = int(limit)
+            logger.info("%s: requests at a time: %d -> %d", self._name, before, int(limit))
 
     def _wake(self) -> None:
         while self._waiting and self._running < int(self.limit):

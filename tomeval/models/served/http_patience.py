@@ -22,10 +22,11 @@ from typing import TypeVar
 from tomeval.models.base import BackendError, Reply, Scores, Stopped, Unusable
 from tomeval.models.served.http_mends import Refused, Unanswered
 from tomeval.models.served.http_reading import Trouble
+from tomeval.models.waiting import SILENT, Waiting
 
 logger = logging.getLogger(__name__)
 
-SOON = 30.0
+SOON = SILENT
 """Seconds of waiting after which the user is told; the least between two lines of one server."""
 
 IN_A_ROW = 3
@@ -90,14 +91,18 @@ class Patience:
     """What one server is given: time, further attempts, and an end.
 
     `name` is how messages call it; `budget` the seconds after which a request is given up,
-    `timeout` those that one attempt may take.
+    `timeout` those that one attempt may take. `told` is kept up to date for those who show it.
     """
 
-    def __init__(self, name: str, budget: float, timeout: float, timing: Timing) -> None:
+    def __init__(
+        self, name: str, budget: float, timeout: float, timing: Timing, told: Waiting | None = None
+    ) -> None:
         self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
+        self.told = told or Waiting()
+        self.told.server = name
         self._given_up = 0  # requests in a row
         self._gone: ServerGone | None = None
-        self._told = -math.inf
+        self._told_at = -math.inf
         self._waiting = 0
         self._heard = 0.0
         self._trouble = ""
@@ -151,7 +156,10 @@ class Patience:
 
     def note(self, trouble: str, spent: float, wait: float) -> None:
         """Note why a request waits; tell it if that takes long."""
-        self._trouble = trouble
+        self._trouble = self.told.trouble = trouble
+        self.told.until = self._clock() + wait
+        self.told.retries += 1
+        logger.info("%s: %s; again in %.1f s", self.name, trouble, wait)
         if spent + wait > SOON:
             self._tell(f"{trouble}; again in {wait:.0f} s")
 
@@ -161,11 +169,14 @@ class Patience:
         if not self._waiting:
             self._heard, self._trouble, self._every = self._clock(), "", SOON
             self._timer = asyncio.get_running_loop().call_later(SOON, self._listen)
+            self.told.heard = self._heard
         self._waiting += 1
+        self.told.under_way = self._waiting
         try:
             yield
         finally:
             self._waiting -= 1
+            self.told.under_way = self._waiting
             if not self._waiting and self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
@@ -173,6 +184,7 @@ class Patience:
     def heard(self) -> None:
         """Note a reply."""
         self._heard, self._trouble, self._every = self._clock(), "", SOON
+        self.told.heard, self.told.trouble = self._heard, ""
 
     def _listen(self) -> None:
         """Tell of a silence, each time after twice as long."""
@@ -187,9 +199,11 @@ class Patience:
         self._timer = asyncio.get_running_loop().call_later(due, self._listen)
 
     def _tell(self, what: str) -> None:
-        now = self._clock()
-        if now - self._told >= SOON - 1:
-            self._told = now
+        now, shown = self._clock(), self.told.shown
+        if shown == "field" or (shown == "lines" and self._told_at > self._heard):
+            return  # who shows it says so from now on
+        if now - self._told_at >= SOON - 1:
+            self._told_at = now
             logger.warning("%s: %s", self.name, what)
 
     @staticmethod

@@ -318,4 +318,6 @@ def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> Ins
     checked = check_options(InspectOptions, options, "inspect model")
     check_code(checked.model_args, name)
     _check_addresses(name, checked)
+    if opening.waiting is not None:
+        opening.waiting.patience = checked.retry_budget
     return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)

@@ -46,6 +46,7 @@ from tomeval.models.served.openai_start import (
     thinks,
 )
 from tomeval.models.served.openai_text import load_tokenizer, omission, plain_text
+from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,8 @@ class OpenAIModel(Model):
         A Hugging Face tokenizer, in place of `OpenAIOptions.tokenizer`.
     budget : Budget, optional
         Caps, which may be shared with other models.
+    waiting : Waiting, optional
+        Where its client says how the server is waited for.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class OpenAIModel(Model):
         tokenizer: Any = None,
         budget: Budget | None = None,
         timing: Timing | None = None,
+        waiting: Waiting | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
         # JSON-ready findings of `start`: served (what the server says of the model), kind (of
@@ -105,6 +109,7 @@ class OpenAIModel(Model):
             retry_budget=self.options.retry_budget,
             budget=budget,
             timing=timing,
+            waiting=waiting,
             omit=self.options.omit,
         )
         self.name = f"openai:{model}@{self._client.base_url}"
@@ -117,7 +122,11 @@ class OpenAIModel(Model):
 
     @classmethod
     def from_name(
-        cls, name: str, options: Mapping[str, Any] | None = None, budget: Budget | None = None
+        cls,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
+        waiting: Waiting | None = None,
     ) -> OpenAIModel:
         """Build the model that an experiment names ``openai:MODEL@BASE_URL``.
 
@@ -129,7 +138,8 @@ class OpenAIModel(Model):
                 f"{name!r} is not openai:MODEL@BASE_URL, such as "
                 f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
             )
-        return cls(found["model"], found["url"], OpenAIOptions.of(options or {}), budget=budget)
+        checked = OpenAIOptions.of(options or {})
+        return cls(found["model"], found["url"], checked, budget=budget, waiting=waiting)
 
     @property
     def price(self) -> Price | None:
@@ -378,4 +388,4 @@ def open_server(name: str, options: dict[str, Any], opening: Opening) -> OpenAIM
         path = (opening.base or Path()) / str(options.get(key, ""))
         if key in options and path.exists():
             options[key] = str(path)
-    return OpenAIModel.from_name(name, options, opening.budget)
+    return OpenAIModel.from_name(name, options, opening.budget, opening.waiting)

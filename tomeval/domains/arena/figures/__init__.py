@@ -8,4 +8,4 @@ def size(index: int, count: int) -> float:
 
     So marks that lie on each other can be seen.
     """
-    return 4.0 + 4.5 * (1 - index / max(count - 1, 1))
+    return 5.5 + 3.5 * (1 - index / max(count - 1, 1))

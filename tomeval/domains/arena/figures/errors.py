@@ -11,7 +11,7 @@ from tomeval.domains.arena.figures import INTERVALS, size
 from tomeval.domains.arena.outcomes import games_of
 from tomeval.domains.arena.records import game_records
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import MOST_PANELS, all_words, pages
+from tomeval.plots.families import MOST_PANELS, all_words, listed, pages
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import add_head, fold, lines_of, new_figure, point_style
 from tomeval.runs.results import Run
@@ -47,7 +47,7 @@ def error_flow(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 "errors",
                 "errors" + (f"_{part + 1}" if len(found) > MOST_PANELS else ""),
                 errors_figure({game: found[game] for game in games}, players, options),
-                f"Errors caused and witnessed, by player: {', '.join(games)}",
+                f"Errors caused and witnessed, by player: {listed(games)}",
                 f"{all_words(cells)}, {sample_words(cells, 'games')}: "
                 "share of a player's games in which it made an error (a decision that was not "
                 "legal at once) against the share in which another player did, void games "
@@ -77,7 +77,7 @@ def errors_figure(
     figure.supxlabel("games with an own error (%)\n← better")
     figure.supylabel("games with an error of others (%)")
     handles = [seen[player] for player in players if player in seen]
-    add_head(figure, f"Errors caused and witnessed: {', '.join(found)}", handles)
+    add_head(figure, f"Errors caused and witnessed: {listed([*found])}", handles)
     return figure
 
 

@@ -15,7 +15,7 @@ from tomeval.domains.arena.outcomes import ALL, CLEAN
 from tomeval.domains.arena.ratings import rating_rows
 from tomeval.domains.arena.records import game_records
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import MOST_PANELS, pages
+from tomeval.plots.families import MOST_PANELS, listed, pages
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head
@@ -63,8 +63,8 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     "ratings",
                     f"ratings{pair}",
                     ratings_figure(rated, group, shown, subsets, options),
-                    f"Ratings from all games and from games without an error: {', '.join(group)}",
-                    f"{', '.join(group)}, {sample_words(cells, 'games')}: "
+                    f"Ratings from all games and from games without an error: {listed(group)}",
+                    f"{listed(group)}, {sample_words(cells, 'games')}: "
                     "ratings by one likelihood over all "
                     "games with terms for seats or roles; a "
                     f"team is the mean of its players. Profile likelihood; {INTERVALS}. An arrow: "
@@ -88,7 +88,9 @@ def ratings_figure(
     from matplotlib.lines import Line2D
 
     height = 0.15 * len(subsets)
-    figure, panels = row_panels(games, players, AXIS, options, row_height=max(height, 0.2))
+    figure, panels = row_panels(
+        games, players, AXIS, options, options.fits(2, 3), row_height=max(height, 0.2)
+    )
     for axes, game in zip(panels, games, strict=True):
         axes.axvline(0, color="0.6", lw=0.6, zorder=1)
         marks = []
@@ -103,7 +105,7 @@ def ratings_figure(
         Line2D([], [], label=WORDS[subset], lw=1.4, markersize=4, **LOOK[subset])
         for subset in subsets
     ]
-    add_head(figure, f"Ratings: {', '.join(games)}", handles)
+    add_head(figure, f"Ratings: {listed(games)}", handles)
     return figure
 
 

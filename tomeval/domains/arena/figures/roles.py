@@ -158,13 +158,14 @@ def _panel(
     """Draw one game's points, with what was attainable."""
     for (player, role), point in found.items():
         index = players.index(player)
-        look = _look(index, names.index(role)) | {"markersize": size(index, len(players))}
+        look = _look(index, names.index(role))
+        look["markersize"] = size(index, len(players)) * (1.4 if look["marker"] == "*" else 1)
         (x, *across), (y, *up) = point.regret, point.tom
         axes.plot(across, [y, y], color=look["color"], lw=0.9, zorder=2)
         axes.plot([x, x], up, color=look["color"], lw=0.9, zorder=2)
         axes.plot([x], [point.attainable], ls="none", marker="_", ms=8, mew=1.6, zorder=2,
                   color=look["color"])  # fmt: skip
-        axes.plot([x], [y], ls="none", zorder=3, **look)
+        axes.plot([x], [y], ls="none", zorder=3, clip_on=False, **look)
     axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     axes.set_ylim(-4, 104)
     ends = [0.0, *(end for point in found.values() for end in point.regret if end == end)]

@@ -24,7 +24,7 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import sheets, tasks
-from tomeval.plots.rows import MOST_ROWS, Page, family_pages, row_panels
+from tomeval.plots.rows import MOST_TOGETHER, Page, family_pages, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.cell import RunCell
@@ -60,7 +60,7 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         and all(matrix_cell(cell).adds_up for cell in members)
         for cell in members
     ]
-    for family in sheets(whole, MOST_ROWS):
+    for family in sheets(whole, MOST_TOGETHER):
         for page in family_pages(family):
             parts = []
             for title, members in family.panels:

@@ -20,8 +20,8 @@ from tomeval.plots.drawing import (
     sample_words,
     within,
 )
-from tomeval.plots.families import MOST_PANELS, Task, pages, tasks
-from tomeval.plots.rows import MOST_ROWS, row_panels
+from tomeval.plots.families import MOST_ABREAST, MOST_PANELS, Task, pages, tasks
+from tomeval.plots.rows import MOST_ROWS, MOST_TOGETHER, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, MARKERS, add_head
 from tomeval.runs.results import Run
@@ -84,9 +84,10 @@ def _drawings(
 ) -> list[Drawing]:
     """Draw one kind of shares of a task, as many panels and rows on a page as fit."""
     drawings = []
+    most = MOST_PANELS if 2 * len(cells) <= MOST_TOGETHER else MOST_ABREAST
     shown = [
         (panels, page)
-        for panels in pages(_panels(cells, shares, by), MOST_PANELS)
+        for panels in pages(_panels(cells, shares, by), most)
         for page in pages(cells, MOST_ROWS)
     ]
     for index, (panels, page) in enumerate(shown):
@@ -164,7 +165,11 @@ def label_figure(
     titles = [panel.title for panel in panels]
     abreast = max(sum(p.form == form for p in panels) for form in ("chosen", "predicted"))
     figure, all_axes = row_panels(
-        titles, [cell.title for cell in cells], "% of steps", options, columns=min(3, abreast)
+        titles,
+        [cell.title for cell in cells],
+        "% of steps",
+        options,
+        columns=min(MOST_ABREAST, abreast),
     )
     for axes, panel in zip(all_axes, panels, strict=True):
         count = cells[0].game.n if panel.form == "chosen" else cells[0].game.m

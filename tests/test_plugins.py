@@ -1,0 +1,360 @@
+"""Parts from outside: one decorator each, by hand and through a package with an entry point."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tomeval
+from tomeval.core import plugins
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision
+from tomeval.core.plugins import load_plugins
+from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.models import BACKENDS
+from tomeval.models.scripted import ScriptedModel
+from tomeval.runs import outside
+from tomeval.runs.domain import get_domain
+from tomeval.strategies import Strategy, all_strategies, parse_strategy
+from tomeval.strategies.advice import Advice
+from tomeval.strategies.outside import _MAKERS
+from tomeval.strategies.parts import advice_parts, forget, named_strategies
+from tomeval.strategies.questions import Told
+
+MODULE = '''
+"""Everything that a package can bring."""
+import numpy as np
+import tomeval
+from pathlib import Path
+from tomeval.models.scripted import ScriptedModel
+from tomeval.strategies.advice import Advice
+from tomeval.strategies.questions import Told
+
+HERE = Path(__file__).parent
+
+@tomeval.register_advice("Reminder", about="a reminder", templates=HERE / "prompts")
+class Reminder(Advice):
+    """Says again what counts."""
+    async def before_act(self, desk, foresight):
+        return Told(desk.render("advice/reminder", round=desk.scene.step))
+
+@tomeval.register_strategy("Careful")
+def careful():
+    return "S2A + Reminder + CoT"
+
+@tomeval.register_subject("first")
+class First(tomeval.Subject):
+    """Always takes the first action."""
+    def __init__(self, seat, guess: int = 0):
+        super().__init__(seat)
+        self.guess = guess
+    def act(self, observation):
+        return tomeval.Decision(0)
+    def predict(self, observation, own_action):
+        return tomeval.Decision(self.guess)
+
+@tomeval.register_model("parrot", "parrot:WORD")
+def parrot(name, options, opening):
+    word = name.partition(":")[2]
+    return ScriptedModel(lambda request: f"Final answer: {word}", name)
+
+@tomeval.register_measure("matrix", "first_percent", heading="first %", unit="%", better=0,
+    meaning="Share of steps with the first action.", source="this test")
+def first(played, reference):
+    hits = np.split(played.own == 0, np.cumsum(played.lengths)[:-1])
+    return np.array([100.0 * part.mean() for part in hits])
+'''
+HEAD = '+++\ntitle = "A reminder"\nsource = "test"\nversion = "1"\n+++\n'
+TEMPLATE = HEAD + "Round {{ round }} counts.\n"
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """Forget what a test registers, and look for plugins anew."""
+    subjects, backends, modules = dict(SUBJECTS), dict(BACKENDS), set(sys.modules)
+    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    yield
+    for known, before in ((SUBJECTS, subjects), (BACKENDS, backends)):
+        for name in set(known) - set(before):
+            del known[name]
+    for key in [k for k, part in advice_parts().items() if part.make]:
+        forget(key)
+    for name in list(named_strategies()):
+        forget(name)
+    _MAKERS.clear()
+    for domain in list(outside._OUTSIDE):
+        for name in list(outside.outside_measures(domain)):
+            outside.forget_measure(domain, name)
+    for name in set(sys.modules) - modules:
+        if "own_parts" in name or name.startswith("tomeval_plugin"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch, clean):
+    """Return a folder on the path with an installed-like package; tests may change its module."""
+    site = tmp_path / "site"
+    home = site / "own_parts"
+    (home / "prompts" / "matrix" / "advice").mkdir(parents=True)
+    (home / "__init__.py").write_text(MODULE)
+    (home / "prompts" / "matrix" / "advice" / "reminder.j2").write_text(TEMPLATE)
+    about = site / "own_parts-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own-parts\nVersion: 1.5\n")
+    (about / "entry_points.txt").write_text("[tomeval.plugins]\nmine = own_parts\n")
+    monkeypatch.syspath_prepend(str(site))
+    return home
+
+
+# --- an installed package -------------------------------------------------------------------------
+
+
+def test_a_package_brings_every_kind_of_part(package, tmp_path) -> None:
+    experiment = {
+        "games": "RPS",
+        "partners": "cycler",
+        "horizon": 4,
+        "episodes": 3,
+        "subjects": [
+            {"kind": "first", "guess": [0, 1]},
+            {"strategy": ["Careful -History", "Reminder"], "model": "parrot:Rock"},
+        ],
+    }
+    # S2A and -History are two contexts: that stays an error, in the words of the grammar.
+    with pytest.raises(TomevalError, match="two parts of one kind"):
+        tomeval.make_experiment(experiment)
+    experiment["subjects"][1]["strategy"] = ["Careful", "Reminder"]
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        rows = {row["subject"]: row for row in run.rows()}
+        assert set(rows) == {"first(guess=0)", "first(guess=1)", "Careful", "Reminder"}
+        # Each of them plays the first action in every step; the cycler shows 0, 1, 2, 0.
+        assert {row["first_percent"] for row in rows.values()} == {100.0}
+        assert rows["first(guess=0)"]["tom_percent"] == pytest.approx(50.0)
+        assert rows["Careful"]["strategy"] == "S2A + Reminder + CoT"
+        measure = run.measures["first_percent"]
+        assert (measure.heading, measure.unit, measure.better) == ("first %", "%", 0)
+        prompts = [
+            message["content"]
+            for (record,) in run.store.query("SELECT record FROM calls WHERE cell = 3")
+            for message in [{"content": str(record)}]
+        ]
+        assert any("Round 2 counts." in text for text in prompts)
+
+
+def test_commands_show_what_a_package_brings(package, tmp_path, capsys, monkeypatch) -> None:
+    from tomeval import cli
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert not stop.value.code
+        return capsys.readouterr().out
+
+    assert "Careful" in call("list", "strategies")
+    assert "first_percent" in call("list", "metrics")
+    assert "parrot:WORD" in call("list", "models")
+    assert "own-parts 1.5" in call("list", "plugins")
+    assert "Always takes the first action" in call("list", "subjects")
+    assert "Round 5 counts." in call("prompt", "Reminder + CoT", "--game", "RPS")
+    experiment = tmp_path / "e.toml"
+    experiment.write_text(
+        'games = "RPS"\nsubjects = ["first", "random", "rmax"]\nhorizon = 5\nepisodes = 6\n'
+    )
+    run = tmp_path / "run"
+    call("run", experiment, "--out", run)
+    assert "first_percent" in call("table", run, "--format", "csv")
+    assert "first %" in call("compare", run, "--metric", "first_percent", "--by", "subject")
+    call("report", run, "-o", tmp_path / "r.html", "--no-figures")
+    assert "first %" in (tmp_path / "r.html").read_text()
+
+
+def test_nothing_changes_for_those_who_do_not_use_a_part(package) -> None:
+    from tomeval.strategies.options import ModelOptions
+
+    before = ModelOptions(strategy="QA").templates("matrix", None).sha256()
+    names = [strategy.name for strategy in all_strategies()]
+    load_plugins()
+    assert ModelOptions(strategy="QA").templates("matrix", None).sha256() == before
+    assert ModelOptions(strategy="Reminder").templates("matrix", None).sha256() != before
+    assert [s.name for s in all_strategies() if s.advice != "reminder"] == names
+    for strategy in all_strategies():
+        assert parse_strategy(strategy.name) == strategy
+    with pytest.raises(TomevalError, match="no templates for the domain 'decrypto'"):
+        ModelOptions(strategy="Reminder").templates("decrypto", None)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import no_such_module_x", "ModuleNotFoundError: No module named 'no_such_module_x'"),
+        ("1 / 0", "ZeroDivisionError"),
+        (
+            "import tomeval\ntomeval.register_subject('rmax')(type('R', (tomeval.Subject,), {}))",
+            "subject 'rmax': the name is taken by tomeval.domains.matrix.subjects.tabular.RMax",
+        ),
+    ],
+)
+def test_a_broken_plugin_is_one_error_that_names_its_package(package, source, message) -> None:
+    (package / "__init__.py").write_text(source)
+    for _ in range(2):  # it does not become silent after the first time
+        with pytest.raises(TomevalError) as error:
+            get_domain("matrix")
+        assert "the plugin 'mine' of own-parts 1.5 cannot be loaded" in str(error.value)
+        assert message in str(error.value)
+        assert "uninstall" in str(error.value)
+
+
+def test_help_does_not_load_plugins(package, capsys, monkeypatch) -> None:
+    from tomeval import cli
+
+    (package / "__init__.py").write_text("1 / 0")
+    monkeypatch.setattr(sys, "argv", ["tomeval", "--help"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code
+    assert "own_parts" not in sys.modules
+
+
+# --- a file for one command -----------------------------------------------------------------------
+
+
+def test_a_file_is_a_plugin_for_one_command(clean, tmp_path, capsys, monkeypatch) -> None:
+    from tomeval import cli
+
+    (tmp_path / "mine.py").write_text(textwrap.dedent(MODULE))
+    folder = tmp_path / "prompts" / "matrix" / "advice"
+    folder.mkdir(parents=True)
+    (folder / "reminder.j2").write_text(TEMPLATE)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
+        try:
+            cli.main()
+        except SystemExit as stop:
+            return stop.code, *capsys.readouterr()
+
+    code, out, _ = call("--plugin", tmp_path / "mine.py", "prompt", "Reminder")
+    assert not code
+    assert "Round 5 counts." in out
+    code, _, errors = call("--plugin", tmp_path / "mime.py", "prompt", "QA")
+    assert code == 2
+    assert "no such file (did you mean 'mine.py'?)" in errors
+    code, _, errors = call("--plugin", "no_such_module_x", "prompt", "QA")
+    assert code == 2
+    assert "the plugin no_such_module_x cannot be loaded" in errors
+
+
+# --- decorators -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "2 fast", "a+b", "a  b", "-History", "QA", "Cot3 Shot"])
+def test_names_that_strategies_cannot_have(clean, name) -> None:
+    before = [strategy.name for strategy in all_strategies()]
+    with pytest.raises(TomevalError, match="strategy part"):
+        tomeval.register_advice(name)(type("Mine", (Advice,), {}))
+    assert [strategy.name for strategy in all_strategies()] == before
+
+
+def test_the_grammar_extends(clean) -> None:
+    @tomeval.register_advice("Team Talk")
+    class Talk(Advice):
+        """Talks to itself."""
+
+    @tomeval.register_strategy("Wise")
+    def wise():
+        return Strategy("-history", "team_talk", "qa")
+
+    assert parse_strategy("s2a + team talk + cot") == Strategy("s2a", "team_talk", "cot")
+    assert parse_strategy("Wise + CoT") == Strategy("-history", "team_talk", "cot")
+    assert parse_strategy({"advice": "team_talk"}).name == "Team Talk"
+    assert parse_strategy("wise").name == "Team Talk -History"
+    with pytest.raises(TomevalError, match="two parts of one kind: Team Talk and Oracle"):
+        parse_strategy("Wise + Oracle")
+    with pytest.raises(TomevalError, match="did you mean 'Wise'"):
+        parse_strategy("Wisse")
+
+
+def test_the_same_thing_again_replaces_itself(clean) -> None:
+    for guess in (0, 1):
+
+        @tomeval.register_subject("again")
+        class Again(tomeval.Subject):
+            number = guess
+
+            def act(self, observation):
+                return Decision(0)
+
+            def predict(self, observation, own_action):
+                return Decision(0)
+
+    assert SUBJECTS["again"].number == 1
+    with pytest.raises(TomevalError, match="subject 'again': the name is taken by"):
+        tomeval.register_subject("again")(type("Other", (Again,), {}))
+
+
+def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
+    def part(name, **methods):
+        return tomeval.register_advice(name)(type(name, (Advice,), methods))
+
+    async def predicts(self, desk, foresight):
+        await foresight.expected("qa")
+        return Told()
+
+    async def looks(self, desk, foresight):
+        await foresight.truth()
+        return Told()
+
+    async def writes(self, desk, foresight):
+        await desk.write("note", "lesson", "Write.", desk.scene.step)
+        return Told()
+
+    part("Predicts", before_act=predicts)
+    part("Looks", before_act=looks)
+    part("Writes", before_act=writes)
+
+    @tomeval.register_model("rock")
+    def rock(name, options, opening):
+        return ScriptedModel(lambda request: "Final answer: Rock", name)
+
+    for name, missing in (
+        ("Predicts", "set predicts_first = True"),
+        ("Looks", "set is_told = True"),
+        ("Writes", "has calls = 0"),
+    ):
+        subject = {"strategy": name, "model": "rock"}
+        experiment = {"games": "RPS", "subjects": subject, "episodes": 1, "horizon": 2}
+        with pytest.raises(TomevalError, match=missing):
+            tomeval.run(experiment, tmp_path / name)
+
+
+def test_measures_are_checked(clean, tmp_path) -> None:
+    fields = {"heading": "x", "meaning": "X.", "unit": "points", "better": 1, "source": "test"}
+    with pytest.raises(TomevalError, match="its name and the unit 'points' disagree"):
+        tomeval.register_measure("matrix", "x_percent", **fields)(lambda played, reference: 0)
+    get_domain("matrix")
+    taken = {**fields, "unit": "%"}
+    with pytest.raises(TomevalError, match="the domain 'matrix' has one of this name"):
+        tomeval.register_measure("matrix", "tom_percent", **taken)(lambda played, reference: 0)
+    assert "x_percent" not in get_domain("matrix").measures
+
+    @tomeval.register_measure("matrix", "odd", **fields)
+    def odd(played, reference):
+        return np.zeros((2, 2))
+
+    experiment = {"games": "RPS", "subjects": "random", "episodes": 2, "horizon": 2}
+    with (
+        tomeval.run(experiment, tmp_path / "run") as run,
+        pytest.raises(TomevalError, match="measure 'odd': must give one value per episode"),
+    ):
+        run.rows()
+
+
+def test_the_name_of_a_shipped_domain_is_taken() -> None:
+    matrix = get_domain("matrix")
+    with pytest.raises(TomevalError, match="the name is taken by a domain that ships"):
+        tomeval.register_domain(type("Mine", (type(matrix),), {}))
+    assert get_domain("matrix") is matrix

@@ -1,0 +1,144 @@
+"""What is brought from outside: installed packages that say so, and files named for one command.
+
+A package says so by an entry point of the group ``tomeval.plugins`` whose value is a module. The
+module is loaded, and registers its parts by decorators. Nothing is looked for before a command
+needs a domain, a model or a strategy, so ``tomeval --help`` does not wait for plugins.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError, did_you_mean
+
+GROUP = "tomeval.plugins"
+"""The group of entry points."""
+
+
+class Plugin(NamedTuple):
+    """One plugin that was loaded: its name, the package that brings it, and its module."""
+
+    name: str
+    package: str
+    module: str
+
+
+class _Loaded:
+    """What this process has loaded; plugins are looked for once, and again after a failure."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Plugin] = {}
+        self.complete = self.busy = False
+
+
+_STATE = _Loaded()
+
+
+def load_plugins() -> None:
+    """Load the plugins of all installed packages, once.
+
+    Raises
+    ------
+    TomevalError
+        A plugin cannot be loaded: names it, its package and why.
+    """
+    if _STATE.complete or _STATE.busy:
+        return
+    from importlib.metadata import entry_points
+
+    _STATE.busy = True
+    try:
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            about = entry.dist
+            package = f"{about.name} {about.version}" if about else "an unknown package"
+            plugin = Plugin(entry.name, package, entry.value)
+            remedy = "update that package, or uninstall it"
+            _load(plugin, f"the plugin {entry.name!r} of {package}", entry.load, remedy)
+        _STATE.complete = True
+    finally:
+        _STATE.busy = False
+
+
+def use_plugin(spec: str) -> None:
+    """Load a plugin for this process: a Python file, a package's folder, or a module by its name.
+
+    Raises
+    ------
+    TomevalError
+        There is no such file or module, or it cannot be loaded.
+    """
+    path = Path(spec)
+    if path.is_dir():
+        path /= "__init__.py"
+    elif not spec.endswith(".py"):
+        if not re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", spec):
+            raise TomevalError(
+                f"--plugin {spec!r}: name a file that ends in .py, the folder of a package, or a "
+                "module"
+            )
+        plugin = Plugin(spec, "", spec)
+        _load(plugin, f"the plugin {spec}", lambda: importlib.import_module(spec), "mend it")
+        return
+    if not path.is_file():
+        near = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.py"))])
+        raise TomevalError(f"--plugin {path}: no such file{near}")
+    stem = path.resolve().parent.name if path.stem == "__init__" else path.stem
+    name = f"tomeval_plugin_{re.sub(r'[^0-9a-zA-Z_]', '_', stem)}"
+    plugin = Plugin(stem, "", str(path))
+    _load(plugin, f"the plugin {path}", lambda: _load_file(name, path), "mend the file")
+
+
+def loaded_plugins() -> list[Plugin]:
+    """Return the plugins of this process, loaded now if they were not yet."""
+    load_plugins()
+    return list(_STATE.found.values())
+
+
+def _load_file(name: str, path: Path) -> None:
+    """Run a Python file as a module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+def _load(plugin: Plugin, what: str, load: Callable[[], object], remedy: str) -> None:
+    """Load one plugin; whatever it raises becomes one error that names it."""
+    try:
+        load()
+    except Exception as error:
+        why = str(error) if isinstance(error, TomevalError) else f"{type(error).__name__}: {error}"
+        raise TomevalError(f"{what} cannot be loaded: {why}; {remedy}") from error
+    _STATE.found[plugin.module] = plugin
+
+
+def check_new(what: str, name: str, known: Mapping[str, Any], made: Any) -> None:
+    """Raise if a name is no text that can be shown, or is taken by something else.
+
+    What has the same module and name in it is the same thing, loaded again, as when a cell of a
+    notebook is run twice; it may replace itself.
+    """
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise TomevalError(f"{what}: the name {name!r} cannot be shown")
+    if name in known and origin(known[name]) != origin(made):
+        raise TomevalError(
+            f"{what} {name!r}: the name is taken by {'.'.join(origin(known[name]))}; choose another"
+        )
+
+
+def origin(made: Any) -> tuple[str, str]:
+    """Return the module and the name in it of a class, a function or an object of a class."""
+    named = made if hasattr(made, "__qualname__") else type(made)
+    return str(named.__module__), str(named.__qualname__)

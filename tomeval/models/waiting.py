@@ -1,0 +1,72 @@
+"""How a server is waited for: written by its client, read by whoever shows how a run goes."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+SILENT = 30.0
+"""Seconds without a reply after which that is worth saying."""
+
+
+@dataclass
+class Waiting:
+    """The state of one server; one for each model.
+
+    Attributes
+    ----------
+    server : str
+        Its base URL; empty for models that have none.
+    shown : str
+        Where it is seen already, so that the log need not repeat it: ``field`` (a field that is
+        updated), ``lines`` (a line now and then), or empty.
+    retries : int
+        Attempts at a request beyond its first.
+    trouble : str
+        What came in place of the last reply that did not come, such as ``HTTP 429: slow down``.
+    until : float
+        When it is asked again after that, by `time.monotonic`.
+    under_way : int
+        Requests that have no reply yet.
+    heard : float
+        When a reply came last, or the first of these requests was made.
+    at_a_time : int
+        So many requests are made at a time.
+    patience : float
+        Seconds after which a request is given up.
+    """
+
+    server: str = ""
+    shown: Literal["", "field", "lines"] = ""
+    retries: int = 0
+    trouble: str = ""
+    until: float = -math.inf
+    under_way: int = 0
+    heard: float = math.inf
+    at_a_time: int = 0
+    patience: float = 0.0
+
+    def line(self, now: float | None = None) -> str:
+        """Say what it is waited for, without its name; empty if it is not.
+
+        Examples
+        --------
+        >>> Waiting(trouble="HTTP 429: slow down", until=40, under_way=3, at_a_time=8).line(now=2)
+        'HTTP 429: slow down; again in 38 s; 3 requests under way, 8 at a time'
+        >>> Waiting(under_way=1, heard=100).line(now=145)
+        'no reply for 45 s; 1 request under way'
+        >>> Waiting(under_way=1, heard=100).line(now=110)
+        ''
+        """
+        now = time.monotonic() if now is None else now
+        plural = "" if self.under_way == 1 else "s"
+        many = f"{self.under_way:,} request{plural} under way"
+        if self.until > now and self.trouble:
+            limit = f", {self.at_a_time:,} at a time" if self.at_a_time else ""
+            return f"{self.trouble}; again in {math.ceil(self.until - now):,} s; {many}{limit}"
+        if self.under_way and now - self.heard >= SILENT:
+            seen = f"; last: {self.trouble}" if self.trouble else ""
+            return f"no reply for {now - self.heard:,.0f} s; {many}{seen}"
+        return ""

@@ -1,0 +1,159 @@
+"""What the sign-flip test can find: its smallest p, its power, the pairs that are enough.
+
+Power is for normal differences. With few pairs the test has few possible p and is less powerful
+than Student's, so it is simulated; with many the two agree, and Student's formula is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tomeval.statistics.paired import ENUMERATED, FloatArray, IntArray
+from tomeval.statistics.student_power import pairs_needed, power_of
+from tomeval.statistics.student_power import smallest_effect as smallest_by_student
+
+SIMULATED = 50
+"""From this many pairs on, Student's formula is within two percentage points of the test."""
+_DATA_SETS, _PATTERNS = 2_000, 4_000
+_CLOSE = 1e-3  # relative: of a smallest effect
+
+
+def smallest_p(differing: IntArray, pairs: IntArray, resamples: int) -> FloatArray:
+    """Return the smallest p that `sign_flip` can give: if all differences had one sign.
+
+    Parameters
+    ----------
+    differing, pairs : ndarray of int
+        Units whose difference is not 0, and all units, of one shape. Flipping a 0 changes nothing.
+    resamples : int
+        Random patterns where there are too many to try all.
+
+    Examples
+    --------
+    >>> smallest_p(np.array([6, 2, 60]), np.array([6, 6, 60]), 9999).tolist()
+    [0.03125, 0.5, 0.0001]
+    """
+    least = np.minimum(1.0, 2.0 ** (1.0 - differing))
+    found: FloatArray = np.where(pairs > ENUMERATED, np.maximum(least, 1 / (1 + resamples)), least)
+    return found
+
+
+def enough_pairs(tests: int, resamples: int, alpha: float = 0.05) -> int | None:
+    """Return the fewest pairs with which one of several tests can reject after Holm's correction.
+
+    All differ, with one sign. None: with these resamples no number of pairs is enough.
+
+    Examples
+    --------
+    >>> [enough_pairs(tests, 9999) for tests in (1, 5, 11, 10_000)]
+    [6, 8, 9, None]
+    """
+    numbers = np.arange(2, 64)
+    found = numbers[smallest_p(numbers, numbers, resamples) * tests < alpha]
+    return int(found[0]) if len(found) else None
+
+
+@dataclass
+class FlipPower:
+    """The power of the two-sided sign-flip test for normal differences, at one level.
+
+    Attributes
+    ----------
+    power : float
+        Probability of finding a difference that is to be reached.
+    alpha : float
+        A p below it is a find.
+    resamples : int
+        Random sign patterns of the test, where there are too many to try all.
+    seed : int
+        Of the simulation: the same for every number of pairs, so that nothing depends on the order
+        of questions.
+    """
+
+    power: float
+    alpha: float
+    resamples: int
+    seed: int = 0
+    _effects: dict[int, float] = field(default_factory=dict)
+    _last: tuple[int, _Shares] | None = None
+
+    def effect(self, pairs: int) -> float:
+        """Return the smallest effect, mean over SD, that is found; infinite if none can be."""
+        if pairs not in self._effects:
+            self._effects[pairs] = self._effect(pairs)
+        return self._effects[pairs]
+
+    def _effect(self, pairs: int) -> float:
+        if not self._can(pairs):
+            return float("inf")
+        start = smallest_by_student(pairs, self.power, self.alpha)
+        if pairs > SIMULATED:
+            return start
+        shares = self._shares(pairs)
+        low, high = 0.0, start
+        while shares.found(high) < self.power:
+            low, high = high, 1.5 * high
+        while high - low > _CLOSE * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if shares.found(middle) >= self.power else (middle, high)
+        return high
+
+    def pairs(self, effect: float) -> int | None:
+        """Return the smallest number of pairs that finds an effect; None beyond `MOST`.
+
+        The search begins at the number that Student's test needs, which is the more powerful one.
+        """
+        found = pairs_needed(effect, self.power, self.alpha)
+        while found is not None and self.effect(found) > abs(effect):
+            found += 1
+            if not self._can(max(found, SIMULATED)):
+                return None
+        return found
+
+    def of(self, effect: float, pairs: int) -> float:
+        """Return the probability that the test with so many pairs finds an effect."""
+        if not self._can(pairs):
+            return 0.0
+        if pairs > SIMULATED:
+            return power_of(effect, pairs, self.alpha)
+        return self._shares(pairs).found(abs(effect))
+
+    def _shares(self, pairs: int) -> _Shares:
+        """Return the simulated data sets; those last asked for are kept, which are large."""
+        if self._last is None or self._last[0] != pairs:
+            self._last = pairs, _Shares(pairs, self.alpha, self.seed)
+        return self._last[1]
+
+    def _can(self, pairs: int) -> bool:
+        """Tell whether any p of so many pairs is below `alpha`."""
+        number = np.array(pairs)
+        return pairs > 1 and bool(smallest_p(number, number, self.resamples) < self.alpha)
+
+
+class _Shares:
+    """Simulated data sets of one number of pairs; an effect only shifts them.
+
+    A pattern's sum over normal noise plus an effect is the sum over the noise plus the effect times
+    the sum of the signs: all effects share one matrix product.
+    """
+
+    def __init__(self, pairs: int, alpha: float, seed: int) -> None:
+        rng = np.random.default_rng([seed, pairs])
+        self._alpha, self._pairs = alpha, pairs
+        noise = rng.standard_normal((pairs, _DATA_SETS))
+        if pairs <= ENUMERATED:  # half of the patterns: the others mirror them
+            bits = (np.arange(2 ** (pairs - 1))[:, None] >> np.arange(pairs)) & 1
+            signs = 1.0 - 2.0 * bits
+        else:
+            signs = rng.choice([-1.0, 1.0], size=(_PATTERNS, pairs))
+        self._sums, self._signs = signs @ noise, signs.sum(axis=1)[:, None]
+        self._total = noise.sum(axis=0)
+
+    def found(self, effect: float) -> float:
+        """Return the share of data sets in which the test rejects."""
+        total = np.abs(self._total + effect * self._pairs)
+        sums = np.abs(self._sums + effect * self._signs)
+        p = (sums >= total * (1 - 1e-9)).mean(axis=0)
+        return float((p < self._alpha).mean())

@@ -1,0 +1,135 @@
+"""Strategies and advice parts from outside: one decorator each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.plugins import check_new
+from tomeval.strategies.advice import Advice
+from tomeval.strategies.compose import Strategy, all_strategies, parse_strategy
+from tomeval.strategies.parts import (
+    DEFAULTS,
+    KINDS,
+    Part,
+    add_named,
+    add_part,
+    advice_parts,
+    forget,
+)
+
+_Class = TypeVar("_Class", bound=type[Advice])
+_Made = TypeVar("_Made", bound=Callable[[], "str | dict[str, Any] | Strategy"])
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
+
+
+def register_advice(
+    name: str, *, about: str = "", templates: str | Path | None = None
+) -> Callable[[_Class], _Class]:
+    """Register an advice part, a subclass of `Advice`, which goes with every context and answer.
+
+    Parameters
+    ----------
+    name : str
+        As strategies and tables name it: letters, digits and single spaces, such as ``"Rival"``.
+        Tables of an experiment write it in small letters with underscores.
+    about : str
+        What it adds to what a player sees, in a few words, for ``tomeval list strategies``.
+    templates : path, optional
+        A folder with its templates, ``DOMAIN/advice/NAME.j2``. Their hash is part of runs with
+        strategies that have the part, and of no others.
+
+    Raises
+    ------
+    TomevalError
+        The name is taken, cannot be read in a strategy's name, or makes another name ambiguous.
+    """
+
+    def register(made: _Class) -> _Class:
+        _check_name(name)
+        key = name.lower().replace(" ", "_")
+        check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
+        old = advice_parts().get(key)
+        add_part(
+            key,
+            Part(
+                name,
+                about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
+                predicts_first=made.predicts_first,
+                is_told=made.is_told,
+                takes_notes=made.takes_notes,
+                calls=made.calls,
+                writes=bool(made.calls or made.predicts_first or made.takes_notes),
+                make=made,
+                templates=None if templates is None else Path(templates),
+            ),
+        )
+        _check_names(name, key, old)
+        return made
+
+    return register
+
+
+def register_strategy(name: str) -> Callable[[_Made], _Made]:
+    """Give a strategy a name of its own.
+
+    It decorates a function without arguments that returns the strategy: its parts, as
+    `tomeval.strategies.parse_strategy` reads them. Experiments can write the name, alone or with
+    further parts of other kinds, such as ``"Careful -History"``. Tables print the subject under
+    this name, and the parts in the column `strategy`.
+
+    Raises
+    ------
+    TomevalError
+        The name is taken or cannot be read, or the parts are unknown.
+    """
+
+    def register(made: _Made) -> _Made:
+        _check_name(name)
+        check_new("strategy", name, _MAKERS, made)
+        whole = parse_strategy(made())
+        found = {kind: getattr(whole, kind) for kind in KINDS}
+        add_named(name, {kind: key for kind, key in found.items() if key != DEFAULTS[kind]})
+        _check_names(name, name)
+        _MAKERS[name] = made
+        return made
+
+    return register
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise TomevalError(
+            f"strategy part {name!r}: a name is letters, digits and single spaces, and begins with "
+            "a letter"
+        )
+
+
+def _check_names(name: str, key: str, old: Part | None = None) -> None:
+    """Forget a new name again, and raise, if any strategy's name is now read as another one."""
+    wrong = [strategy.name for strategy in all_strategies() if _reading(strategy.name) != strategy]
+    if wrong:
+        forget(key)
+        if old is not None:
+            add_part(key, old)
+        raise TomevalError(
+            f"strategy part {name!r}: with this name {wrong[0]!r} could be read in two ways; "
+            "choose another"
+        )
+
+
+def _reading(name: str) -> Strategy | None:
+    """Return what a name is read as, or None if it cannot be read."""
+    try:
+        return parse_strategy(name)
+    except TomevalError:
+        return None
+
+
+_MAKERS: dict[str, Callable[[], Any]] = {}
+"""What the named strategies were made by."""

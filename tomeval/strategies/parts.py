@@ -1,0 +1,161 @@
+"""The parts that strategies are made of, and how their names are read, with those from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
+_CONTEXTS = {
+    "s2a": "S2A",
+    "-history": "-History",
+    "-payoffs": "-Payoffs",
+    "-rewards": "-Rewards",
+}
+
+
+class Part(NamedTuple):
+    """One advice part: its name in strategies, and what follows from choosing it.
+
+    Attributes
+    ----------
+    shown : str
+        Its name in tables.
+    about : str
+        What it adds to what a player sees, as lists say it; empty: nothing to say.
+    predicts_first, is_told, takes_notes, calls
+        As `tomeval.strategies.advice.Advice` has them.
+    writes : bool
+        Whether it has texts written, or depends on one.
+    memory : int
+        How many lessons are shown.
+    make : callable or None
+        What makes it, for parts from outside: its class.
+    templates : path or None
+        The folder of templates of a part from outside.
+    """
+
+    shown: str
+    about: str = ""
+    predicts_first: bool = False
+    is_told: bool = False
+    takes_notes: bool = False
+    calls: int = 0
+    writes: bool = False
+    memory: int = 0
+    make: Callable[[Any], Any] | None = None
+    templates: Path | None = None
+
+
+def _lessons(count: int) -> Part:
+    about = f"its last {count} lessons" if count > 1 else "its last lesson"
+    return Part(f"Reflexion {count}", about, calls=1, writes=True, memory=count)
+
+
+_ADVICE = {
+    "social_qa": Part(
+        "Social QA", "its own generated prediction", predicts_first=True, writes=True
+    ),
+    "social_lm": Part("Social LM", "its own scored prediction", predicts_first=True),
+    "oracle": Part("Oracle", "the partner's true action", is_told=True),
+    "oracle_max": Part(
+        "Oracle + Max", "the partner's true action and to maximise against it", is_told=True
+    ),
+    **{f"reflexion_{count}": _lessons(count) for count in (1, 2, 3)},
+    "plans_insights": Part(
+        "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
+    ),
+}
+_NONE = Part("")
+_ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
+
+KINDS = ("context", "advice", "answer")
+DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
+ADVICE = ("none", *_ADVICE)
+ANSWERS = tuple(_ANSWERS)
+
+_CALLED: dict[str, dict[str, str]] = {}
+"""Strategies that have a name of their own, from outside: their parts by kind."""
+
+_WORDS: dict[str, str] = {}
+"""How names are read: without spaces and plus signs, and the part that each word stands for."""
+
+
+def advice_part(key: str) -> Part | None:
+    """Return an advice part by its key; None if there is none of that name."""
+    return _NONE if key == "none" else _ADVICE.get(key)
+
+
+def advice_parts() -> Mapping[str, Part]:
+    """Return the advice parts by key, with those from outside."""
+    return _ADVICE
+
+
+def named_strategies() -> Mapping[str, Mapping[str, str]]:
+    """Return the strategies from outside with a name of their own: their parts by kind."""
+    return _CALLED
+
+
+def shown() -> dict[str, str]:
+    """Return the names of all parts, by key."""
+    return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
+
+
+def read_words(text: str) -> list[str] | None:
+    """Return the parts and named strategies that a text without spaces consists of, or None."""
+    found = []
+    while text:
+        word = next((word for word in _WORDS if text.startswith(word)), None)
+        if word is None:
+            return None
+        found.append(_WORDS[word])
+        text = text[len(word) :]
+        if text.startswith("+") and text != "+":
+            text = text[1:]
+    return found
+
+
+def parts_of(key: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and key of every part that a word of a strategy's name stands for."""
+    if key in _CALLED:
+        yield from _CALLED[key].items()
+    else:
+        yield ("context" if key in CONTEXTS else "advice" if key in _ADVICE else "answer"), key
+
+
+def called_name(spec: object) -> str:
+    """Return the name of its own that a spec is, as it was registered; empty: it is none."""
+    text = re.sub(r"[\s_]", "", spec.lower()) if isinstance(spec, str) else ""
+    return next((name for name in _CALLED if name.lower().replace(" ", "") == text), "")
+
+
+def add_part(key: str, part: Part) -> None:
+    """Add an advice part from outside."""
+    _ADVICE[key] = part
+    _index()
+
+
+def add_named(name: str, parts: Mapping[str, str]) -> None:
+    """Give a strategy a name of its own."""
+    _CALLED[name] = dict(parts)
+    _index()
+
+
+def forget(name: str) -> None:
+    """Forget a part, by its key, or a named strategy from outside."""
+    _ADVICE.pop(name, None)
+    _CALLED.pop(name, None)
+    _index()
+
+
+def _index() -> None:
+    """Build the words of names anew; the longest come first, as "cot3shot" begins with "cot"."""
+    names = [*shown().items(), *((name, name) for name in _CALLED)]
+    words = {re.sub(r"[ +]", "", text.lower()).replace("3-", "3"): key for key, text in names}
+    _WORDS.clear()
+    _WORDS.update(sorted(words.items(), key=lambda item: -len(item[0])))
+
+
+_index()
