@@ -131,7 +131,8 @@ def grid_html(grid: Grid) -> str:
     more = len(rows) - MOST_ROWS
     told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
     body = "".join(rows[:MOST_ROWS])
-    return f'{above}<table style="white-space: nowrap"><thead>{head}</thead><tbody>{body}</tbody></table>{told}'
+    table = f"<thead>{head}</thead><tbody>{body}</tbody>"
+    return f'{above}<table style="white-space: nowrap">{table}</table>{told}'
 
 
 def _head(grid: Grid, level: int) -> str:
