@@ -36,7 +36,15 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
 from tomeval.report.tables import render
 from tomeval.statistics.correlation import correlation
-from tomeval.statistics.paired import holm, standard_error, t_test
+from tomeval.statistics.flips import FlipPower
+from tomeval.statistics.paired import (
+    ENUMERATED,
+    holm,
+    sign_flip,
+    sign_flip_exact,
+    standard_error,
+    t_test,
+)
 from tomeval.statistics.ratios import fieller, ratio_moments
 from tomeval.statistics.student_power import pairs_needed
 
@@ -317,6 +325,24 @@ def power(repetitions: int) -> None:
     print(render(rows))
 
 
+def flips(repetitions: int) -> None:
+    """Share of finds of the sign flip, corrected, with the number of pairs that `power` gives."""
+    print("Power of the sign flip with the computed number of pairs (80 % wanted), normal")
+    rng = np.random.default_rng(8)
+    rows: Rows = []
+    for tests, effect in itertools.product((1, 5, 11), (0.5, 1.0, 2.0)):
+        count = FlipPower(0.8, 0.05 / tests, 9_999).pairs(effect) or 2
+        data = rng.normal(effect, 1, size=(count, 10 * repetitions)) / count
+        if count <= ENUMERATED:
+            p = sign_flip_exact(data)
+        else:
+            parts = [data[:, None]]
+            p = sign_flip(parts, np.ones((1, data.shape[1])), 9_999, rng)[1]
+        found = percent(p * tests < 0.05)
+        rows.append({"tests": tests, "effect": effect, "pairs": count, "power %": found})
+    print(render(rows))
+
+
 def correlations(repetitions: int) -> None:
     """Coverage of the correlations' intervals for normal cells."""
     print("Correlations over cells, normal values")
@@ -344,6 +370,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "aggregates": aggregates,
     "mixed": mixed,
     "power": power,
+    "flips": flips,
     "correlations": correlations,
 }
 

@@ -24,7 +24,7 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for folder in ("partners", "experiments", "prompts"):
+    for folder in ("partners", "experiments", "prompts", "examples"):
         for path in _files(ROOT / folder):
             assert f"tomeval/_data/{path.relative_to(ROOT)}" in names
     for path in _files(ROOT / "tomeval"):

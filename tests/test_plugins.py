@@ -33,7 +33,9 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.questions import Told
 
-@tomeval.register_advice("Reminder", about="a reminder", templates=Path(__file__).parent / "prompts")
+HERE = Path(__file__).parent
+
+@tomeval.register_advice("Reminder", about="a reminder", templates=HERE / "prompts")
 class Reminder(Advice):
     """Says again what counts."""
     async def before_act(self, desk, foresight):
@@ -65,9 +67,8 @@ def first(played, reference):
     hits = np.split(played.own == 0, np.cumsum(played.lengths)[:-1])
     return np.array([100.0 * part.mean() for part in hits])
 '''
-TEMPLATE = (
-    '+++\ntitle = "A reminder"\nsource = "test"\nversion = "1"\n+++\nRound {{ round }} counts.\n'
-)
+HEAD = '+++\ntitle = "A reminder"\nsource = "test"\nversion = "1"\n+++\n'
+TEMPLATE = HEAD + "Round {{ round }} counts.\n"
 
 
 @pytest.fixture

@@ -1,7 +1,12 @@
 """The rooms of the package: what each may import, and that each says what it is for."""
 
 import ast
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 import tomeval
 
@@ -29,7 +34,7 @@ def room(module: str) -> str:
 
 
 def test_imports_run_downward():
-    found = {(a, b) for a, b in imports() if room(a) != "__init__"}
+    found = {(a, b) for a, b in imports() if room(a) not in ("__init__", "__main__")}
     assert {room(a) for a, _ in found} == set(ORDER)
     back = {(a, b) for a, b in found if ORDER.index(room(a)) < ORDER.index(room(b))}
     assert not back
@@ -42,9 +47,27 @@ def test_domains_do_not_know_each_other():
 
 
 def test_modules_of_a_room_make_no_circle():
+    find_no_circle(imports_at_the_top())
+
+
+def test_every_module_can_be_imported_first():
+    # To import q.x runs q's __init__ first. A module then fails if and only if it is asked for
+    # while it is being loaded: if the arrows with those to such __init__ make a circle.
+    arrows = imports_at_the_top()
+    for module, target in list(arrows):
+        folders = target.split(".")[:-1]
+        for depth in range(1, len(folders) + 1):
+            package = ".".join(folders[:depth])
+            if not module.startswith(f"{package}."):
+                arrows.add((module, f"{package}.__init__"))
+    find_no_circle(arrows)
+
+
+def find_no_circle(pairs: set[tuple[str, str]]) -> None:
     arrows: dict[str, set[str]] = {}
-    for a, b in imports_at_the_top():
-        arrows.setdefault(a, set()).add(b)
+    for a, b in pairs:
+        if a != b:
+            arrows.setdefault(a, set()).add(b)
     done: set[str] = set()
 
     def visit(module: str, way: tuple[str, ...]) -> None:
@@ -56,6 +79,63 @@ def test_modules_of_a_room_make_no_circle():
 
     for module in sorted(arrows):
         visit(module, ())
+
+
+PUBLIC = (
+    *("tomeval", "tomeval.api", "tomeval.strategies.advice", "tomeval.strategies.outside"),
+    *("tomeval.strategies.compose", "tomeval.strategies.player", "tomeval.strategies.questions"),
+    *("tomeval.domains.matrix.subjects", "tomeval.domains.matrix.domain", "tomeval.models"),
+    *("tomeval.models.base", "tomeval.models.scripted", "tomeval.models.served.limits"),
+    *("tomeval.runs.domain", "tomeval.runs.measures", "tomeval.runs.outside", "tomeval.runs.cell"),
+    *("tomeval.runs.experiment", "tomeval.runs.results", "tomeval.domains.decrypto.domain"),
+    *("tomeval.domains.arena.domain", "tomeval.core.plugins", "tomeval.cli", "tomeval.cli.app"),
+    *("tomeval.comparing.comparison", "tomeval.report", "tomeval.plots", "tomeval.interchange"),
+)
+"""What users and plugins import."""
+
+
+def modules() -> list[str]:
+    """Return every module, but those whose libraries are no dependency, and starters."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if parts[-1] != "__main__" and name != "tomeval.domains.arena.zoo.environment":
+            found.append(name)
+    return found
+
+
+def imported_first(names: Sequence[str]) -> str:
+    """Import every module first in a process of its own; return what failed.
+
+    The processes are forks of one that has loaded the libraries and nothing of this package.
+    """
+    script = (
+        "import importlib, os, sys\n"
+        "import numpy, pydantic, scipy.stats, typer\n"
+        "for name in sys.argv[1:]:\n"
+        "    if os.fork() == 0:\n"
+        "        try:\n"
+        "            importlib.import_module(name)\n"
+        "        except BaseException as error:\n"
+        "            print(name, repr(error), flush=True)\n"
+        "        os._exit(0)\n"
+        "    os.wait()\n"
+    )
+    command = [sys.executable, "-c", script, *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_public_can_be_imported_first():
+    assert imported_first(PUBLIC) == ""
+    assert "no_such_module" in imported_first(["tomeval.no_such_module"])
+
+
+@pytest.mark.slow
+def test_all_modules_can_be_imported_first():
+    assert imported_first(modules()) == ""
 
 
 def imports_at_the_top() -> set[tuple[str, str]]:

@@ -99,7 +99,8 @@ def test_power(folder) -> None:
         "--format", "json",
     )  # fmt: skip
     rows = json.loads(shown)
-    assert len(rows) == 8
+    assert [row["scope"] for row in rows[:2]] == ["all tasks"] * 2
+    assert len(rows) == 2 + 8
     assert all(row["episodes"] >= 2 for row in rows)
 
 

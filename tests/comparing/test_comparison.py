@@ -16,7 +16,6 @@ import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.comparing.power import episodes_needed, pairs_needed
 from tomeval.comparing.profiles import collect_scores
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.measures import MEASURES, METRICS
@@ -335,7 +334,10 @@ def test_refusals(sweep, tmp_path) -> None:
     refused("unknown --by 'partner'", sweep, "partner")
     refused("did you mean 'tom_percent'", sweep, "subject", metrics=["tom_procent"])
     refused("margin of tom_percent must be above 0", sweep, margins={"tom_percent": 0.0})
-    refused("unknown metric of a margin 'tom'", sweep, margins={"tom": 1.0})
+    refused("did you mean 'tom_percent'", sweep, margins={"tom_precent": 1.0})
+    refused(
+        "unknown metric of a margin 'tom_percent'", sweep, metrics=["regret"], margins={"tom": 1}
+    )
     refused("resamples must be at least 99", sweep, resamples=10)
     refused("unknown scale", sweep, scale="log")
     refused("unknown family", sweep, family="none")
@@ -399,34 +401,6 @@ def test_rows_are_complete(sweep) -> None:
     assert text[0]["margin"] == ""
 
 
-def test_power_from_a_pilot(sweep) -> None:
-    rows = episodes_needed(sweep, "tom_percent", 5.0, "subject", "low")
-    assert len(rows) == 4 * 2
-    data = episodes(sweep)
-    row = next(r for r in rows if r["scope"] == "IPD, tit_for_tat" and r["subject"] == "high")
-    x, y = (data[name, "IPD", "tit_for_tat"][:, 0] for name in ("high", "low"))
-    sd = (x - y).std(ddof=1)
-    assert row["sd"] == pytest.approx(sd)
-    assert row["episodes"] == pairs_needed(5 / sd)
-    upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
-    assert row["episodes_safe"] == pairs_needed(5 / upper) > row["episodes"]
-    assert episodes_needed(sweep, "tom_percent", -5.0, "subject", "low") == rows
-
-
-def test_power_refuses_or_says_why(tmp_path) -> None:
-    one = small(tmp_path / "one", episodes=1)
-    assert (
-        episodes_needed(one, "tom_percent", 1.0, "subject")[0]["reason"] == "fewer than two pairs"
-    )
-    equal = small(tmp_path / "two", subjects=[{"kind": "best_response", "name": n} for n in "ab"])
-    row = episodes_needed(equal, "tom_percent", 1.0, "subject")[0]
-    assert row["reason"] == "the pilot's differences do not vary"
-    assert row["episodes"] is None
-    for options in ({"difference": 0.0}, {"difference": 1.0, "power": 0.01}):
-        with pytest.raises(TomevalError):
-            episodes_needed(one, "tom_percent", by="subject", **options)
-
-
 def synthetic(*tasks):
     """Pair one level with a baseline; each task is (level, baseline), shape (n, M)."""
     meetings = []
@@ -450,7 +424,7 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
     for name in ("difference", "t_low", "bca_low", "p_t", "p_permutation", "improvement"):
         assert np.isnan(getattr(found, name)[0, 0, 1]), name
     assert found.family_size.tolist() == [[[1, 0]]]
-    assert "not every episode has a value of delta_functional_per_step" in found.notes[0]
+    assert any("not every episode has a value of ΔFunctional/T" in note for note in found.notes)
 
 
 def test_one_pair_in_one_of_several_tasks() -> None:
@@ -510,7 +484,7 @@ def test_an_improvement_without_an_interval_has_a_note() -> None:
     assert np.isnan(found.improvement_low[0]).all()
     assert np.isfinite(found.t_low[0]).all()
     assert any(
-        "no interval of the probability of improvement (one: tom_percent, one:" in note
+        "no interval of the probability of improvement (one: ToM %, one:" in note
         for note in found.notes
     )
     other = compare_pairs(synthetic((x, y)), margin=np.full(2, np.nan), resamples=99)

@@ -75,7 +75,7 @@ def test_a_note_tells_of_shares_that_weigh_episodes_otherwise_than_tables(tmp_pa
         names = ["survived_percent", "turns_per_game"]
         whole = compare(run, metrics=names, resamples=99)
     (note,) = [note for note in found.notes if "long episodes count more" in note]
-    assert "miscommunication_per_turn_percent" in note
+    assert "miscomm./turn %" in note
     assert not [note for note in whole.notes if "long episodes" in note]  # one item per game
 
 
@@ -162,7 +162,7 @@ def test_the_mixed_model_takes_the_tasks_as_a_sample(folder) -> None:
 
 def test_power_and_correlation(folder) -> None:
     rows = episodes_needed(folder, "hit_percent", 10.0)
-    assert [row["scope"] for row in rows] == ["size 3", "size 4", "size 5"]
+    assert [row["scope"] for row in rows] == ["all tasks", "size 3", "size 4", "size 5"]
     found = correlate(folder)
     assert (found.functional, found.literal, found.cells) == ("loss_per_step", "hit_percent", 12)
     assert found.pearson < 0

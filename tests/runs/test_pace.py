@@ -161,6 +161,14 @@ def test_cells_of_different_speeds_one_after_the_other():
     assert trace.worst() < 2
 
 
+def test_noise_of_whole_batches_is_no_growth():
+    works = [llm(100, kind) for kind in ("LM", "QA", "CoT")]
+    for seed in range(5):
+        took = noisy(lambda _: 1.0, seed)
+        trace = Trace(works, 6, None, slots=32, batch=took)
+        assert trace.worst() < 2
+
+
 @pytest.mark.parametrize("episodes", [3, 9, 40])
 @pytest.mark.parametrize("fixed", [0.0, 2.0])
 def test_a_local_model_in_lockstep(episodes, fixed):

@@ -13,6 +13,7 @@ from collections import Counter
 import httpx2
 import pytest
 from study_support import CHECKS, Browser, Forms, experiment, study
+from support import scripts
 
 import tomeval
 from tomeval.comparing import compare
@@ -20,6 +21,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.runs.results import Run, iterate_export
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
+from tomeval.strategies.readers import MARKER
 from tomeval.web.study import MOST_BYTES, study_app
 
 
@@ -352,19 +354,28 @@ def test_other_texts_are_another_experiment(tmp_path):
 
 
 def test_people_and_players_stand_in_one_table_and_are_compared(tmp_path):
-    given = experiment(games="IPD")
-    run_experiment(given, tmp_path / "run")
-    with study(tmp_path / "run", given) as (_, browser):
-        for act in ("0", "1", "0", "1"):
-            browser().join().finish(act=act)
-    run_experiment(given, tmp_path / "run")  # plays nothing more
+    model = {"name": "model", "strategy": "QA", "model": "scripted:nice"}
+    subjects = [{"kind": "person", "name": "people"}, "random", model]
+    given = experiment(games="IPD", subjects=subjects, study={"participants": 5})
+    with scripts(nice=lambda request: f"{MARKER} Cooperate"):
+        run_experiment(given, tmp_path / "run")
+        with study(tmp_path / "run", given) as (_, browser):
+            for act in ("0", "1", "0", "1"):
+                browser().join().finish(act=act)
+            leaver = browser().join()
+            leaver.send()
+            leaver.send(check="0")
+        assert run_experiment(given, tmp_path / "run") == 0  # nothing of people's is played
     with Run(tmp_path / "run") as run:
         rows = {row["subject"]: row for row in run.rows()}
-        assert {name: row["episodes"] for name, row in rows.items()} == {"people": 4, "random": 4}
+        assert {name: row["episodes"] for name, row in rows.items()} == dict.fromkeys(rows, 4)
+        assert list(rows) == ["people", "random", "model"]
+        assert rows["model"]["delta_functional_per_step"] == pytest.approx(2 / 3)
+        assert [row["unfinished"] for row in run.status()] == [1, 0, 0]
         # Who cooperates throughout loses 2 in the last round alone; who defects gets 10 + 5 + 5.
         assert rows["people"]["delta_functional_per_step"] == pytest.approx((2 / 3 + 6 / 3) / 2)
         found = compare(run, by="subject", baseline="random")
-        assert (found.levels, found.pairs.tolist()) == (("people",), [[4]])
+        assert (found.levels, found.pairs[0].tolist()) == (("people", "model"), [4, 4])
 
 
 def test_two_folders_are_compared_too(tmp_path):

@@ -21,14 +21,14 @@ from tomeval.cli import (
     rating,
     reading,
     share,
+    starting,
     table,
+    viewing,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell
 
-app = typer.Typer(
-    name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
-)
+app = typer.Typer(name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _version(asked: bool) -> None:
@@ -45,13 +45,28 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugin",
+            metavar="FILE",
+            help="Load this Python file, or module, which registers parts of your own; before the "
+            "command. Installed packages need it not. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
+    for spec in plugin or ():
+        from tomeval.core.plugins import use_plugin
+
+        use_plugin(spec)
 
 
-for _module in (
-    *(playing, table, reading, plotting, rating, checking, compare, share, matrix, people),
-):
+_MODULES = (
+    *(starting, playing, table, reading, plotting, rating, viewing, checking, compare, share),
+    *(matrix, people),
+)
+for _module in _MODULES:
     for _command in _module.COMMANDS:
         app.command(_command.__name__.rstrip("_"))(_command)
 app.add_typer(arena.app)

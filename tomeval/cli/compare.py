@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import ReferenceOption, TableFormat, show_table
+from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, show_table
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 from tomeval.core.text import in_line
-from tomeval.runs.selection import WHERE
 
 Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
@@ -35,10 +34,6 @@ Metrics = Annotated[
         help="A metric, by its name, heading or a beginning of it: regret, ToM %. Repeatable. "
         "Default: all.",
     ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option("--where", help=f"Only cells with {WHERE}. Repeatable; all must hold."),
 ]
 ByTask = Annotated[
     bool,
@@ -94,7 +89,7 @@ def compare(
     baseline: Baseline = None,
     what: Annotated[Kind, typer.Option("--what", help="What to show.")] = "differences",
     metrics: Metrics = None,
-    where: Where = None,
+    where: WhereOption = None,
     by_task: ByTask = False,
     interval: EndsOption = "t",
     margin: Margins = None,
@@ -109,6 +104,7 @@ def compare(
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES, check_options
+    from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.runs.copies import sampled_notes
 
@@ -125,7 +121,7 @@ def compare(
         "--over": over is not None,
     }
     check_options(what, [name for name, set_ in given.items() if set_])
-    with opened(folders, where or ()) as runs:
+    with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = TABLES[what](
             runs,
             {
@@ -169,7 +165,7 @@ def power(
         typer.Option("--alpha", help="Level of all tests that are corrected together, two-sided."),
     ] = 0.05,
     family: FamilyOption = "metric",
-    where: Where = None,
+    where: WhereOption = None,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:

@@ -2,25 +2,73 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from tomeval.core.errors import unknown
-from tomeval.core.resources import read_text, shipped
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.plugins import load_plugins, loaded_plugins
+from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
 from tomeval.runs.domain import domain_names, get_domain
+
+if TYPE_CHECKING:
+    from tomeval.strategies.templates import Template
 
 Rows = list[dict[str, Any]]
 
 
-def list_rows(what: str) -> Rows:
-    """Return the rows of a list: one that all domains share, or one of a domain's own."""
+def list_rows(what: str, holding: str = "") -> Rows:
+    """Return the rows of a list: one that all domains share, or one of a domain's own.
+
+    Without a name, the lists themselves. `holding` keeps the rows in which a text stands, in any
+    case; if there are none, that is an error with the nearest name.
+    """
+    if not what:
+        return _lists()
+    name = ALIASES.get(what, what)
     known = dict(LISTS)
-    for name in domain_names():  # loaded one by one until the list is found
-        if what not in known:
-            known |= get_domain(name).lists
-    if what not in known:
-        raise unknown("list", what, known)
-    return known[what]()
+    for domain in domain_names():  # loaded one by one until the list is found
+        if name not in known:
+            known |= get_domain(domain).lists
+    if name not in known:
+        raise unknown("list", what, list_names())
+    rows = known[name]()
+    if not holding:
+        return rows
+    found = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
+    if not found:
+        names = [str(next(iter(row.values()))) for row in rows]
+        raise TomevalError(f"list {what}: no row holds {holding!r}{did_you_mean(holding, names)}")
+    return found
+
+
+def list_names() -> list[str]:
+    """Return the names of all lists, with the other names that some have."""
+    own = (name for domain in domain_names() for name in get_domain(domain).lists)
+    return [*LISTS, *ALIASES, *own]
+
+
+def _lists() -> Rows:
+    """Return the lists themselves, with what each holds."""
+    also = {name: short for short, name in ALIASES.items()}
+    rows = [("", name, make) for name, make in LISTS.items()]
+    for domain in domain_names():
+        rows += [(domain, name, make) for name, make in get_domain(domain).lists.items()]
+    return [
+        {
+            "list": f"{name} (or {also[name]})" if name in also else name,
+            "domain": domain or "all",
+            "holds": _holds(make),
+        }
+        for domain, name, make in rows
+    ]
+
+
+def _holds(make: Callable[..., Any]) -> str:
+    """Return what a list holds, or a figure shows: the first sentence of what makes it."""
+    first = " ".join((inspect.getdoc(make) or "").partition("\n\n")[0].split())
+    return first.removeprefix("Return ").rstrip(".").replace("``", "")
 
 
 def domains() -> Rows:
@@ -37,16 +85,17 @@ def domains() -> Rows:
 
 
 def experiments() -> Rows:
-    """Return the shipped experiments with the first line of each, which says what it is."""
+    """Return the shipped experiments."""
     rows = []
     for path in sorted(shipped("experiments").glob("*.toml")):
-        first = read_text(path).partition("\n")[0]
+        lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
+        first = next(lines, "")
         rows.append({"experiment": path.stem, "about": first.removeprefix("#").strip()})
     return rows
 
 
 def measures() -> Rows:
-    """Return every measure of every domain."""
+    """Return every measure of every domain, as ``--metric`` takes them."""
     better = {1: "more", -1: "less", 0: "neither"}
     return [
         {
@@ -64,34 +113,31 @@ def measures() -> Rows:
 
 
 def strategies() -> Rows:
-    """Return the sixteen named strategies; every other combination is legal too."""
-    from tomeval.strategies import NAMED
+    """Return the named strategies, with parts from outside; every other combination is legal."""
+    from tomeval.strategies import NAMED, Strategy, parse_strategy
+    from tomeval.strategies.parts import advice_parts, named_strategies
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
     sees |= {"s2a": "its own summary of rules and history"}
+    load_plugins()
+    shown = {strategy.name: strategy for strategy in NAMED}
+    for key, part in advice_parts().items():
+        if part.make:
+            shown[part.shown] = Strategy(advice=key)
+    shown |= {name: parse_strategy(name) for name in named_strategies()}
     return [
         {
-            "strategy": strategy.name,
+            "strategy": name if name == strategy.name else f"{name} = {strategy.name}",
             "calls per step": strategy.calls_per_step,
             "literal probe": strategy.probes_per_step,
-            "sees": sees[strategy.context] + _SEES.get(strategy.advice, ""),
+            "sees": ", ".join(filter(None, (sees[strategy.context], strategy.part.about))),
             "answer": _ANSWERS[strategy.answer],
         }
-        for strategy in NAMED
+        for name, strategy in shown.items()
     ]
 
 
-_SEES = {
-    "social_qa": ", its own generated prediction",
-    "social_lm": ", its own scored prediction",
-    "oracle": ", the partner's true action",
-    "oracle_max": ", the partner's true action and to maximise against it",
-    "reflexion_1": ", its last lesson",
-    "reflexion_2": ", its last 2 lessons",
-    "reflexion_3": ", its last 3 lessons",
-    "plans_insights": ", its last plans and insights",
-}
 _ANSWERS = {
     "lm": "scored labels",
     "qa": "a marked line",
@@ -101,31 +147,114 @@ _ANSWERS = {
 
 
 def prompts() -> Rows:
-    """Return the shipped prompt templates of every domain that has any, set by set."""
+    """Return the prompt templates of every domain that has any, set by set."""
+    from tomeval.strategies.parts import advice_parts
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
     folders = [name for name in domain_names() if (shipped("prompts") / name).is_dir()]
-    return [
-        {
-            "set": name,
-            "domain": folder,
-            "prompt": template.name,
-            "version": template.version,
-            "title": template.title,
-            "source": template.source,
-        }
+    rows = [
+        _template(name, folder, template)
         for folder in folders
         for name in prompt_sets(folder)
         for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
+    ]
+    for part in advice_parts().values():
+        if part.templates is None:
+            continue
+        for folder in folders:
+            shared, own = load_prompts(folder), load_prompts(folder, more=(part.templates,))
+            added = sorted(set(own.names()) - set(shared.names()))
+            rows += [_template(part.shown, folder, own.get(name)) for name in added]
+    return rows
+
+
+def _template(group: str, domain: str, template: Template) -> dict[str, Any]:
+    return {
+        "set": group,
+        "domain": domain,
+        "prompt": template.name,
+        "version": template.version,
+        "title": template.title,
+        "source": template.source,
+    }
+
+
+def models() -> Rows:
+    """Return the kinds of language model, as experiments and ``--model`` write them."""
+    from tomeval.models import BACKENDS
+    from tomeval.models.scripted import SCRIPTS
+
+    domain_names()  # with the plugins
+    rows = [
+        {
+            "model": backend.form,
+            "runs": "behind a server" if backend.served else "in this process",
+            "about": backend.about,
+        }
+        for backend in BACKENDS.values()
+    ]
+    for name in SCRIPTS:
+        rows.append({"model": f"scripted:{name}", "runs": "in this process", "about": "a script"})
+    return rows
+
+
+def figures() -> Rows:
+    """Return the figures that ``tomeval plot --only`` can name."""
+    from tomeval.plots.registry import FIGURES
+
+    found = [("all", name, where) for name, where in FIGURES.items()]
+    for domain in map(get_domain, domain_names()):
+        found += [(domain.name, name, where) for name, where in domain.figures.items()]
+    return [
+        {"figure": name, "domain": domain, "about": _holds(resolve_name(where))}
+        for domain, name, where in found
+    ]
+
+
+def tables() -> Rows:
+    """Return the tables that ``tomeval table --what`` can name."""
+    rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
+    for domain in map(get_domain, domain_names()):
+        first = domain.first_table or next(iter(domain.tables), "")
+        rows += [
+            {
+                "table": name,
+                "domain": domain.name,
+                "about": "printed unless another is named" if name == first else "",
+            }
+            for name in domain.tables
+        ]
+    return rows
+
+
+def results() -> Rows:
+    """Return published results that ship, for ``tomeval audit`` and ``table --against``."""
+    lines = {name: read_text(results_path(name)).splitlines() for name in PUBLISHED}
+    return [{"results": name, "rows": len(rows) - 1} for name, rows in lines.items()]
+
+
+def plugins() -> Rows:
+    """Return the plugins that are loaded, see docs/extending.md."""
+    return [
+        {"plugin": one.name, "package": one.package, "module": one.module}
+        for one in loaded_plugins()
     ]
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
     "domains": domains,
     "experiments": experiments,
+    "models": models,
     "measures": measures,
+    "figures": figures,
+    "tables": tables,
     "strategies": strategies,
     "prompts": prompts,
+    "results": results,
+    "plugins": plugins,
 }
 """The lists that all domains share."""
+
+ALIASES = {"metrics": "measures", "templates": "prompts"}
+"""Other names of lists."""

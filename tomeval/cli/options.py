@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tomeval.cli import completing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, show_bold, show_data
 
@@ -23,7 +24,11 @@ Interval = Literal["auto", "normal", "t", "bca"]
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 ExperimentFile = Annotated[
-    str, typer.Argument(help="A TOML file, or the name of a shipped experiment.")
+    str,
+    typer.Argument(
+        help="A TOML file, or the name of a shipped experiment.",
+        autocompletion=completing.experiments,
+    ),
 ]
 TableFormat = Annotated[
     Format,
@@ -59,6 +64,7 @@ ModelOption = Annotated[
         "--model",
         help="Measure this model in place of the experiment's: pocket, "
         "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
+        autocompletion=completing.models,
     ),
 ]
 Concurrency = Annotated[

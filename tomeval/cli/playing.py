@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tomeval.cli import completing
 from tomeval.cli.options import (
     Concurrency,
     ExperimentFile,
@@ -149,20 +150,48 @@ def plan(
         int | None,
         typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
     ] = None,
+    speed: Annotated[
+        str | None,
+        typer.Option(
+            "--speed",
+            help="How fast served models are in all: tokens written a second, or '3 calls/s'.",
+        ),
+    ] = None,
+    timed: Annotated[
+        bool,
+        typer.Option("--time/--no-time", help="Load local models and time a step of each player."),
+    ] = True,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask and cost, without playing or asking it."""
+    """Show what an experiment would play, ask, cost and take; it asks no server anything.
+
+    Models of this machine are loaded, for the time of a few made-up questions (--no-time does not).
+    """
+    from tomeval.cli.progress import time_words
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import for_reading, lacks, plan_rows, plan_totals, too_long
+    from tomeval.runs.plan import (
+        for_reading,
+        lacks,
+        plan_rows,
+        plan_totals,
+        scoring_words,
+        too_long,
+    )
     from tomeval.runs.preview import token_counter
+    from tomeval.runs.timing import Speed, demands, times
 
     count = token_counter(tokenizer) if tokenizer else None
+    fast = Speed.of(speed) if speed else None
+    needed: list[Any] = []
+    took: list[Any] = []
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, overrides or [], model)
-        rows = plan_rows(loaded, count, context)
+        rows = plan_rows(loaded, count, context, needed)
+        if form == "text" and timed:
+            took = times(loaded, demands(loaded, needed), fast)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -171,8 +200,12 @@ def plan(
             show(in_line(shared))
         show_table(shown, form)
     if form == "text":
-        wrapped = (fill(line, WIDTH, subsequent_indent="  ") for line in plan_totals(rows))
-        show("\n" + "\n".join(wrapped))
+        lines = plan_totals(rows)
+        if needed:
+            lines.insert(-1, scoring_words(loaded))
+        if took:
+            lines.insert(1, time_words(took))
+        show("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
     if missing := lacks(loaded):
         tell(f"note: this cannot run here: {missing}")
     found = too_long(rows)
@@ -189,9 +222,16 @@ def plan(
 
 def prompt(
     strategy: Annotated[
-        str, typer.Argument(help='A strategy, such as "S2A + CoT"; not with --experiment.')
+        str,
+        typer.Argument(
+            help='A strategy, such as "S2A + CoT"; not with --experiment.',
+            autocompletion=completing.strategies,
+        ),
     ] = "",
-    domain: Annotated[str, typer.Option("--domain", help="The kind of game.")] = "matrix",
+    domain: Annotated[
+        str,
+        typer.Option("--domain", help="The kind of game.", autocompletion=completing.domains),
+    ] = "matrix",
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
     ] = None,
@@ -219,13 +259,22 @@ def prompt(
         str | None,
         typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
     ] = None,
+    copy_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--copy-to",
+            metavar="FOLDER",
+            help="Copy the templates that this player uses into a folder of your own, to change "
+            "them: --prompts FOLDER, or prompts = [...] in an experiment, reads them.",
+        ),
+    ] = None,
     model: ModelOption = None,
     overrides: Overrides = None,
 ) -> None:
     """Print exactly what a model would read in one round of a made-up play."""
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.preview import preview
+    from tomeval.runs.preview import copy_templates, preview
 
     own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
     own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
@@ -246,6 +295,11 @@ def prompt(
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
         kind, shown = get_domain(loaded.domain), loaded.cells[cell]
+    if copy_to is not None:
+        for path in copy_templates(kind, shown, seat, copy_to):
+            show(path)
+        tell(f"next: change them, and look with --prompts {copy_to}")
+        return
     show(preview(kind, shown, seat, form, number, tokenizer))
 
 

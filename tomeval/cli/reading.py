@@ -5,46 +5,98 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import RunFolder, TableFormat, show_table
+from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
 from tomeval.core.printing import show
 
-CELLS = "cells"  # the table that every run has
 
-
-def status(folder: RunFolder, form: TableFormat = "text") -> None:
-    """Show how many episodes of each cell are on disk, and what is missing.
+def status(folder: RunFolder, where: WhereOption = None, form: TableFormat = "text") -> None:
+    """Show how many episodes of each cell are on disk, of those wanted, and what is missing.
 
     The exit code is 0 whatever is missing: the run could be read.
     """
+    from tomeval.report.tables import DATA
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
-    with Run(folder) as opened:
-        show_table(opened.status(), form)
-        if form == "text":
+    with Run(folder, where or ()) as opened:
+        rows = opened.status()
+        if form not in DATA:
+            rows = [_of_wanted(row) for row in rows]
+        show_table(rows, form, keep=("cell", "complete"))
+        if form == "text" and not where:  # the closing lines are of the whole run
             show("\n".join(["", *closing(opened).lines]))
+
+
+def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a status with the complete episodes as ``n of N``."""
+    said = f"{row['complete']:,}" + (f" of {row['wanted']:,}" if row["wanted"] else "")
+    return {name: value for name, value in {**row, "complete": said}.items() if name != "wanted"}
 
 
 def transcript(
     folder: RunFolder,
-    episode: Annotated[int, typer.Option("--episode", help="Which episode, from 0.")] = 0,
-    cell: Annotated[int, typer.Option("--cell", help="Which cell, from 0.")] = 0,
+    episode: Annotated[
+        str, typer.Option("--episode", help="Which episodes, from 0, such as 0-3,7.")
+    ] = "0",
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            "--cell",
+            help="Which cells, from 0, such as 0-3,7. Default: all that --where, --subject or "
+            "--game name, else 0.",
+        ),
+    ] = None,
+    step: Annotated[
+        str | None, typer.Option("--step", help="Only these steps, from 1, such as 1-5,30.")
+    ] = None,
+    where: WhereOption = None,
+    subject: Annotated[
+        str,
+        typer.Option(
+            "--subject",
+            help="Only cells in which this player is measured: --where on its column.",
+        ),
+    ] = "",
+    game: Annotated[str, typer.Option("--game", help="The same as --where game=NAME.")] = "",
     cells: Annotated[bool, typer.Option("--cells", help="List the cells instead.")] = False,
     calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
 ) -> None:
-    """Print an episode as a reader wants it: moves, and what was asked and said."""
+    """Print episodes as a reader wants them: moves, and what was asked and said."""
+    from tomeval.runs import transcripts
     from tomeval.runs.results import Run
-    from tomeval.runs.transcripts import cell_lines, transcript_lines
+    from tomeval.runs.selection import parse_numbers
 
+    steps = None if step is None else parse_numbers(step, "--step")
+    asked = parse_numbers(episode, "--episode")
     with Run(folder) as opened:
-        lines = cell_lines(opened) if cells else transcript_lines(opened, cell, episode, calls)
-        for line in lines:
-            for part in _folded(line):
-                show(part)
+        conditions = bool(where or subject or game)
+        chosen = transcripts.choose_cells(opened, where or (), subject, game)
+        if cell is not None:
+            held = {one.number: one for one in chosen}
+            numbers = parse_numbers(cell, "--cell").among(list(held), "cell", str(folder))
+            chosen = [held[number] for number in numbers]
+        if cells:
+            _show_lines(transcripts.cell_lines(opened, chosen))
+            return
+        if cell is None and not conditions:
+            chosen = chosen[:1]
+        episodes = transcripts.choose_episodes(opened, chosen, asked)
+        for place, (one, number) in enumerate(episodes):
+            if len(episodes) > 1 or conditions:
+                show("", end="\n" * (place > 0))
+                _show_lines([transcripts.about_episode(one, number)])
+            _show_lines(transcripts.transcript_lines(opened, one.number, number, calls, steps))
+
+
+def _show_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        for part in _folded(line):
+            show(part)
 
 
 def _folded(line: str) -> list[str]:
@@ -60,20 +112,4 @@ def _folded(line: str) -> list[str]:
     return folded or [line]
 
 
-def list_(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="domains, experiments, measures, strategies or prompts; or a list of a domain, "
-            "such as games, partners, subjects or labels of matrix games."
-        ),
-    ],
-    form: TableFormat = "text",
-) -> None:
-    """List what an experiment can name."""
-    from tomeval.cli.listing import list_rows
-
-    show_table(list_rows(what), form)
-
-
-COMMANDS = (status, transcript, list_)
+COMMANDS = (status, transcript)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
-from tomeval.runs.selection import WHERE
 
 
 def report(
@@ -57,22 +57,18 @@ def report(
             "Repeatable. Default: the headline measures. The others open on demand.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option("--where", help=f"Only cells with {WHERE}. Repeatable."),
-    ] = None,
+    where: WhereOption = None,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that draw a large run's figures.")
     ] = 2,
 ) -> None:
     """Write a report: one HTML file with tables, figures, comparisons and every game."""
+    from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
 
     if (only or everything) and not figures:
         raise TomevalError("--only and --all draw figures: leave out --no-figures")
-    if only and everything:
-        raise TomevalError("--only draws what it names, --all everything: leave out one of them")
     options = ReportOptions(
         interval=interval,
         reference=reference,
@@ -87,7 +83,9 @@ def report(
     )
     with Run(folder, where or ()) as opened:
         opened.check_reference(reference)
-        show(write_report(opened, out, options))
+        with working("writing the report"):
+            written = write_report(opened, out, options)
+        show(written)
 
 
 def _count(text: str) -> int | None:
@@ -128,11 +126,15 @@ def export(
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run, for other programs."""
+    from tomeval.cli.progress import working
     from tomeval.interchange.exporting import export as export_any
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
-        for path in export_any(opened, form, what, out, repo):
+        # Data on standard output is not to be mixed with anything.
+        with working("exporting") if out is not None else nullcontext():
+            written = export_any(opened, form, what, out, repo)
+        for path in written:
             show(path)
 
 

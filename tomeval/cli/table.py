@@ -111,10 +111,8 @@ def table(
     ] = None,
 ) -> None:
     """Print a table of a run: by default one measure, players down and tasks across."""
-    from tomeval.core.files import write_text
-    from tomeval.report.tables import DATA, data, set_grid
-    from tomeval.report.views import Asked, chosen_rows
-    from tomeval.runs.best_of import best_of
+    from tomeval.report.tables import DATA
+    from tomeval.report.views import Asked
     from tomeval.runs.copies import copies_notes
     from tomeval.runs.draws import weight_notes
     from tomeval.runs.intervals import alike_notes
@@ -126,52 +124,41 @@ def table(
         raise TomevalError("--caption and --label go with --format latex")
     named = tuple(part for text in columns or () for part in split(text))
     asked = Asked(tuple(metric or ()), named, sort, pivot, whole)
-    _check(asked)
+    _check(asked, against, best)
     with Run(folder, where or ()) as opened:
         of_cells = bool(against or best or reference or interval != "auto" or pivot)
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
-            if best or pivot:
-                raise TomevalError(
-                    "--against takes the best where the published row is one, a row per cell: "
-                    "leave out --best-of and --pivot"
-                )
-            interval = "normal" if interval == "auto" else interval  # as published
-            rows, notes = _beside(opened, against, as_model, interval, reference)
+            kind = "normal" if interval == "auto" else interval  # as published
+            rows, notes = _beside(opened, against, as_model, kind, reference)
         elif what == CELLS:
-            rows, notes = opened.rows(interval, reference), []
-            if best:
-                rows, notes = best_of(opened, rows, best)
+            rows, notes = _of_cells(opened, best, interval, reference)
         else:
             rows, notes = opened.domain.tables[what](opened, by or []), []
-        if form in DATA:
-            texts = [data(chosen_rows(rows, opened.measures, asked), form)]
-        else:
-            plain = against is not None or what != CELLS
-            view = _plain(opened, rows, asked, form) if plain else _view(opened, rows, asked, form)
-            if out is None and form != "latex":
-                show_grids(view.grids, form)
-            texts = [set_grid(grid, form, caption=caption, label=label) for grid in view.grids]
-            if what == CELLS and form == "text" and sys.stdout.isatty():
-                notes += _more(opened, view)
-        if out is not None:
-            show(write_text(out, "\n\n".join(texts) + "\n"))
-        elif form in (*DATA, "latex"):
-            (show_data if form in DATA else show)("\n\n".join(texts))
+        view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
+        _put(opened, rows, view, asked, form, out, caption, label)
+        if form == "text" and sys.stdout.isatty():
+            notes += _more(opened, view) if what == CELLS else []
         if what in (CELLS, opened.domain.first_table):
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
-            notes += alike_notes(opened) if form not in DATA else []
+            notes += alike_notes(opened, view.shown or None) if form not in DATA else []
             notes += opened.domain.table_notes(opened)
     for note in notes:
         tell(f"note: {in_line(note)}")
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
     """Raise if what is asked for cannot be had together."""
     if asked.whole and (asked.metrics or asked.columns or asked.pivot):
         raise TomevalError("--all shows everything: leave out --metric, --columns and --pivot")
     if asked.columns and asked.pivot:
         raise TomevalError("--columns are of a table with a row per cell: leave out --pivot")
+    if against is not None and best:
+        raise TomevalError(
+            "--against takes the best where the published row is one: leave out --best-of"
+        )
+    if against is not None and asked.pivot:
+        raise TomevalError("--against has a row per cell: leave out --pivot")
 
 
 def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
@@ -191,24 +178,58 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
     return what
 
 
-def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str) -> View:
-    """Return what to show of the cells."""
-    from tomeval.report.tables import WORDS
-    from tomeval.report.views import cells_view
+def _of_cells(
+    run: Run, best: list[str] | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of the cells, or of the best of several players, and notes."""
+    from tomeval.runs.best_of import best_of
 
-    return cells_view(run, rows, asked, WORDS[form])
+    rows = run.rows(interval, reference)
+    return best_of(run, rows, best) if best else (rows, [])
 
 
-def _plain(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str) -> View:
-    """Return another table as it is, with the columns asked for."""
+def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plain: bool) -> View:
+    """Return what to show of the cells, or of another table as it is; nothing for programs."""
     from tomeval.report.grid import grid_of
-    from tomeval.report.tables import WORDS
-    from tomeval.report.views import View, chosen_rows
+    from tomeval.report.tables import DATA, WORDS
+    from tomeval.report.views import View, cells_view, chosen_rows
 
+    if form in DATA or not rows:
+        return View([], [])
+    if not plain:
+        return cells_view(run, rows, asked, WORDS[form])
     chosen = chosen_rows(_with_numbers(rows), run.measures, asked)
-    if not chosen:
-        return View([], 0)
-    return View([grid_of(chosen, run.measures, None, run.domain.aside, words=WORDS[form])], 0)
+    return View([grid_of(chosen, run.measures, None, run.domain.aside, words=WORDS[form])], [])
+
+
+def _put(
+    run: Run,
+    rows: list[dict[str, Any]],
+    view: View,
+    asked: Asked,
+    form: Format,
+    out: Path | None,
+    caption: str | None,
+    label: str,
+) -> None:
+    """Print a table, or write it to a file."""
+    from tomeval.core.files import write_text
+    from tomeval.report.tables import DATA, data, set_grid
+    from tomeval.report.views import chosen_rows
+
+    if form in DATA:
+        text = data(chosen_rows(rows, run.measures, asked), form)
+    else:
+        texts = [set_grid(grid, form, caption=caption, label=label) for grid in view.grids]
+        text = "\n\n".join(texts) or "nothing to show"
+    if out is not None:
+        show(write_text(out, f"{text}\n"))
+    elif form in DATA:
+        show_data(text)
+    elif form == "text" and view.grids:
+        show_grids(view.grids, form)
+    else:
+        show(text)
 
 
 def _more(run: Run, view: View) -> list[str]:

@@ -61,7 +61,7 @@ def episodes_needed(
         are so many ``episodes`` in every cell; ``pairs_safe`` and ``episodes_safe`` take the upper
         80 % confidence bound of the SD in place of its estimate, because a small pilot is uncertain
         about it. ``smallest_difference`` is what the pilot's own size detects with this power,
-        infinite if its test can find nothing. ``reason``: why there is no number.
+        NaN if its test can find nothing. ``reason``: why there is no number.
 
     Notes
     -----
@@ -161,7 +161,8 @@ def _needed(
     if pilot.constant:
         return row | {"reason": "the pilot's differences do not vary"}
     row["power"] = flips.of(difference / pilot.sd, pilot.pairs)
-    row["smallest_difference"] = pilot.sd * flips.effect(pilot.pairs)
+    smallest = flips.effect(pilot.pairs)
+    row["smallest_difference"] = pilot.sd * smallest if math.isfinite(smallest) else nan
     if math.isnan(per_unit):
         return row | {"reason": _NO_MORE}
     upper = pilot.sd * math.sqrt(pilot.freedom / chdtri(pilot.freedom, 0.8))

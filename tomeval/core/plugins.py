@@ -66,7 +66,7 @@ def load_plugins() -> None:
 
 
 def use_plugin(spec: str) -> None:
-    """Load a plugin for this process: a Python file, or a module by its name.
+    """Load a plugin for this process: a Python file, a package's folder, or a module by its name.
 
     Raises
     ------
@@ -74,17 +74,23 @@ def use_plugin(spec: str) -> None:
         There is no such file or module, or it cannot be loaded.
     """
     path = Path(spec)
-    if not spec.endswith(".py"):
+    if path.is_dir():
+        path /= "__init__.py"
+    elif not spec.endswith(".py"):
         if not re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", spec):
-            raise TomevalError(f"--plugin {spec!r}: name a file that ends in .py, or a module")
+            raise TomevalError(
+                f"--plugin {spec!r}: name a file that ends in .py, the folder of a package, or a "
+                "module"
+            )
         plugin = Plugin(spec, "", spec)
         _load(plugin, f"the plugin {spec}", lambda: importlib.import_module(spec), "mend it")
         return
     if not path.is_file():
         near = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.py"))])
-        raise TomevalError(f"--plugin {spec}: no such file{near}")
-    name = f"tomeval_plugin_{re.sub(r'[^0-9a-zA-Z_]', '_', path.stem)}"
-    plugin = Plugin(path.stem, "", str(path))
+        raise TomevalError(f"--plugin {path}: no such file{near}")
+    stem = path.resolve().parent.name if path.stem == "__init__" else path.stem
+    name = f"tomeval_plugin_{re.sub(r'[^0-9a-zA-Z_]', '_', stem)}"
+    plugin = Plugin(stem, "", str(path))
     _load(plugin, f"the plugin {path}", lambda: _load_file(name, path), "mend the file")
 
 

@@ -30,28 +30,46 @@ class Backend(NamedTuple):
     # ``module:function`` that checks a model's name and options as the opener would, and returns
     # its longest sequence in tokens, or None; empty: opening it costs nothing.
     look: str = ""
+    about: str = ""  # what its models are, in a few words
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
 _LOCAL = "tomeval.models.local.opening:"
 
 
-def _local(opener: str, form: str) -> Backend:
+def _local(opener: str, form: str, about: str) -> Backend:
     """Return a backend of `tomeval.models.local.opening`."""
-    return Backend(_LOCAL + opener, form, look=f"{_LOCAL}look", libraries=("torch", "transformers"))
+    libraries = ("torch", "transformers")
+    return Backend(_LOCAL + opener, form, False, f"{_LOCAL}look", about, libraries)
 
 
 BACKENDS = {
-    "pocket": _local("open_pocket", "pocket"),
-    "pocket-rational": _local("open_pocket", "pocket-rational"),
-    "hf": _local("open_hub", "hf:REPO_OR_PATH[@revision]"),
+    "pocket": _local("open_pocket", "pocket", "embedded, trained to continue transcripts"),
+    "pocket-rational": _local(
+        "open_pocket", "pocket-rational", "embedded, trained to respond as well as possible"
+    ),
+    "hf": _local(
+        "open_hub",
+        "hf:REPO_OR_PATH[@revision]",
+        "a causal language model of the Hugging Face Hub, or in a folder",
+    ),
     "openai": Backend(
-        "tomeval.models.served.openai_api:open_server", "openai:MODEL@BASE_URL", served=True
+        "tomeval.models.served.openai_api:open_server",
+        "openai:MODEL@BASE_URL",
+        served=True,
+        about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
     ),
     "inspect": Backend(
-        "tomeval.models.served.inspect_api:open_inspect", "inspect:PROVIDER/MODEL", served=True
+        "tomeval.models.served.inspect_api:open_inspect",
+        "inspect:PROVIDER/MODEL",
+        served=True,
+        about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
     ),
-    "scripted": Backend("tomeval.models.scripted:open_named", "scripted:NAME"),
+    "scripted": Backend(
+        "tomeval.models.scripted:open_named",
+        "scripted:NAME",
+        about="replies from a script, or from a JSON file",
+    ),
 }
 """Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
 
@@ -63,19 +81,21 @@ _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 
 
 def register_model(
-    kind: str, form: str = "", *, served: bool = False
+    kind: str, form: str = "", *, served: bool = False, about: str = ""
 ) -> Callable[[_Opener], _Opener]:
     """Register a kind of model; it decorates the function that opens one.
 
     Parameters
     ----------
     kind : str
-        What its names begin with: letters, digits and ``-``.
+        What its names begin with: letters, digits, ``_`` and ``-``.
     form : str
         How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
     served : bool
         Whether its calls cost money or wait for others, so that caps count them. It then calls
         `tomeval.models.served.limits.Budget` itself, as `Opening.budget` hands it over.
+    about : str
+        What its models are, in a few words, for ``tomeval list models``.
 
     Notes
     -----
@@ -89,12 +109,12 @@ def register_model(
     """
 
     def register(opener: _Opener) -> _Opener:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", kind):
-            raise TomevalError(f"model {kind!r}: a kind is letters, digits and -")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
+            raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
         if (form or kind).partition(":")[0] != kind:
             raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
         check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
-        BACKENDS[kind] = Backend(opener, form or kind, served)
+        BACKENDS[kind] = Backend(opener, form or kind, served, about=about)
         return opener
 
     return register
@@ -120,7 +140,7 @@ def model_name(spec: str | dict[str, Any]) -> str:
         load_plugins()
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
-    if rest and (word := placeholder(rest)):
+    if rest and (word := placeholder(name)):
         raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
 

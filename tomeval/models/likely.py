@@ -88,9 +88,14 @@ def placeholder(name: str) -> str:
     --------
     >>> placeholder("hf:REPO_OR_PATH[@revision]"), placeholder("openai:NAME@http://127.0.0.1/v1")
     ('REPO_OR_PATH', 'NAME')
-    >>> placeholder("hf:org/name"), placeholder("hf:models/NAMED")
-    ('org/name', '')
+    >>> placeholder("hf:org/name"), placeholder("hf:models/NAMED"), placeholder("hf:/data/MODEL/8b")
+    ('org/name', '', '')
     """
-    words = "|".join(map(re.escape, PLACEHOLDERS))
-    found = re.search(rf"(?<![\w.-])(?:{words})(?![\w.-])|<[^<>]+>|\.\.\.|…", name)
-    return found[0] if found else ""
+    kind, colon, rest = name.partition(":")
+    model, _, address = (rest if colon else name).partition("@")
+    if kind == "scripted" or model.startswith((".", "/", "~")):
+        return ""  # functions and folders have the names that people gave them
+    word = f"({'|'.join(map(re.escape, PLACEHOLDERS))}|<[^<>]+>|\\.\\.\\.|…)"
+    found = re.fullmatch(rf"{word}(?:[/\[].*)?|[\w.-]+/{word}(?:\[.*)?", model)
+    found = found or re.search(rf"(?<![\w.-]){word}(?![\w.-])", address)
+    return next(filter(None, found.groups())) if found else ""

@@ -11,16 +11,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tomeval.core.errors import unknown
+from tomeval.core.errors import TomevalError
 from tomeval.report.svg import Canvas
 from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
 
 COLUMN = "single"
 """Figures are drawn as for one of two columns: a narrow screen shows these without scaling down."""
-
-DEFAULT = ("forest",)
-"""The figures of a report unless others are named."""
 
 MANY_CELLS = 48
 """From here on, drawing takes longer than starting processes."""
@@ -34,38 +31,30 @@ class Drawn(NamedTuple):
     svg: str
 
 
-def chosen(run: Run, everything: bool = False) -> list[str]:
-    """Return the names of the figures that a report has by default, or of all."""
-    from tomeval.plots import figures_of
-
-    return list(figures_of(run)) if everything else list(DEFAULT)
-
-
 class Figures:
     """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
-    Other processes draw, as many as `workers`, if that is more than 1 and the run has at least
-    `MANY_CELLS` cells. `only` names those to draw.
+    `only` and `every` choose as in `tomeval.plots.registry.chosen`. Other processes draw, as many
+    as `workers`, if that is more than 1 and the run has at least `MANY_CELLS` cells.
     """
 
     def __init__(
         self,
         run: Run,
         interval: str,
-        reference: str | None,
-        workers: int,
-        only: Sequence[str],
+        reference: str | None = None,
+        workers: int = 1,
+        only: Sequence[str] = (),
+        every: bool = False,
     ) -> None:
-        from tomeval.plots import figures_of
+        from tomeval.plots.registry import chosen
 
-        self._run, self._task = run, (interval, reference)
+        self._run = run
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: list[Future[list[Drawn]]] = []
-        self._names = list(figures_of(run))
-        for name in only:
-            if name not in self._names:
-                raise unknown("figure", name, self._names)
-        self._names = [name for name in self._names if name in only]
+        self._names = chosen(run, only, every=every)
+        # Those of `Domain.first_figures` may be files that this run has not.
+        self._task = (interval, reference, bool(only))
         if workers > 1 and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")
@@ -112,19 +101,24 @@ def _open(folder: Path, where: Sequence[str], domain: Domain) -> None:
     _OPENED[:] = [Run(folder, where)]
 
 
-def _redraw(name: str, interval: str, reference: str | None) -> list[Drawn]:
+def _redraw(name: str, interval: str, reference: str | None, asked: bool) -> list[Drawn]:
     """Draw the figures of one name in another process."""
-    return _draw(_OPENED[0], name, interval, reference)
+    return _draw(_OPENED[0], name, interval, reference, asked)
 
 
-def _draw(run: Run, name: str, interval: str, reference: str | None) -> list[Drawn]:
-    """Draw the figures of one name."""
-    from tomeval.plots import Options, draw_one, plain_style, svg_text
+def _draw(run: Run, name: str, interval: str, reference: str | None, asked: bool) -> list[Drawn]:
+    """Draw the figures of one name; if it is not `asked` for, none where there is no such file."""
+    from tomeval.plots import Options, draw_one, figures_of, plain_style, svg_text
 
     with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawings = draw_one(run, name, Options(COLUMN, interval, reference))
+        try:
+            drawings = draw_one(run, name, Options(COLUMN, interval, reference))
+        except TomevalError:
+            if asked or name in figures_of(run):
+                raise
+            return []
         return [
             Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
             for i, drawing in enumerate(drawings)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
 from tomeval.report.blocks import Block, as_json, asset, pack, pack_text, shortened
 from tomeval.report.calls import Bases, packed_calls
@@ -65,11 +67,13 @@ class Episodes:
         self._names = run.headline if names is None else names
         self.browser = run.domain.browser(run, reference) or LineBrowser(run)
         self._rows = {cell.number: self._read(cell) for cell in run.cells}
-        self._calls = self._count("SELECT cell, episode, COUNT(*) FROM calls GROUP BY 1, 2")
+        here = f"cell IN ({', '.join(map(str, self._rows))})"
+        sql = f"SELECT cell, episode, COUNT(*) FROM calls WHERE {here} GROUP BY 1, 2"
+        self._calls = self._count(sql)
         reasons = ", ".join(f"'{reason}'" for reason in INVALID_REASONS)
         self._invalid = self._count(
             "SELECT cell, episode, COUNT(*) FROM asked "
-            f"WHERE outcome IN ({reasons}) GROUP BY cell, episode"
+            f"WHERE {here} AND outcome IN ({reasons}) GROUP BY cell, episode"
         )
         talking = sum(any(counts) for counts in self._calls.values())
         share = CALLS_BY_DEFAULT // max(talking, 1)
@@ -113,7 +117,7 @@ class Episodes:
         for (cell, purpose), text in self._bases.items():
             bases.setdefault(str(cell), {})[purpose] = text
         yield pack("bases", bases)
-        yield pack("index", [self._summary(cell) for cell in self._run.cells])
+        yield pack("index", [self.summary(cell) for cell in self._run.cells])
 
     def _read(self, cell: RunCell) -> list[_Row]:
         """Return the rows of the list."""
@@ -157,6 +161,27 @@ class Episodes:
             left -= count
         return chosen
 
+    def one(self, cell: RunCell, number: int) -> dict[str, Any]:
+        """Return one episode in short form, with the ``bases`` that its ``calls`` refer to.
+
+        Raises
+        ------
+        TomevalError
+            The cell has no such episode.
+        """
+        numbers = [row.episode for row in self._rows[cell.number]]
+        if number not in numbers:
+            raise TomevalError(f"cell {cell.number} has no finished episode {number}")
+        if isinstance(self.browser, LineBrowser):
+            episode = self.browser.one(cell, number)
+        else:
+            episode = next(islice(self.browser.packed(cell), numbers.index(number), None))
+        bases: Bases = {}
+        calls = list(self._run.store.calls(cell.number, number))
+        several = len({seat for _, seat, *_ in calls}) > 1
+        episode["calls"] = packed_calls(calls, cell.number, bases, several)
+        return {**episode, "bases": {purpose: text for (_, purpose), text in bases.items()}}
+
     def _packed(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (cell, episode in short form) for all episodes, in order."""
         asked = "SELECT cell, COUNT(DISTINCT seat) FROM calls GROUP BY cell"
@@ -170,7 +195,7 @@ class Episodes:
                     episode["calls"] = packed_calls(calls, cell.number, self._bases, several)
                 yield cell.number, episode
 
-    def _summary(self, cell: RunCell) -> dict[str, Any]:
+    def summary(self, cell: RunCell) -> dict[str, Any]:
         """Return what the page knows of a cell before any chunk is opened."""
         rows, counts = self._rows[cell.number], self._calls[cell.number]
         values: dict[str, list[float | None]] = {}
@@ -180,8 +205,7 @@ class Episodes:
                 shortened(next(found)) if row.status == COMPLETE else None for row in rows
             ]
         return {
-            "title": cell.title,
-            "task": task_text(cell),
+            **heads(cell),
             "episode": [row.episode for row in rows],
             "drawn": [row.drawn for row in rows],
             "status": [row.status for row in rows],
@@ -193,6 +217,11 @@ class Episodes:
             "values": values,
             **self.browser.summary(cell),
         }
+
+
+def heads(cell: RunCell) -> dict[str, Any]:
+    """Return what names a cell in the list of cells."""
+    return {"number": cell.number, "title": cell.title, "task": task_text(cell)}
 
 
 class LineBrowser:
@@ -207,7 +236,11 @@ class LineBrowser:
         for (episode,) in self._run.store.query(
             "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
         ):
-            yield packed_lines(self._run.domain.lines(self._run, cell, episode))
+            yield self.one(cell, episode)
+
+    def one(self, cell: RunCell, episode: int) -> dict[str, Any]:
+        """Return one episode."""
+        return packed_lines(self._run.domain.lines(self._run, cell, episode))
 
     def summary(self, cell: RunCell) -> dict[str, Any]:
         """Return nothing: the lines say everything."""

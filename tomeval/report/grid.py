@@ -237,9 +237,10 @@ def is_number(value: Any) -> bool:
 
 def repeats(rows: Rows) -> set[str]:
     """Return ``strategy`` if it says nothing: a language model's subject is named by it."""
-    name = next(iter(rows[0]))
-    alike = "strategy" in rows[0] and all(row["strategy"] in ("", row[name]) for row in rows)
-    return {"strategy"} if alike else set()
+    name = next((name for name, value in rows[0].items() if isinstance(value, str)), "strategy")
+    if name == "strategy" or "strategy" not in rows[0]:
+        return set()
+    return {"strategy"} if all(row["strategy"] in ("", row[name]) for row in rows) else set()
 
 
 def _columns(

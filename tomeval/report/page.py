@@ -20,7 +20,7 @@ from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
-from tomeval.report.drawings import Figures, chosen
+from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.headline import headline
 from tomeval.report.results import results, valued
@@ -29,9 +29,9 @@ from tomeval.runs.selection import choose_measures
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("theme", "dom", "tables", "calling", "transcript")
+_SCRIPTS = ("theme", "dom", "file", "tables", "calling", "transcript")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
-_UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
+UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ReportOptions:
         `tomeval.report.episodes.Episodes`.
     figures : bool
     only : sequence of str
-        Names of the figures to draw; default: the domain's few, see `tomeval.report.drawings`.
+        Names of the figures to draw; default: `Domain.first_figures`.
     all_figures : bool
         Draw all figures that the run supports.
     metrics : sequence of str
@@ -102,8 +102,14 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
     rows = run.rows(options.interval, options.reference)
     figures = None
     if options.figures and any(row["episodes"] for row in rows):
-        only = options.only or chosen(run, options.all_figures)
-        figures = Figures(run, options.interval, options.reference, options.workers, only)
+        figures = Figures(
+            run,
+            options.interval,
+            options.reference,
+            options.workers,
+            options.only,
+            options.all_figures,
+        )
     try:
         yield from page.generate(**_context(run, rows, names, figures, options))
     finally:
@@ -133,8 +139,9 @@ def _context(
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference, names)
     style = _sealed(asset("report.css"))
-    scripts = [_UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
-    script = _sealed("\n".join((*scripts, episodes.browser.script, asset("browser.js"))))
+    scripts = [UNSEEN_SCRIPT, *(asset(f"{name}.js") for name in _SCRIPTS)]
+    last = (episodes.browser.script, asset("browser.js"), asset("start.js"))
+    script = _sealed("\n".join((*scripts, *last)))
     comparison = comparisons(run, names, options.by, options.baseline, options.reference)
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
@@ -158,6 +165,7 @@ def _context(
         "comparison": comparison,
         "paired": run.domain.paired,
         "drawings": drawings,
+        "rest": drawings[1:],
         "glyphs": glyphs,
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),

@@ -24,6 +24,9 @@ from tomeval.runs.rates import RATES
 MOST_TASKS = 8
 """The most tasks that stand beside each other by default."""
 
+INTERVAL = "interval"
+"""The column that says of which kind a row's intervals are."""
+
 SIDES = {1: "more is better", -1: "less is better", 0: "neither side is better"}
 SETTINGS = ("reference", "seed", "on_invalid", "attempts")
 """Settings in which rows must agree for one of them to be the best."""
@@ -211,6 +214,8 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
             said.append(f"{heading(name)} {ends} (most: {where})")
         elif name in RATES and known:
             said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
+        elif name == INTERVAL and len(set(values)) > 1:
+            said.append(f"{heading(name)} {' or '.join(sorted(set(values)))}")
         elif name not in told and len(set(values)) == 1 and isinstance(value, str | int):
             said += [f"{heading(name)} {words(str(value))}"] if value != "" else []
     return said

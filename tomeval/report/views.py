@@ -113,10 +113,11 @@ def sorted_rows(
 
 
 class View(NamedTuple):
-    """The tables to print below each other, and how many measures with values they leave out."""
+    """The tables to print below each other, their measures, and how many with values are left."""
 
     grids: list[Grid]
-    left_out: int
+    shown: list[str]
+    left_out: int = 0
 
 
 def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] = str) -> View:
@@ -136,7 +137,8 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
         return grid_of(chosen, measures, task, domain.aside, words=words)
 
     if asked.whole or asked.columns:
-        return View([by_row(sorted_rows(rows, asked.sort or AS_IT_IS, measures, task), asked)], 0)
+        grid = by_row(sorted_rows(rows, asked.sort or AS_IT_IS, measures, task), asked)
+        return View([grid], list(measures))
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
     one = names if names else [name for name in domain.headline[:1] if name in headline]
@@ -151,7 +153,7 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
         shown = names or headline
         ordered = sorted_rows(rows, asked.sort or shown[0], measures, task)
         grids = [by_row(ordered, Asked(metrics=tuple(shown)))]
-    return View(grids, len(valued - set(shown)))
+    return View(grids, shown, len(valued - set(shown)))
 
 
 def _layout(run: Run, rows: Rows, asked: Asked) -> Layout | None:

@@ -469,6 +469,13 @@ class Domain(ABC):
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
         """Return the questions to a seat, with the steps that can ask them."""
 
+    def asked_share(self, cell: Any, seat: str) -> Mapping[str, float]:
+        """Return in which share of episodes a question is asked at all, where that is not all.
+
+        Such as the questions of one role of several that a seat may have.
+        """
+        return {}
+
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> Any:
         """Return a cell that shows a strategy in a seat, for ``tomeval prompt`` only."""
         raise TomevalError(f"domain {self.name!r} has no example of its own: give --experiment")

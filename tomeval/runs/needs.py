@@ -106,19 +106,20 @@ class _Seat:
             ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
         )
         self._longest = 0.0
+        self._share = domain.asked_share(cell, seat)
 
     def needs(self) -> Needs:
         """Add up all questions."""
         for form, steps in self._forms.items():
             # Only the first step can differ: it has no past to summarise or reflect on.
             for call in self._calls(form, steps[0]):
-                self._add([call], [steps[0]], steps[:1])
+                self._add([call], [steps[0]], steps[:1], form)
             rest = steps[1:]
             if rest:
                 # The memory of lessons fills in the first steps, after which prompts grow evenly.
                 points = sorted({*rest[:_FILLING], rest[(len(rest) - 1) // 2], rest[-1]})
                 for calls in zip(*(self._calls(form, at) for at in points), strict=True):
-                    self._add(calls, points, rest)
+                    self._add(calls, points, rest, form)
         found = {name: round(value) for name, value in self._sums.items()}
         return Needs(
             found["calls"],
@@ -170,8 +171,9 @@ class _Seat:
             before.append(text)
         return calls
 
-    def _add(self, calls: Any, points: list[int], steps: range) -> None:
+    def _add(self, calls: Any, points: list[int], steps: range, form: str) -> None:
         """Add one call of every step, of which those at some points are known."""
+        share = self._share.get(form, 1.0)
         sizes = np.interp(steps, points, [call.size for call in calls])
         sizes_most = np.interp(steps, points, [call.size_most for call in calls])
         shared = np.interp(steps, points, [call.shared for call in calls])
@@ -182,10 +184,10 @@ class _Seat:
         written = TYPICAL.get(doing.kind, NOTE) + NOTE * doing.notes
         typical = 0 if doing.labels else min(written, doing.most)
         for name, each in (
-            ("calls", 1.0),
-            ("prompt", sizes),
-            ("cached", shared),
-            ("written", typical),
+            ("calls", share),
+            ("prompt", share * sizes),
+            ("cached", share * shared),
+            ("written", share * typical),
             ("calls_most", doing.attempts),
             ("prompt_most", doing.attempts * sizes_most),
             ("most", doing.attempts * most),

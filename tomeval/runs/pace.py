@@ -282,7 +282,10 @@ class Pace:
         covered = ty / n - mean_t * mean_y
         slope = np.divide(covered, spread, out=np.zeros_like(spread), where=spread > 1e-9)
         residual = np.maximum(yy / n - mean_y**2 - slope * covered, 0.0)
-        error = np.divide(residual, n * spread, out=np.zeros_like(spread), where=spread > 1e-9)
+        # Steps of one batch take the same time: as many numbers t as there are, not as many steps.
+        apart = np.minimum(n, np.sqrt(12 * spread + 1)) - 2
+        weight = np.maximum(apart, 0) * spread
+        error = np.divide(residual, weight, out=np.full_like(spread, np.inf), where=weight > 1e-9)
         square = slope**2
         # What chance alone could make is no growth: far ahead it would count many times over.
         sure = np.divide(error, square, out=np.ones_like(square), where=square > 0)

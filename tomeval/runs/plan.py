@@ -29,7 +29,10 @@ Row = Mapping[str, Any]
 
 
 def plan_rows(
-    experiment: Experiment, count: Count | None = None, context: int | None = None
+    experiment: Experiment,
+    count: Count | None = None,
+    context: int | None = None,
+    found: list[tuple[int, str, Needs]] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
@@ -40,6 +43,8 @@ def plan_rows(
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
     context : int, optional
         Longest sequence, in tokens, of models that tell theirs only when they are asked.
+    found : list, optional
+        Takes the cell, the seat and the needs of every language model, see `runs.timing`.
 
     Returns
     -------
@@ -61,7 +66,7 @@ def plan_rows(
     known = known_models(experiment)
     priced = any(ahead.price for ahead in known.values())
     rows = []
-    for cell in experiment.cells:
+    for number, cell in enumerate(experiment.cells):
         planned = cell.wanted(experiment.per_cell)
         episodes = len(cell.originals(planned))
         row: dict[str, Any] = dict(domain.columns(cell.definition))
@@ -69,10 +74,13 @@ def plan_rows(
         row["steps"] = cell.length * episodes
         if known:
             seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
-            found = [(a, needs(domain, cell, seat, a, *counts)) for seat, a in seats.items()]
-            row |= _tokens(found, episodes) | (_money(found, episodes) if priced else {})
+            need = {seat: needs(domain, cell, seat, a, *counts) for seat, a in seats.items()}
+            each = [(a, need[seat]) for seat, a in seats.items()]
+            row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
+            if found is not None:
+                found += [(number, seat, one) for seat, one in need.items()]
             limits = [ahead.context or context for ahead in seats.values()]
-            row["longest"] = max((need.longest for _, need in found), default=0)
+            row["longest"] = max((need.longest for _, need in each), default=0)
             row["context"] = min((limit for limit in limits if limit is not None), default=None)
         rows.append(row)
     return rows
@@ -135,6 +143,24 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
         "earlier prompt of the episode began with is not read again by local models, and is "
         f"charged as cached by servers from {SERVER_CACHE:,} tokens on",
     ]
+
+
+def scoring_words(experiment: Experiment) -> str:
+    """Say whether log-probabilities of labels are needed, and by how many cells."""
+    asking = [cell for cell in experiment.cells if cell.models]
+    scoring = [cell for cell in asking if cell.scores]
+    if not scoring:
+        return "no log-probabilities are needed"
+    names = dict.fromkeys(
+        who.strategy or who.name
+        for cell in scoring
+        for who in cell.seats.values()
+        if who and who.model
+    )
+    return (
+        f"log-probabilities of labels are needed in {len(scoring):,} of {len(asking):,} cells with "
+        f"language models ({', '.join(names)}): a server that gives none is refused at the start"
+    )
 
 
 def too_long(rows: Sequence[Row]) -> list[int]:

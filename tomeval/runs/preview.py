@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extras import LOCAL, need
+from tomeval.core.files import write_text
+from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
+from tomeval.strategies.templates import using
 
 
 def preview(
@@ -34,11 +38,7 @@ def preview(
     tokenizer : str, optional
         Counts tokens: a local folder or a Hub name.
     """
-    if not cell.models:
-        raise TomevalError("no language model plays in this cell: there is no prompt")
-    seat = seat or next(iter(cell.models))
-    if seat not in cell.models:
-        raise unknown("seat of a language model", seat, cell.models)
+    seat = model_seat(cell, seat)
     forms = domain.forms(cell, seat)
     form = form or next(iter(forms))
     if form not in forms:
@@ -60,6 +60,41 @@ def preview(
         head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
         parts.append(f"{head}\n{text}")
     return "\n\n".join(parts)
+
+
+def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[Path]:
+    """Copy the templates that a language model's player uses into ``folder/DOMAIN``.
+
+    Those of every question that its seat can be asked; `seat` as for `preview`. Nothing is
+    overwritten.
+
+    Raises
+    ------
+    TomevalError
+        One of the files is there already; nothing is written then.
+    """
+    seat = model_seat(cell, seat)
+    with using() as used:
+        for form, steps in domain.forms(cell, seat).items():
+            for step in sorted({steps[0], usual_step(steps)}) if steps else ():
+                domain.preview(cell, seat, form, step)
+    files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
+    if there := [path for path in files if path.exists()]:
+        raise TomevalError(f"{there[0]}: is there already; name another folder")
+    for path, source in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, read_text(source))
+    return list(files)
+
+
+def model_seat(cell: Cell, seat: str) -> str:
+    """Return the seat of a language model: the first one, if `seat` is empty."""
+    if not cell.models:
+        raise TomevalError("no language model plays in this cell: there is no prompt")
+    seat = seat or next(iter(cell.models))
+    if seat not in cell.models:
+        raise unknown("seat of a language model", seat, cell.models)
+    return seat
 
 
 def usual_step(steps: range) -> int:

@@ -16,12 +16,16 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
+from tomeval.runs.folder import planned
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
+
+WANTED = "wanted"
+"""The column of a status with the number of episodes that a cell is to have."""
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
@@ -195,8 +199,10 @@ class Run:
             raise unknown("reference", reference, filter(None, self.domain.references))
 
     def status(self) -> list[dict[str, Any]]:
-        """Return per cell the episodes that are complete, void and failed.
+        """Return per cell its number and the episodes that are complete, wanted, void and failed.
 
+        Cells that were not begun are there too. ``wanted`` is how many the experiment asks for,
+        None where it does not say, as of games that were recorded elsewhere.
         If people played, also those that they left (``unfinished``) or that a rule of their study
         leaves out (``excluded``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
@@ -211,9 +217,12 @@ class Run:
         counts = tallies.episodes(self.store)
         found = {status for count in counts.values() for status in count}
         statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
+        asked = planned(self.folder)
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {**cell.columns, **dict.fromkeys(statuses, 0)}
+            row: dict[str, Any] = {"cell": cell.number, **cell.columns, COMPLETE: 0}
+            row[WANTED] = cell.wanted(asked) if asked and cell.knows_attempts else None
+            row |= dict.fromkeys(statuses[1:], 0)
             row |= counts.get(cell.number, {})
             if usage:
                 left = row.get(UNFINISHED, 0)  # by people: these are stored

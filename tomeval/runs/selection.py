@@ -119,6 +119,71 @@ def split(values: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+class Numbers(NamedTuple):
+    """Numbers as a reader names them: a list of ranges, each with both ends."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def among(self, known: Sequence[int], what: str, where: str) -> list[int]:
+        """Return those of `known` that are meant, in the order asked, each once.
+
+        Raises
+        ------
+        TomevalError
+            A range that holds none of them; `what` they are numbers of, such as ``cell``, and
+            `where` they should be, for the message.
+        """
+        found: list[int] = []
+        for first, last in self.ranges:
+            held = [number for number in known if first <= number <= last]
+            if not held:
+                ends = str(first) if first == last else f"{first} to {last}"
+                there = f"there are {spelled(known)}" if known else "there is none"
+                raise TomevalError(f"{where}: no {what} {ends}, {there}")
+            found += held
+        return list(dict.fromkeys(found))
+
+
+def parse_numbers(text: str, option: str) -> Numbers:
+    """Read numbers from 0 such as ``3``, ``0,4`` or ``0-9,12``.
+
+    Raises
+    ------
+    TomevalError
+        Anything else, or a range whose end is before its beginning.
+
+    Examples
+    --------
+    >>> parse_numbers("0-2,7", "--cell").ranges
+    ((0, 2), (7, 7))
+    """
+    ranges = []
+    for part in text.split(","):
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        ends = (first, last if dash else first)
+        if not all(end.isascii() and end.isdigit() for end in ends) or int(ends[0]) > int(ends[1]):
+            raise TomevalError(f"{option} {text!r}: write numbers or ranges such as 0-3,7")
+        ranges.append((int(ends[0]), int(ends[1])))
+    return Numbers(tuple(ranges))
+
+
+def spelled(numbers: Sequence[int]) -> str:
+    """Return numbers as ranges.
+
+    Examples
+    --------
+    >>> spelled([0, 1, 2, 5])
+    '0-2, 5'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
+
+
 def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:
     """Return the measures that are asked for, in the order asked, each once.
 

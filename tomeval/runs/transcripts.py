@@ -3,45 +3,97 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs.cell import RunCell
+from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
+from tomeval.runs.selection import Numbers, parse_where, select, spelled
 from tomeval.strategies.asking import replaced
 
 
-def cell_lines(run: Run) -> Iterator[str]:
-    """Yield one line per cell of a run: who plays what, and how many episodes there are."""
+def cell_lines(run: Run, cells: Sequence[RunCell] | None = None) -> Iterator[str]:
+    """Yield one line per cell: who plays what, and how many episodes there are; default: all."""
     counts = dict(run.store.query("SELECT cell, COUNT(*) FROM episodes GROUP BY cell"))
-    for cell in run.cells:
-        words = ", ".join(f"{name} {value}" for name, value in cell.columns.items() if value != "")
-        count = counts.get(cell.number, 0)
-        yield in_line(f"cell {cell.number}: {words}; seed {cell.seed}: {count} episodes")
+    for cell in run.cells if cells is None else cells:
+        yield f"{_about(cell)}: {counts.get(cell.number, 0)} episodes"
 
 
-def find_cell(run: Run, number: int, episode: int) -> RunCell:
-    """Return a cell of a run, checked to have an episode."""
-    if not 0 <= number < len(run.cells):
-        raise TomevalError(f"{run.folder}: no cell {number}, there are {len(run.cells)}")
-    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?"
-    if not run.store.query(sql, (number, episode)):
-        raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
-    return run.cells[number]
+def _about(cell: RunCell) -> str:
+    """Return what a cell is, in one line."""
+    words = ", ".join(f"{name} {value}" for name, value in cell.columns.items() if value != "")
+    return in_line(f"cell {cell.number}: {words}; seed {cell.seed}")
 
 
-def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
-    """Yield the lines of one episode; with `calls` what models read and wrote in every step.
+def about_episode(cell: RunCell, episode: int) -> str:
+    """Return the line above a transcript that is one of several."""
+    return f"#### {_about(cell)}; episode {episode}"
 
-    Of the start that a prompt shares with the last one for the same purpose, only the length is
-    printed.
+
+def choose_cells(
+    run: Run, where: Iterable[str] = (), subject: str = "", game: str = ""
+) -> list[RunCell]:
+    """Return the cells that meet conditions, see `tomeval.runs.selection.WHERE`.
+
+    `subject` is who is measured, `game` a value of that column; empty: any.
+    """
+    conditions = [*where]
+    if subject and run.cells:
+        known = run.cells[0].columns
+        conditions.append(f"{'subject' if 'subject' in known else run.domain.by[0]}={subject}")
+    if game:
+        conditions.append(f"game={game}")
+    return select(run.cells, parse_where(conditions))
+
+
+def choose_episodes(
+    run: Run, cells: Sequence[RunCell], episodes: Numbers
+) -> list[tuple[RunCell, int]]:
+    """Return the episodes of each cell that are asked for, of those that it has.
 
     Raises
     ------
     TomevalError
-        No such cell or episode.
+        A number that none of the cells has.
+    """
+    found: dict[int, list[int]] = {cell.number: [] for cell in cells}
+    for number, episode in run.store.query("SELECT cell, episode FROM episodes ORDER BY episode"):
+        if number in found:
+            found[number].append(episode)
+    some = sorted({episode for played in found.values() for episode in played})
+    where = f"{run.folder}: {'cells' if len(cells) > 1 else 'cell'} {spelled(list(found))}"
+    wanted = episodes.among(some, "episode", where)
+    return [(cell, n) for cell in cells for n in wanted if n in set(found[cell.number])]
+
+
+def find_cell(run: Run, number: int, episode: int) -> RunCell:
+    """Return a cell of a run, checked to have an episode."""
+    cell = next((cell for cell in run.cells if cell.number == number), None)
+    if cell is None:
+        known = spelled([cell.number for cell in run.cells])
+        raise TomevalError(f"{run.folder}: no cell {number}, there are {known}")
+    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?"
+    if not run.store.query(sql, (number, episode)):
+        raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
+    return cell
+
+
+def transcript_lines(
+    run: Run, cell: int, episode: int, calls: bool = True, steps: Numbers | None = None
+) -> Iterator[str]:
+    """Yield the lines of one episode; with `calls` what models read and wrote in every step.
+
+    Of the start that a prompt shares with the last one for the same purpose, only the length is
+    printed. With `steps` only those, and nothing of what stands before the first and after the
+    last.
+
+    Raises
+    ------
+    TomevalError
+        No such cell, episode or step.
     """
     which = find_cell(run, cell, episode)
     asked: dict[int, list[dict[str, Any]]] = {}
@@ -50,7 +102,12 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
         purpose = str(record.get("purpose", form))
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
-    lines = run.domain.lines(run, which, episode)
+    lines: Iterable[Line] = run.domain.lines(run, which, episode)
+    if steps is not None:
+        every = list(lines)
+        known = sorted({line.step for line in every if line.step > 0})
+        wanted = steps.among(known, "step", f"{run.folder}: cell {cell}, episode {episode}")
+        lines = [line for line in every if line.step in wanted]
     for step, group in itertools.groupby(lines, key=lambda line: line.step):
         found = list(group)
         for line in found:

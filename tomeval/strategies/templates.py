@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -53,6 +56,20 @@ class Template:
     instead: jinja2.Template
 
 
+_USED: ContextVar[dict[str, Prompts] | None] = ContextVar("used", default=None)
+
+
+@contextmanager
+def using() -> Iterator[dict[str, Prompts]]:
+    """Collect the names of all templates that are used inside the block, and whose they are."""
+    used: dict[str, Prompts] = {}
+    before = _USED.set(used)
+    try:
+        yield used
+    finally:
+        _USED.reset(before)
+
+
 class Prompts:
     """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
@@ -94,6 +111,8 @@ class Prompts:
 
     def get(self, name: str) -> Template:
         """Return a template by name."""
+        if (used := _USED.get()) is not None:
+            used[name] = self
         if name not in self._cache:
             self._cache[name] = self._load(name)
         return self._cache[name]
@@ -126,10 +145,15 @@ class Prompts:
             why = str(error) or type(error).__name__
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
 
-    def _load(self, name: str) -> Template:
+    def path(self, name: str) -> Path:
+        """Return the file of a template."""
         path = next((p for f in self._folders if (p := f / f"{name}.j2").is_file()), None)
         if path is None:
             raise unknown("prompt template", name, self.names())
+        return path
+
+    def _load(self, name: str) -> Template:
+        path = self.path(name)
         home = next(f for f in self._folders if path.is_relative_to(f))
         if not path.resolve().is_relative_to(home.parent.resolve()):
             raise TomevalError(f"{path}: leads out of the folder of prompts, to {path.resolve()}")

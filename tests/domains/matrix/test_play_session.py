@@ -109,6 +109,20 @@ def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
 
 
+def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
+    class Interrupted(io.StringIO):
+        def readline(self, *_):
+            if next(count) == 3:  # between the two answers of the second round
+                raise KeyboardInterrupt
+            return "1\n"
+
+    count = itertools.count()
+    console = Console(Interrupted(), io.StringIO())
+    over = play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
+    assert not over
+    assert [(s["step"], s["status"]) for s in exported(tmp_path / "run")] == [(1, "unfinished")]
+
+
 def test_played_again_it_is_another_episode(tmp_path):
     for number in range(2):
         assert play(tmp_path / "run", [C] * 6)[0]

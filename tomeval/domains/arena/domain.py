@@ -164,6 +164,12 @@ class Arena(Domain):
 
         return forms_of(cell, seat)
 
+    def asked_share(self, cell: ArenaCell, seat: str) -> dict[str, float]:
+        """Return in which share of games a seat, which has roles in turn, is asked."""
+        from tomeval.domains.arena.preview import share_of
+
+        return share_of(cell, seat)
+
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:
         """Return a cell that shows a strategy."""
         from tomeval.domains.arena.preview import example_cell

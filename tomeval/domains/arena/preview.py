@@ -148,6 +148,13 @@ def forms_of(cell: ArenaCell, slot: str) -> dict[str, range]:
     return {name: range(1, count + 1) for name, count in most.items()}
 
 
+def share_of(cell: ArenaCell, slot: str) -> dict[str, float]:
+    """Return in which share of made-up games a question of `forms_of` is asked at all."""
+    pasts = _pasts(cell, cell.slots.index(slot))
+    names = dict.fromkeys(name for past in pasts for name in past.spots)
+    return {name: sum(name in past.spots for past in pasts) / len(pasts) for name in names}
+
+
 def _pasts(cell: ArenaCell, index: int) -> list[_Past]:
     """Return made-up games of a slot, with all that is asked of it."""
     found = []

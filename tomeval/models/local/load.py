@@ -154,6 +154,13 @@ def cached_config(repo: str, revision: str | None) -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
+def cached_weights(repo: str, revision: str | None) -> bool:
+    """Tell whether weights of a Hub model are in this machine's cache."""
+    look = require("huggingface_hub").try_to_load_from_cache
+    names = ("model.safetensors", "model.safetensors.index.json")
+    return any(isinstance(look(repo, name, revision=revision), str) for name in names)
+
+
 def _dtype(torch: Any, name: str) -> Any:
     if name == "auto":
         return "auto"

@@ -8,7 +8,12 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.models.base import LocalModel, Opening
-from tomeval.models.local.load import cached_config, local_folder, no_loading_bar
+from tomeval.models.local.load import (
+    cached_config,
+    cached_weights,
+    local_folder,
+    no_loading_bar,
+)
 from tomeval.models.local.transformers import (
     CHECKED,
     TransformersModel,
@@ -51,6 +56,12 @@ def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
     folder = local_folder(source)
     config = cached_config(source, revision) if folder is None else folder / "config.json"
     return None if config is None else configured_context(config)
+
+
+def on_this_machine(name: str, base: Path | None) -> bool:
+    """Tell whether the weights of ``hf:...`` can be loaded without the Hub."""
+    source, revision = _source(name, base)
+    return local_folder(source) is not None or cached_weights(source, revision)
 
 
 def _pocket_folder(name: str) -> Path:

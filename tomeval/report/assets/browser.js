@@ -2,8 +2,9 @@
 // (#cell=3, #episode=3/17), so that a reader can point another one to a game.
 const browser = {
   PAGE: 25,
-  index: null, // one entry per cell
-  cell: 0,
+  index: null, // by number of a cell what is known of it
+  cell: null, // the number of the one shown
+  wanted: null, // the number of the one to be shown next, until its data are there
   order: [], // places of the episodes listed, in the order shown
   page: 0,
 
@@ -18,18 +19,30 @@ const browser = {
   async start() {
     const form = browser.element("episodes-controls");
     form.addEventListener("submit", (event) => event.preventDefault());
-    browser.index = await blocks.open("index");
-    browser.fillCells();
-    browser.element("by-cell").addEventListener("change", () => browser.show(Number(browser.element("by-cell").value)));
+    await browser.load();
+    browser.element("by-cell").addEventListener("change", () =>
+      guarded(() => browser.show(Number(browser.element("by-cell").value))),
+    );
     for (const name of ["by-drawn", "by-status", "by-order"]) {
       browser.element(name)?.addEventListener("change", () => browser.list());
     }
     browser.element("earlier").addEventListener("click", () => browser.turn(-1));
     browser.element("later").addEventListener("click", () => browser.turn(1));
     browser.fillOrders();
-    browser.show(0);
-    window.addEventListener("hashchange", () => guarded(browser.follow));
+    await browser.show(browser.wanted ?? [...browser.index.keys()][0]);
     await browser.follow();
+  },
+
+  async load() {
+    const cells = await source.cells();
+    browser.index = new Map(cells.map((cell) => [cell.number, browser.index?.get(cell.number) ?? cell]));
+    browser.fillCells();
+  },
+
+  // Show what there is by now, at the same place.
+  async refresh() {
+    await browser.load();
+    await browser.show(browser.wanted, browser.wanted === browser.cell ? browser.page : 0);
   },
 
   // By number, by the worst side of each measure, by invalid answers; what has no value comes last.
@@ -56,44 +69,54 @@ const browser = {
 
   fillCells() {
     const groups = new Map();
-    browser.index.forEach((cell, number) => {
+    for (const cell of browser.index.values()) {
       if (!groups.has(cell.task)) groups.set(cell.task, dom.make("optgroup", { label: cell.task }));
-      groups.get(cell.task).append(dom.make("option", { value: number, text: cell.title }));
-    });
+      groups.get(cell.task).append(dom.make("option", { value: cell.number, text: cell.title }));
+    }
     dom.replace(browser.element("by-cell"), ...groups.values());
+    if (browser.wanted !== null) browser.element("by-cell").value = browser.wanted;
   },
 
   // Open what the address names.
   async follow() {
     const [, kind, cell, episode] = /^#(cell|episode)=(\d+)(?:\/(\d+))?$/.exec(location.hash) ?? [];
-    if (kind === undefined || Number(cell) >= browser.index.length) return;
-    if (browser.cell !== Number(cell)) browser.show(Number(cell));
+    const number = Number(cell);
+    if (kind === undefined || !browser.index.has(number)) return;
+    if (browser.cell !== number) await browser.show(number);
     if (kind === "cell") {
       browser.element("episodes").scrollIntoView();
       browser.element("by-cell").focus({ preventScroll: true });
       return;
     }
-    const place = browser.index[cell].episode.indexOf(Number(episode));
+    const place = browser.index.get(number).episode.indexOf(Number(episode));
     if (place < 0) browser.say(`There is no episode ${episode} in this cell.`);
-    else await transcript.open(Number(cell), place);
+    else await transcript.open(number, place);
   },
 
-  show(number) {
+  async show(number, page = 0) {
+    browser.wanted = number;
+    const cell = await source.cell(number);
+    if (browser.wanted !== number) return; // the reader has chosen another one meanwhile
+    const same = browser.cell === number;
+    browser.index.set(number, cell);
     browser.cell = number;
-    const cell = browser.index[number];
     browser.element("by-cell").value = number;
-    browser.fillChoice("by-drawn", cell.drawn);
-    browser.fillChoice("by-status", cell.status);
-    browser.list();
+    browser.fillChoice("by-drawn", cell.drawn, same);
+    browser.fillChoice("by-status", cell.status, same);
+    browser.list(page);
   },
 
-  fillChoice(name, values) {
+  fillChoice(name, values, kept) {
     const element = browser.element(name);
-    if (element !== null) dom.options(element, [["", "all"], ...[...new Set(values)].sort().map((value) => [value, value])]);
+    if (element === null) return;
+    const found = [...new Set(values)].sort();
+    const before = kept && found.includes(element.value) ? element.value : "";
+    dom.options(element, [["", "all"], ...found.map((value) => [value, value])]);
+    element.value = before;
   },
 
-  list() {
-    const cell = browser.index[browser.cell];
+  list(page = 0) {
+    const cell = browser.index.get(browser.cell);
     const drawn = browser.element("by-drawn")?.value ?? "";
     const status = browser.element("by-status").value;
     const places = cell.episode
@@ -103,7 +126,8 @@ const browser = {
     const keys = cell.episode.map((_, place) => key(cell, place));
     places.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[a] - keys[b]));
     browser.order = places;
-    browser.turn(-browser.page);
+    browser.page = Math.min(page, Math.max(0, Math.ceil(places.length / browser.PAGE) - 1));
+    browser.turn(0);
   },
 
   turn(by) {
@@ -122,7 +146,7 @@ const browser = {
   },
 
   row(place) {
-    const cell = browser.index[browser.cell];
+    const cell = browser.index.get(browser.cell);
     const number = cell.episode[place];
     const link = dom.make("a", { href: `#episode=${browser.cell}/${number}`, text: `episode ${number}` });
     // The same address again does not count as a change, but the reader asks for it.
@@ -154,4 +178,4 @@ async function guarded(work) {
   }
 }
 
-guarded(browser.start);
+window.addEventListener("hashchange", () => guarded(browser.follow));

@@ -1,4 +1,5 @@
 // Tables that can be sorted and filtered. Cells hold what sorts them in data-sort.
+const tables = {};
 {
   const key = (row, index) => row.cells[index].dataset.sort ?? row.cells[index].textContent;
 
@@ -50,10 +51,40 @@
     controls.addEventListener("submit", (event) => event.preventDefault());
   };
 
-  for (const table of document.querySelectorAll("table[data-table]")) {
-    const said = document.getElementById(`${table.dataset.table}-said`);
-    sortable(table, said);
-    const controls = document.getElementById(`${table.dataset.table}-controls`);
-    if (controls !== null) filterable(table, controls, said);
-  }
+  // Make the tables inside an element work.
+  tables.wire = (root) => {
+    for (const table of root.querySelectorAll("table[data-table]")) {
+      const said = root.querySelector(`#${table.dataset.table}-said`);
+      sortable(table, said);
+      const controls = root.querySelector(`#${table.dataset.table}-controls`);
+      if (controls !== null) filterable(table, controls, said);
+    }
+  };
+
+  // What the reader chose in the tables inside an element; and choose it again in newer ones.
+  tables.chosen = (root) =>
+    [...root.querySelectorAll("table[data-table]")].map((table) => {
+      const head = table.querySelector("[aria-sort=ascending], [aria-sort=descending]");
+      const inputs = root.querySelectorAll(`#${table.dataset.table}-controls :is([data-column], [data-search])`);
+      return {
+        name: table.dataset.table,
+        sorted: head === null ? null : [head.textContent, head.getAttribute("aria-sort")],
+        values: [...inputs].map((input) => input.value),
+      };
+    });
+  tables.choose = (root, chosen) => {
+    for (const { name, sorted, values } of chosen) {
+      const table = root.querySelector(`table[data-table="${name}"]`);
+      const heads = [...(table?.tHead.rows[0].cells ?? [])];
+      const head = sorted && heads.find((one) => one.textContent === sorted[0]);
+      for (let i = 0; head && i < 2 && head.getAttribute("aria-sort") !== sorted[1]; i++) head.querySelector("button.sort").click();
+      const inputs = root.querySelectorAll(`#${name}-controls :is([data-column], [data-search])`);
+      inputs.forEach((input, i) => {
+        input.value = values[i] ?? "";
+        if (input.selectedIndex === -1) input.value = "";
+      });
+      if (values.some((value) => value !== "")) inputs[0]?.dispatchEvent(new Event("input"));
+    }
+  };
+  tables.wire(document);
 }

@@ -12,11 +12,9 @@ const transcript = {
   view: null,
 
   async open(number, place) {
-    const cell = browser.index[number];
-    const chunk = await blocks.open(`chunk-${cell.chunk[place]}`);
-    const packed = { calls: [], ...chunk[cell.place[place]] };
+    const cell = browser.index.get(number);
+    const packed = await source.episode(number, cell, place);
     const episode = { ...packed, ...transcript.view.unpacked(cell, place, packed) };
-    episode.bases = episode.calls.length ? (await blocks.open("bases"))[number] : {};
     const area = document.getElementById("episode");
     area.hidden = false;
     dom.replace(
@@ -87,7 +85,7 @@ const transcript = {
       dom.make(
         "table",
         {},
-        dom.make("caption", { text: transcript.view.caption }),
+        dom.make("caption", {}, dom.make("span", { text: transcript.view.caption })),
         dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, kind]) => dom.make("th", { scope: "col", class: kind, text })))),
         dom.make("tbody", { id: "step-rows" }),
       ),

@@ -1,0 +1,223 @@
+"""Every example that ``tomeval init`` writes runs as it is, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from tomeval.cli.examples import KINDS
+from tomeval.core import plugins
+from tomeval.core.resources import shipped
+from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.models import BACKENDS
+from tomeval.runs import outside
+from tomeval.strategies.parts import advice_parts, forget
+from tomeval.strategies.templates import load_prompts
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in an empty folder; forget afterwards what plugins registered."""
+    monkeypatch.chdir(tmp_path)
+    subjects, backends, domains = dict(SUBJECTS), dict(BACKENDS), set(outside.LOADED)
+    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    load_prompts.cache_clear()
+    yield tmp_path
+    for known, before in ((SUBJECTS, subjects), (BACKENDS, backends)):
+        for name in set(known) - set(before):
+            del known[name]
+    for key in [k for k, part in advice_parts().items() if part.make]:
+        forget(key)
+    for name in list(outside.outside_measures("matrix")):
+        outside.forget_measure("matrix", name)
+    for name in [n for n in set(outside.LOADED) - domains if n.startswith("my_")]:
+        del outside.LOADED[name]
+    for name in [name for name in sys.modules if name.startswith(("tomeval_plugin", "my_"))]:
+        del sys.modules[name]
+    load_prompts.cache_clear()
+
+
+def rows(out: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def experiment(**keys: object) -> str:
+    """Write an experiment of matrix games; return its path."""
+    lines = [f"{key} = {value}" for key, value in keys.items()]
+    Path("e.toml").write_text('name = "e"\nepisodes = 4\nhorizon = 6\n' + "\n".join(lines) + "\n")
+    return "e.toml"
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
+def test_an_experiment_runs_with_rows(tomeval, here, domain) -> None:
+    code, out, errors = tomeval("init", "experiment", "first", "--domain", domain)
+    assert (code, out) == (0, "first.toml\n"), errors
+    assert "next: tomeval run first.toml" in errors
+    assert "example" not in Path("first.toml").read_text().lower()
+    code, _, errors = tomeval("run", "first.toml")
+    assert code == 0, errors
+    _, out, _ = tomeval("table", "runs/first", "--what", "cells", "--format", "csv")
+    found = rows(out)
+    assert len(found) == {"matrix": 16, "decrypto": 4, "arena": 3}[domain]
+    if domain == "matrix":  # the dials say what comes out, in every cell
+        for row in found:
+            if row["subject"] == "knows and uses it":
+                assert float(row["response_gap_per_step"]) == pytest.approx(0, abs=1e-9)
+            if row["subject"].startswith("knows"):
+                assert float(row["tom_percent"]) == pytest.approx(90, abs=6)
+
+
+def test_a_game_and_a_partner_go_into_an_experiment(tomeval, here) -> None:
+    assert tomeval("init", "game", "hunt")[0] == 0
+    assert tomeval("init", "partner", "wary")[0] == 0
+    assert tomeval("bounds", "hunt.toml", "wary.toml")[0] == 0
+    own = experiment(games='["hunt.toml"]', partners='["wary.toml"]', subjects='["best_response"]')
+    assert tomeval("run", own)[0] == 0
+    [row] = rows(tomeval("table", "runs/e", "--format", "csv")[1])
+    assert (row["game"], row["partners"]) == ("hunt", "wary")
+    # It stays calm while it is not defected against: 6 rounds of the best joint payoff.
+    assert float(row["reward_per_step"]) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        ("matrix", "It is round 5 of 100. What do you do: Rock, Paper or Scissors?"),
+        ("decrypto", "Give this one line and nothing else"),
+        ("arena", "Give this one line and nothing else"),
+    ],
+)
+def test_a_template_takes_the_place_of_a_shipped_one(tomeval, here, domain, words) -> None:
+    assert tomeval("init", "template", "mine", "--domain", domain)[0] == 0
+    [path] = [path.relative_to("mine") for path in Path("mine").rglob("*.j2")]
+    assert (shipped("prompts") / path).is_file()
+    asked = ("prompt", "QA", "--domain", domain)
+    code, out, errors = tomeval(*asked, "--prompts", "mine")
+    assert code == 0, errors
+    assert words in out
+    assert "{#" not in out
+    assert words not in tomeval(*asked)[1]
+
+
+def test_a_strategy_is_found_as_a_file_and_as_a_package(tomeval, here, monkeypatch) -> None:
+    code, _, errors = tomeval("init", "strategy", "my_other_side")
+    assert code == 0
+    assert 'prompt "My Other Side + CoT"' in errors
+    seen = "Before you decide: in at most three sentences"
+    for domain in ("matrix", "decrypto", "arena"):
+        code, out, errors = tomeval(
+            *("--plugin", "my_other_side/my_other_side"),
+            *("prompt", "My Other Side + CoT", "--domain", domain),
+        )
+        assert code == 0, errors
+        assert out.count(seen) == 1  # in the first call; the second shows what was written
+        assert "You have looked at the game from the other side:" in out
+
+    # As pip would install it: the package, and what its metadata say.
+    forget("my_other_side")
+    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    about = Path("my_other_side/my_other_side-0.1.0.dist-info")
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-other-side\nVersion: 0.1.0\n")
+    (about / "entry_points.txt").write_text("[tomeval.plugins]\nmy_other_side = my_other_side\n")
+    text = Path("my_other_side/pyproject.toml").read_text()
+    assert '[project.entry-points."tomeval.plugins"]\nmy_other_side = "my_other_side"' in text
+    monkeypatch.syspath_prepend(str(here / "my_other_side"))
+    code, out, _ = tomeval("list", "strategies", "My Other Side", "--format", "csv")
+    assert code == 0
+    [row] = rows(out)
+    assert row["calls per step"] == "2"
+    said = '"""Final answer: J"""'
+    Path("say.py").write_text(
+        "import tomeval\nfrom tomeval.models.scripted import ScriptedModel\n"
+        "@tomeval.register_model('my_word')\n"
+        f"def word(name, options, opening):\n    return ScriptedModel(lambda r: {said}, name)\n"
+    )
+    own = experiment(
+        games='["IPD"]',
+        labels='["neutral"]',
+        subjects='[{ strategy = ["My Other Side", "QA"], model = "my_word" }]',
+    )
+    code, _, errors = tomeval("--plugin", "say.py", "run", own)
+    assert code == 0, errors
+    found = rows(tomeval("--plugin", "say.py", "table", "runs/e", "--format", "csv")[1])
+    assert [row["subject"] for row in found] == ["My Other Side", "QA"]
+    assert {row["episodes"] for row in found} == {"4"}
+
+
+def test_a_subject_a_measure_and_a_model_work_together(tomeval, here) -> None:
+    for kind in ("subject", "measure", "model"):
+        assert tomeval("init", kind)[0] == 0
+    more = [
+        word for kind in ("subject", "measure", "model") for word in ("--plugin", f"my_{kind}.py")
+    ]
+    own = experiment(
+        games='["RPS"]',
+        partners='["always(2)"]',
+        subjects='["my_subject", { strategy = "QA", model = "my_model:Paper" }]',
+    )
+    code, _, errors = tomeval(*more, "run", own)
+    assert code == 0, errors
+    stay, paper = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
+    # Rock wins against scissors, and stays; the model says paper, and paper, and loses.
+    assert (stay["reward_per_step"], paper["reward_per_step"]) == ("1.0", "-1.0")
+    assert {row["my_measure_percent"] for row in (stay, paper)} == {"100.0"}
+    code, _, errors = tomeval(
+        *more, "plan", own, "--set", 'subjects=[{strategy="LM", model="my_model:x"}]'
+    )
+    assert code == 0, errors
+
+
+def test_a_domain_has_every_command(tomeval, here) -> None:
+    assert tomeval("init", "domain")[0] == 0
+    more = ("--plugin", "my_domain.py")
+    Path("e.toml").write_text('domain = "my_domain"\nname = "e"\nsize = [3, 5]\nepisodes = 6\n')
+    assert tomeval(*more, "plan", "e.toml")[0] == 0
+    code, _, errors = tomeval(*more, "run", "e.toml")
+    assert code == 0, errors
+    found = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
+    assert [row["player"] for row in found] == ["stubborn", "stubborn", "counts", "counts"]
+    assert [float(row["off_by"]) for row in found[2:]] == [0, 0]
+    assert all(float(row["off_by"]) > 0 for row in found[:2])
+    for command in (["status"], ["transcript"], ["compare"], ["export", "--what", "episodes"]):
+        code, _, errors = tomeval(*more, command[0], "runs/e", *command[1:])
+        assert code == 0, errors
+    code, _, errors = tomeval(*more, "report", "runs/e", "--no-figures", "-o", "r.html")
+    assert code == 0, errors
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_overwritten(tomeval, here, kind) -> None:
+    assert tomeval("init", kind, "kept")[0] == 0
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    code, out, errors = tomeval("init", kind, "kept")
+    assert code == 2
+    assert out == ""
+    assert "is there already; give another name" in errors
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["experimnt"], "unknown kind 'experimnt' (did you mean 'experiment'?)"),
+        (["experiment", "--domain", "matrx"], "did you mean 'matrix'"),
+        (
+            ["game", "--domain", "arena"],
+            "--domain goes with experiment and template, not with game",
+        ),
+        (["game", "../x"], "cannot be a name"),
+        (["game", "a b"], "cannot be a name"),
+        (["strategy", "_x"], "cannot be a name"),
+    ],
+)
+def test_bad_requests_write_nothing(tomeval, here, arguments, message) -> None:
+    code, out, errors = tomeval("init", *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in errors
+    assert list(here.iterdir()) == []

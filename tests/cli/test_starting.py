@@ -1,0 +1,168 @@
+"""What one begins with: lists, completion, templates to change, a first file of one's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from support import ROOT
+
+from tomeval.core.resources import shipped
+from tomeval.strategies.templates import load_prompts
+
+
+def names(out: str) -> list[str]:
+    """Return the first column of a table as CSV."""
+    return [line.partition(",")[0] for line in out.splitlines()[1:]]
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def test_list_alone_lists_the_lists(tomeval) -> None:
+    code, out, _ = tomeval("list", "--format", "csv")
+    assert code == 0
+    found = {re.sub(r" \(or .*", "", name) for name in names(out)}
+    assert found >= {"experiments", "models", "measures", "figures", "prompts", "partners", "games"}
+    for name in found:
+        code, _, errors = tomeval("list", name)
+        assert code == 0, errors
+
+
+@pytest.mark.parametrize(
+    ("what", "known"),
+    [
+        ("models", "openai:MODEL@BASE_URL"),
+        ("metrics", "tom_percent"),
+        ("figures", "forest"),
+        ("tables", "cells"),
+        ("templates", "advice/oracle"),
+        ("results", "reported_results"),
+        ("experiments", "quickstart"),
+    ],
+)
+def test_lists_hold_what_commands_take(tomeval, what, known) -> None:
+    code, out, _ = tomeval("list", what, "--format", "csv")
+    assert code == 0
+    assert known in out
+
+
+def test_every_figure_in_the_list_can_be_named(tomeval) -> None:
+    from tomeval.plots.registry import FIGURES
+    from tomeval.runs.domain import domain_names, get_domain
+
+    _, out, _ = tomeval("list", "figures", "--format", "csv")
+    own = [name for domain in domain_names() for name in get_domain(domain).figures]
+    assert set(names(out)) >= {*FIGURES} | {
+        name for name in own if name in ("regret", "pairings", "ratings")
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["metrcs"], "unknown list 'metrcs' (did you mean 'metrics'?)"),
+        (["experiment"], "did you mean 'experiments'?"),
+        (["template"], "did you mean 'templates'?"),
+        (["partners", "tit_for_tatt"], "no row holds 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
+        (["experiments", "quikstart"], "did you mean 'quickstart'?"),
+    ],
+)
+def test_near_matches_of_lists(tomeval, arguments, message) -> None:
+    code, out, errors = tomeval("list", *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in errors
+
+
+def test_a_text_chooses_rows(tomeval) -> None:
+    _, out, _ = tomeval("list", "partners", "TIT_FOR", "--format", "csv")
+    assert "tit_for_tat" in names(out)
+    assert all("tit_for" in line.lower() for line in out.splitlines()[1:])
+
+
+# --- python -m tomeval, completion ----------------------------------------------------------------
+
+
+def process(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "tomeval", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        check=False,
+    )
+
+
+def test_the_package_is_a_command() -> None:
+    done = process("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("tomeval ")
+    done = process("--help")
+    assert "--install-completion" in done.stdout
+    assert "Usage: python -m tomeval" in done.stdout
+
+
+def completed(words: str) -> list[str]:
+    """Return what a shell would complete at the end of a line of words."""
+    script = "import sys; sys.argv = ['tomeval']; from tomeval.cli import main; main()"
+    asked = {"_TOMEVAL_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    asked["COMP_CWORD"] = str(len(words.split(" ")) - 1)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        check=False,
+        env={**os.environ, **asked},
+    )
+    return done.stdout.split()
+
+
+def test_names_are_completed() -> None:
+    assert "quickstart" in completed("tomeval run quick")
+    assert completed("tomeval list experi") == ["experiments"]
+    assert "hf:" in completed("tomeval plan quickstart --model h")
+
+
+# --- templates of one's own -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "domain", "more", "holds"),
+    [
+        ("S2A + CoT", "matrix", [], {"context/s2a_act", "answer/cot_act", "answer/cot_predict"}),
+        ("Social QA", "decrypto", [], {"advice/social", "ask/encoder", "answer/qa"}),
+        ("QA", "arena", ["--game", "ipd3"], {"answer/qa", "ipd3/ask/moves"}),
+    ],
+)
+def test_templates_are_copied_and_then_used(
+    tomeval, tmp_path, monkeypatch, strategy, domain, more, holds
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["prompt", strategy, "--domain", domain, *more]
+    code, _, errors = tomeval(*asked, "--copy-to", "mine")
+    assert code == 0, errors
+    files = {
+        path.relative_to(tmp_path / "mine" / domain).with_suffix("").as_posix(): path
+        for path in (tmp_path / "mine").rglob("*.j2")
+    }
+    assert holds <= set(files)
+    for name, path in files.items():
+        assert path.read_text() == (shipped("prompts") / domain / f"{name}.j2").read_text()
+    before = tomeval(*asked)[1]
+    assert tomeval(*asked, "--prompts", "mine")[1] == before
+    for path in files.values():
+        path.write_text(path.read_text() + "\nXYZZY\n")
+    load_prompts.cache_clear()  # the next command is a process of its own
+    assert "XYZZY" in tomeval(*asked, "--prompts", "mine")[1]
+    kept = {path: path.read_text() for path in files.values()}
+    code, _, errors = tomeval(*asked, "--copy-to", "mine")
+    assert code == 2
+    assert "is there already; name another folder" in errors
+    assert {path: path.read_text() for path in files.values()} == kept

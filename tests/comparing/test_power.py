@@ -1,0 +1,181 @@
+"""Power is that of the test that `compare` makes, counted in simulated comparisons."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from arena_runs import played
+from paired_arrays import paired
+
+import tomeval
+from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.comparing.layout import Layout
+from tomeval.comparing.power import _pilot, episodes_needed
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.measures import METRICS
+from tomeval.runs.results import iterate_export
+from tomeval.statistics.flips import FlipPower, enough_pairs
+from tomeval.statistics.paired import sign_flip, sign_flip_exact
+
+SUBJECTS = [
+    {"kind": "simulated", "name": "low", "p": 0.6, "q": 0.8},
+    {"kind": "simulated", "name": "high", "p": 0.9, "q": 0.8},
+    {"kind": "random"},
+]
+PILOT = {"games": "IPD", "partners": "tit_for_tat", "subjects": SUBJECTS, "horizon": 15}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "tests", "effect"),
+    [(6, 1, 1.4), (8, 1, 1.2), (8, 5, 1.9), (9, 11, 1.9), (12, 5, 1.2), (20, 5, 0.8), (40, 5, 0.5)],
+)
+def test_power_is_the_share_of_rejections(pairs, tests, effect) -> None:
+    """3,000 data sets: the standard error of a share of one half is 0.9 points, ours about 1.1."""
+    rng = np.random.default_rng(pairs * tests)
+    parts = (effect + rng.normal(size=(3_000, pairs))).T / pairs
+    if pairs <= 13:
+        p = sign_flip_exact(parts)
+    else:
+        p = sign_flip([parts[:, None]], np.ones((1, 3_000)), 4_999, rng)[1]
+    share = (p * tests < 0.05).mean()
+    power = FlipPower(0.8, 0.05 / tests, 9_999).of(effect, pairs)
+    assert 0.1 < share < 0.99
+    assert power == pytest.approx(share, abs=0.04)
+
+
+def test_too_few_pairs_have_no_power() -> None:
+    """By hand: 2 / 2^n times the tests must be below 0.05, so 2^n above 40 times the tests."""
+    for tests, enough in ((1, 6), (2, 7), (5, 8), (11, 9), (35, 11)):
+        assert enough_pairs(tests, 9_999) == enough == math.floor(math.log2(40 * tests)) + 1
+        flips = FlipPower(0.8, 0.05 / tests, 9_999)
+        assert flips.of(100.0, enough - 1) == 0
+        assert flips.of(100.0, enough) == 1
+        assert flips.pairs(100.0) == enough
+    assert enough_pairs(600, 9_999) is None  # no p below 1 / 10,000
+
+
+@pytest.mark.parametrize(("tests", "effect"), [(1, 0.5), (5, 1.0), (5, 2.5)])
+def test_the_needed_pairs_find_and_fewer_do_not(tests, effect) -> None:
+    flips = FlipPower(0.8, 0.05 / tests, 9_999)
+    found = flips.pairs(effect)
+    assert flips.of(effect, found) >= 0.79
+    assert flips.of(effect, found - 1) <= 0.81
+
+
+def test_compare_finds_as_often_as_power_says() -> None:
+    """One of five levels differs; every comparison is made whole, with Holm over the five."""
+    flips = FlipPower(0.8, 0.05 / 5, 9_999)
+    needed = flips.pairs(1.2)
+    assert needed <= 13  # so that the tests are exact
+    rng = np.random.default_rng(3)
+    finds = []
+    for _ in range(300):
+        values = rng.normal(size=(needed, 5))
+        values[:, 0] += 1.2
+        made = compare_pairs(paired(values), margin=np.array([np.nan]), resamples=99, by_task=False)
+        assert made.family_size.max() == 5
+        finds.append(made.verdict("a", METRICS[0]) == "higher")
+    # Holm may add to a find that power counts alone, rarely: the others differ by chance only.
+    assert np.mean(finds) == pytest.approx(flips.of(1.2, needed), abs=0.07)
+
+
+def test_over_several_tasks_units_are_taken_together() -> None:
+    """Two partner sets of unlike spread: 400 comparisons with the number that a pilot asks for."""
+    rng = np.random.default_rng(4)
+    spread = (0.5, 1.5)
+
+    def table(count, shift=0.0):
+        return [shift + sd * rng.normal(size=(count, 1)) for sd in spread]
+
+    pilot = _pilot(Layout(paired(*table(4_000))), 0, 0, 0)
+    # The mean over two tasks of n units each: variance (0.25 + 2.25) / (4 n) = sd^2 / (2 n).
+    assert pilot.sd == pytest.approx(math.sqrt(1.25), rel=0.03)
+    assert (pilot.pairs, pilot.strata) == (8_000, 2)
+    flips = FlipPower(0.8, 0.05, 9_999)
+    each = math.ceil(flips.pairs(0.8 / pilot.sd) / 2)
+    finds = []
+    for _ in range(400):
+        made = compare_pairs(
+            paired(*table(each, 0.8)), margin=np.array([np.nan]), resamples=999, by_task=False
+        )
+        finds.append(made.verdict("a", METRICS[0]) == "higher")
+    assert np.mean(finds) == pytest.approx(flips.of(0.8 / pilot.sd, 2 * each), abs=0.06)
+
+
+def test_power_from_a_pilot(tmp_path) -> None:
+    folder = tmp_path / "run"
+    tomeval.run({**PILOT, "episodes": 24}, folder).close()
+    rows = episodes_needed(folder, "tom", 5.0, "subject", "low")
+    assert [row["subject"] for row in rows] == ["high", "random"]
+    with tomeval.Run(folder) as run:
+        columns, found = iterate_export(run, "episodes")
+        at = [columns.index(name) for name in ("subject", "tom_percent")]
+        values = [[row[place] for place in at] for row in found]
+    x, y = (np.array([v for who, v in values if who == name]) for name in ("high", "low"))
+    sd = (x - y).std(ddof=1)
+    row = rows[0]
+    assert (row["metric"], row["unit"], row["tests"]) == ("tom_percent", "episodes", 2)
+    assert row["sd"] == pytest.approx(sd)
+    flips = FlipPower(0.8, 0.025, 9_999)
+    assert row["pairs_needed"] == row["episodes"]
+    assert row["pairs_needed"] == pytest.approx(flips.pairs(5 / sd), abs=1)
+    upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
+    assert row["episodes_safe"] == pytest.approx(flips.pairs(5 / upper), abs=1)
+    assert episodes_needed(folder, "tom_percent", -5.0, "subject", "low") == rows
+    wide = episodes_needed(folder, "tom_percent", 5.0, "subject", "low", family="scope")
+    assert (
+        wide[0]["tests"] == compare(folder, "subject", "low", family="scope").family_size[0, 0, 0]
+    )
+    assert wide[0]["tests"] > 2
+    assert wide[0]["episodes"] > row["episodes"]
+
+
+def test_power_refuses_or_says_why(tmp_path) -> None:
+    one = tmp_path / "one"
+    tomeval.run({**PILOT, "episodes": 1}, one).close()
+    assert episodes_needed(one, "regret", 1.0, "subject")[0]["reason"] == "fewer than two pairs"
+    five = tmp_path / "five"
+    tomeval.run({**PILOT, "episodes": 5}, five).close()
+    row = episodes_needed(five, "tom_percent", 10.0, "subject")[0]
+    assert row["reason"] == "the pilot itself could not: 5 of at least 7 pairs"
+    assert (row["power"], row["pairs_needed"] >= 7) == (0, True)
+    equal = tmp_path / "two"
+    subjects = [{"kind": "best_response", "name": name} for name in "ab"]
+    tomeval.run({**PILOT, "subjects": subjects, "episodes": 4}, equal).close()
+    row = episodes_needed(equal, "tom_percent", 1.0, "subject")[0]
+    assert row["reason"] == "the pilot's differences do not vary"
+    assert row["episodes"] is None
+    for options in ({"difference": 0.0}, {"difference": 1.0, "power": 0.01}):
+        with pytest.raises(TomevalError):
+            episodes_needed(one, "tom_percent", by="subject", **options)
+    with pytest.raises(TomevalError, match="did you mean 'scope'"):
+        episodes_needed(one, "tom_percent", 1.0, "subject", family="scop")
+
+
+def test_no_more_episodes_are_asked_of_copies(tmp_path) -> None:
+    """Scored answers of two models: each episode but for its partner is known after one."""
+    experiment = {
+        **{"games": "RPS", "partners": "single_action", "labels": "neutral", "horizon": 4},
+        **{"subjects": [{"strategy": "LM"}], "model": ["pocket", "pocket-rational"]},
+        "episodes": 12,
+    }
+    tomeval.run(experiment, tmp_path / "run").close()
+    (row,) = episodes_needed(tmp_path / "run", "reward_per_step", 0.1, "model")
+    assert row["pairs"] == 3  # partners
+    assert row["reason"] == "each distinct episode was played once: there can be no more"
+    assert (row["episodes"], row["pairs_needed"]) == (None, None)
+
+
+def test_deals_are_the_units_of_the_arena(tmp_path) -> None:
+    """Three seats on every deal: games come in threes."""
+    lineups = [{"game": "g", "subject": ["chance", "sloppy"], "others": ["tft", "alld"]}]
+    games = {"g": {"game": "ipd3", "rounds": 2}}
+    with played(tmp_path / "run", lineups, games, episodes=9) as run:
+        (row,) = episodes_needed(run, "reward", 0.5, "player")
+        assert len(run.cells[0].episodes) == 9
+        found = compare(run, "player", metrics=["reward"], resamples=99)
+    assert (row["unit"], row["pairs"], found.pairs[0, 0]) == ("deals", 3, 3)
+    assert row["episodes"] == 3 * row["pairs_needed"]

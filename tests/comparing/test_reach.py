@@ -1,0 +1,113 @@
+"""What a comparison's test can reach at all, said where it can reach nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from paired_arrays import paired
+from support import scripts
+
+import tomeval
+from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.report.comparisons import comparison_rows
+
+NONE = np.array([np.nan])
+
+
+def made(*differences, **options):
+    return compare_pairs(paired(*differences), margin=NONE, resamples=9_999, **options)
+
+
+def test_six_pairs_and_five_comparisons_find_nothing() -> None:
+    """Differences of 100 SD: p is 2/64, times five; eight pairs give 2/256 times five."""
+    rng = np.random.default_rng(0)
+    for pairs, verdict in ((6, "too few"), (7, "too few"), (8, "higher")):
+        found = made(100 + rng.normal(size=(pairs, 5)))
+        assert found.p_smallest[0, :, 0] == pytest.approx(min(1, 5 * 2 / 2**pairs))
+        assert (found.p_holm == found.p_smallest).all()
+        assert found.verdict("a", "tom_percent") == verdict
+        row = found.at("a", "tom_percent")
+        assert (row["pairs_enough"], row["differing"]) == (8, pairs)
+        told = [note for note in found.notes if "can reject" in note or "cannot reject" in note]
+        if verdict == "higher":
+            assert told == []
+            continue
+        shown = comparison_rows(found, "text", by_task=True)[0]["verdict"]
+        assert shown == f"too few: {pairs} of 8"
+        (note,) = told
+        assert note.startswith(f"no test can reject at 5 % in 0: {pairs} pairs that all differ")
+        assert "after correction for 5 tests; 8 pairs that differ could reject" in note
+
+
+def test_every_scope_says_so() -> None:
+    """Four tasks of six pairs: 24 units together are enough, each task alone is not."""
+    rng = np.random.default_rng(1)
+    found = made(*(100 + rng.normal(size=(6, 5)) for _ in range(4)))
+    assert found.scopes[0] == "all tasks"
+    assert [found.verdict("b", "tom_percent", s) for s in range(5)] == ["higher"] + ["too few"] * 4
+    (note,) = [note for note in found.notes if "can reject" in note]
+    assert note.startswith("no test can reject at 5 % in 0; 1; 2 and 1 more: 6 pairs")
+
+
+def test_pairs_without_a_difference_do_not_count() -> None:
+    """Of 30 pairs four differ: 2/16 at the least, however large these differences are."""
+    values = np.zeros((30, 1))
+    values[:4] = 1.0
+    found = made(values)
+    assert found.differing[0, 0, 0] == 4
+    assert found.p_smallest[0, 0, 0] == 2 / 2**4
+    assert found.verdict("a", "tom_percent") == "too few"
+    assert found.at("a", "tom_percent")["pairs_enough"] == 6
+    (note,) = [note for note in found.notes if "cannot reject" in note]
+    assert "4 of 30 pairs that differ give a p of 0.12 at the least; 6 pairs" in note
+
+
+def test_an_undecided_comparison_could_have_been_decided() -> None:
+    rng = np.random.default_rng(2)
+    found = made(rng.normal(size=(12, 2)))
+    assert found.p_smallest[0, 0, 0] == pytest.approx(2 * 2 / 2**12)
+    assert {found.verdict(level, "tom_percent") for level in "ab"} == {"undecided"}
+
+
+def test_intervals_that_say_otherwise_than_the_test_are_counted() -> None:
+    """Six pairs far from 0: Student's interval excludes it, the sign flip cannot."""
+    rng = np.random.default_rng(3)
+    found = made(10 + rng.normal(size=(6, 5)))
+    (note,) = [note for note in found.notes if "exclude 0" in note]
+    assert note.startswith("of 5 intervals in all scopes 5 exclude 0 although the test finds")
+    row = found.at("a", "tom_percent")
+    assert (row["interval"], row["test"]) == ("t", "sign flip")
+    assert row["difference_low"] > 0
+    agreed = made(10 + rng.normal(size=(20, 5)))
+    assert not any("exclude 0" in note for note in agreed.notes)
+
+
+def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
+    """A language model and a tabular learner meet a tabular baseline: two tasks, three levels."""
+    experiment = {
+        **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "labels": "neutral", "horizon": 2},
+        **{"subjects": ["rmax", "fictitious_play", {"strategy": ["QA", "CoT"]}], "episodes": 4},
+        "on_invalid": "random",
+    }
+    with scripts(one=lambda request: "A"):
+        tomeval.run(experiment | {"model": "scripted:one"}, tmp_path / "one").close()
+    found = compare(tmp_path / "one", "subject", "rmax", metrics=["reward_per_step"])
+    assert found.scopes == ("all tasks", "RPS, tit_for_tat", "IPD, tit_for_tat")
+    assert found.covered.tolist() == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
+    assert found.family_size.max() == 3
+    assert not any("paired in" in note for note in found.notes)
+
+
+def test_with_two_models_a_bare_pair_counts_once(tmp_path) -> None:
+    experiment = {
+        **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "labels": "neutral", "horizon": 2},
+        **{"subjects": ["rmax", "fictitious_play", {"strategy": ["QA", "CoT"]}], "episodes": 4},
+        "on_invalid": "random",
+    }
+    with scripts(one=lambda request: "A", two=lambda request: "B"):
+        model = ["scripted:one", "scripted:two"]
+        tomeval.run(experiment | {"model": model}, tmp_path / "two").close()
+    found = compare(tmp_path / "two", "strategy", "rmax", metrics=["reward_per_step"])
+    bare = found.levels.index("fictitious_play")
+    assert found.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
+    assert not any("paired in" in note for note in found.notes)

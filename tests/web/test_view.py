@@ -1,0 +1,191 @@
+"""The live page of every kind of game: what is served, to whom, and what is said of a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import arena_runs
+import every_domain
+import httpx2
+import pytest
+from hostile import NASTY, PLANTED, model_run
+from support import scripts
+from viewer_support import interrupt, viewing
+
+import tomeval
+from tomeval.report.blocks import unpack
+from tomeval.report.episodes import Episodes
+from tomeval.runs.results import Run
+from tomeval.web.server import POLICY
+from tomeval.web.view import check, view_app
+
+
+def ask(folder, *addresses, host="127.0.0.1:1", method="GET", headers=None):
+    """Return the answers of a page to some addresses."""
+    app = view_app(folder, "a run")
+
+    async def all_of_them():
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
+            return [await client.request(method, address, headers=headers) for address in addresses]
+
+    return asyncio.run(all_of_them())
+
+
+def part(folder, name):
+    return ask(folder, f"/parts/{name}")[0].json()["text"]
+
+
+@pytest.fixture(scope="module", params=["matrix", "decrypto", "arena", "toy"])
+def run(request, tmp_path_factory):
+    """Return a small run of each kind of game."""
+    folder = tmp_path_factory.mktemp(request.param) / "run"
+    if request.param == "arena":
+        with arena_runs.talking(folder, "hello"):
+            pass
+    else:
+        experiment = every_domain.experiment(request.param, "scripted:good", episodes=2)
+        with scripts(good=every_domain.good(request.param)):
+            tomeval.run(experiment, folder).close()
+    with Run(folder) as opened:
+        yield opened
+
+
+def test_every_part_of_every_kind_of_game_is_shown(run) -> None:
+    progress = part(run.folder, "progress")
+    [(complete,)] = run.store.query("SELECT COUNT(*) FROM episodes WHERE status = 'complete'")
+    assert f"<b>{complete:,}</b> complete" in progress
+    ended, whole = re.search(r"([\d,]+) of ([\d,]+) episodes have ended", progress).groups()
+    [(all_ended,)] = run.store.query("SELECT COUNT(*) FROM episodes")
+    assert (ended, whole) == (f"{all_ended:,}", f"{all_ended:,}")
+    assert "The run is complete." in progress
+    results = part(run.folder, "results")
+    assert results.count("<tr>") >= len(run.cells)
+    assert "<svg" in part(run.folder, "figures")
+    assert 'id="episode-rows"' in part(run.folder, "episodes")
+
+
+def test_cells_and_episodes_are_had_one_by_one(run) -> None:
+    number = run.cells[-1].number
+    cells, cell, script = ask(run.folder, "/cells", f"/cells/{number}", "/assets/domain.js")
+    assert [one["number"] for one in cells.json()] == [one.number for one in run.cells]
+    found = cell.json()
+    stored = run.store.query(
+        "SELECT episode, status FROM episodes WHERE cell = ? ORDER BY episode", (number,)
+    )
+    assert list(zip(found["episode"], found["status"], strict=True)) == stored
+    assert "transcript.view = {" in script.text
+    wanted = stored[-1][0]
+    episode = ask(run.folder, f"/cells/{number}/episodes/{wanted}")[0].json()
+    # As the file of a report has it, where all episodes of all cells are packed.
+    blocks = {block.name: unpack(block) for block in Episodes(run).blocks()}
+    entry = next(one for one in blocks["index"] if one["number"] == number)
+    place = entry["episode"].index(wanted)
+    packed = blocks[f"chunk-{entry['chunk'][place]}"][entry["place"][place]]
+    apart = ("calls", "bases")
+    assert {k: v for k, v in episode.items() if k not in apart} == {
+        k: v for k, v in packed.items() if k not in apart
+    }
+    calls = list(run.store.calls(number, wanted))
+    assert len(episode["calls"]) == len(calls)
+
+
+def test_what_is_not_there_is_refused_in_a_sentence(run) -> None:
+    answers = ask(
+        run.folder, "/cells/999", "/cells/0/episodes/999", "/parts/x", "/assets/../run.sqlite",
+        "/assets/x.js", "/run.sqlite",
+    )  # fmt: skip
+    assert [answer.status_code for answer in answers] == [404] * 6
+    assert "has no cell 999" in answers[0].text
+    assert "cell 0 has no finished episode 999" in answers[1].text
+
+
+def test_other_hosts_and_other_methods_are_refused(run) -> None:
+    pages = ("/", "/state", "/parts/progress", "/cells", "/assets/view.js")
+    assert {a.status_code for a in ask(run.folder, *pages, host="evil.example")} == {400}
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"):
+        assert {a.status_code for a in ask(run.folder, *pages, method=method)} == {405}, method
+    for answer in ask(run.folder, *pages):
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"] == POLICY
+        assert "unsafe" not in POLICY
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_the_page_has_no_script_and_no_style_of_its_own(run) -> None:
+    page = ask(run.folder, "/")[0].text
+    assert re.findall(r"<script[^>]*>([^<]+)</script>", page) == []
+    assert "<style" not in page
+    assert " style=" not in page
+    for address in re.findall(r'(?:src|href)="(/[^"]*)"', page):
+        assert ask(run.folder, address)[0].status_code == 200, address
+
+
+def test_nothing_is_said_twice_if_nothing_changed(run) -> None:
+    first = ask(run.folder, "/state")[0]
+    again = ask(run.folder, "/state", headers={"If-None-Match": first.headers["etag"]})[0]
+    assert (again.status_code, again.text) == (304, "")
+    (run.folder / "sessions.json").touch()
+    changed = ask(run.folder, "/state", headers={"If-None-Match": first.headers["etag"]})[0]
+    assert changed.status_code == 200
+    assert changed.json()["parts"]["progress"] != first.json()["parts"]["progress"]
+
+
+def test_what_others_wrote_is_escaped(tmp_path) -> None:
+    folder = model_run(tmp_path / "run")
+    for name in ("progress", "results", "figures", "episodes"):
+        text = part(folder, name)
+        assert NASTY not in text
+        assert PLANTED not in text
+        assert "<script" not in text
+    assert "&lt;b onclick=" in part(folder, "results")
+    page = view_app(folder, check(folder))
+    assert check(folder) == f"a run of {NASTY}"
+
+    async def front():
+        transport = httpx2.ASGITransport(app=page)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return (await client.get("/")).text
+
+    assert NASTY not in asyncio.run(front())
+
+
+def test_a_folder_that_is_just_being_made_is_waited_for(tmp_path) -> None:
+    folder = tmp_path / "soon"
+    with pytest.raises(tomeval.TomevalError, match="soon: there is no such folder"):
+        check(folder)
+    folder.mkdir()
+    with pytest.raises(tomeval.TomevalError, match="not a run folder"):
+        check(folder)
+    (folder / "run.lock").touch()
+    assert check(folder) == "soon"
+    assert "Nothing was played yet." in part(folder, "progress")
+    assert [part(folder, name) for name in ("results", "figures", "episodes")] == ["", "", ""]
+    (folder / "run.sqlite").touch()  # the store at its very first moment
+    assert "Nothing was played yet." in part(folder, "progress")
+
+
+def test_who_writes_is_told_and_who_has_gone(tmp_path) -> None:
+    import os
+    import platform
+
+    experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
+    tomeval.run(experiment, tmp_path / "run").close()
+    holder = tmp_path / "run" / "run.pid"
+    holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+    assert f"Being written by process {os.getpid()} on" in part(tmp_path / "run", "progress")
+    holder.write_text(f"process {2**22 + 1} on {platform.node()}", encoding="utf-8")
+    assert "is gone" in part(tmp_path / "run", "progress")
+    holder.write_text("process 1 on <b>elsewhere</b>", encoding="utf-8")
+    assert "process 1 on &lt;b&gt;elsewhere" in part(tmp_path / "run", "progress")
+
+
+def test_the_command_ends_quietly_by_ctrl_c(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
+    tomeval.run(experiment, tmp_path / "run").close()
+    with viewing(tmp_path / "run") as (address, server):
+        assert httpx2.get(f"{address}state").json()["trouble"] == ""
+        code, errors = interrupt(server)
+    assert code == 0
+    assert errors.splitlines() == ["Ctrl-C ends the page; the run goes on without it."]

@@ -1,0 +1,2 @@
+// The page is complete: show its episodes.
+guarded(browser.start);

@@ -1,0 +1,97 @@
+// The page asks what has changed, and takes over the parts that have.
+const view = {
+  EVERY: 1000, // milliseconds between two questions
+  etag: null,
+  state: { parts: {}, changed: 0, trouble: "" }, // as the server said last
+  shown: {}, // by part the version that is shown
+  answered: true,
+  viewer: null, // the domain's script is loaded once
+
+  async ask() {
+    const headers = view.etag === null ? {} : { "If-None-Match": view.etag };
+    const answer = await fetch("/state", { headers });
+    if (answer.status === 304) return;
+    if (!answer.ok) throw new Error(`the server says ${answer.status}`);
+    view.etag = answer.headers.get("etag");
+    view.state = await answer.json();
+  },
+
+  async round() {
+    try {
+      await view.ask();
+      view.answered = true;
+      for (const [name, version] of Object.entries(view.state.parts)) {
+        if (view.shown[name] !== version) await view.take(name);
+      }
+    } catch (error) {
+      view.answered = false;
+      console.info(error.message);
+    }
+    view.say();
+    setTimeout(view.round, view.EVERY);
+  },
+
+  // Fetch a part and show it, unless it reads the same.
+  async take(name) {
+    const answer = await fetch(`/parts/${name}`);
+    if (!answer.ok) throw new Error(`the server says ${answer.status}`);
+    const { version, text } = await answer.json();
+    const before = view.shown[name];
+    view.shown[name] = version;
+    const place = document.getElementById(`part-${name}`);
+    if (place.dataset.text !== text) view.replace(place, text);
+    if (name !== "episodes" || text === "") return;
+    // A list that is new is filled; one that stays only takes up what is new.
+    if (document.getElementById("by-cell").options.length === 0) await view.browse();
+    else if (before !== version) await guarded(browser.refresh);
+  },
+
+  // Text that the server has escaped becomes elements here; the page's policy lets none of them act.
+  replace(place, text) {
+    const open = [...place.querySelectorAll("details[open]")].map((details) => details.querySelector("summary").textContent);
+    const ids = [...place.querySelectorAll("details[open][id]")].map((details) => details.id);
+    const chosen = tables.chosen(place);
+    const scrolled = [...place.querySelectorAll(".scroll")].map((box) => [box.scrollTop, box.scrollLeft]);
+    const focus = place.contains(document.activeElement) ? document.activeElement.id : "";
+    const parsed = new DOMParser().parseFromString(text, "text/html");
+    place.replaceChildren(...parsed.body.childNodes);
+    place.dataset.text = text;
+    for (const details of place.querySelectorAll("details")) {
+      details.open = ids.includes(details.id) || open.includes(details.querySelector("summary").textContent);
+    }
+    tables.wire(place);
+    tables.choose(place, chosen);
+    place.querySelectorAll(".scroll").forEach((box, i) => scrolled[i] && box.scrollTo(scrolled[i][1], scrolled[i][0]));
+    if (focus !== "") document.getElementById(focus)?.focus({ preventScroll: true });
+  },
+
+  // The list of episodes is there for the first time, or has other columns.
+  async browse() {
+    view.viewer ??= new Promise((done, failed) => {
+      const script = dom.make("script", { src: "/assets/domain.js" });
+      script.addEventListener("load", done);
+      script.addEventListener("error", () => failed(new Error("no script for these episodes")));
+      document.head.append(script);
+    });
+    await view.viewer;
+    await guarded(browser.start);
+  },
+
+  say() {
+    const said = document.getElementById("live-said");
+    const { changed, trouble } = view.state;
+    const late = !view.answered || trouble !== "";
+    said.className = late ? "small stale" : "soft small";
+    if (!view.answered) said.textContent = "The server does not answer: this is what it said last. Start tomeval view again to go on.";
+    else if (trouble !== "") said.textContent = dom.seen(trouble);
+    else said.textContent = changed === 0 ? "Nothing is written yet." : `Last written ${view.ago(Date.now() / 1000 - changed)} ago.`;
+  },
+
+  ago(seconds) {
+    if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
+    if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+    return `${Math.round(seconds / 3600)} h`;
+  },
+};
+
+view.round();
