@@ -92,7 +92,7 @@ def own_figure(run, options):
 def test_a_domain_draws_figures_of_its_own(changed) -> None:
     run = changed(figures={"own": f"{__name__}:own_figure"})
     assert list(figures_of(run)) == ["forest", "differences", "profiles", "own"]
-    assert [d.name for d in draw(run)] == ["forest", "forest", "differences", "own"]
+    assert [d.name for d in draw(run, every=True)] == ["forest", "forest", "differences", "own"]
     with pytest.raises(TomevalError, match="did you mean 'own'"):
         draw(run, ["oown"])
 

@@ -279,7 +279,7 @@ def test_a_fixed_order_has_no_panels_by_position(tmp_path) -> None:
 
 
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
-    drawings = draw(opened)
+    drawings = draw(opened, every=True)
     assert {d.name for d in drawings} == set(figures_of(opened))
     assert len({d.stem for d in drawings}) == len(drawings)
     for drawing in drawings:
@@ -332,7 +332,7 @@ def test_what_cannot_be_drawn_is_said(opened, tmp_path) -> None:
     with tomeval.run(experiment, tmp_path / "one") as run:
         with pytest.raises(TomevalError, match="does not support the figure 'differences'"):
             draw(run, ["differences"])
-        assert {d.name for d in draw(run)} == set(figures_of(run)) - {"differences"}
+        assert {d.name for d in draw(run, every=True)} == set(figures_of(run)) - {"differences"}
 
 
 def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
@@ -352,7 +352,7 @@ def test_subjects_without_a_common_task_are_not_compared(tmp_path) -> None:
         assert comparisons(run) == ["subject"]
         assert can_compare(run, "subject")
         assert not any(map(is_attainable, run.cells))
-        stems = [d.stem for d in draw(run)]
+        stems = [d.stem for d in draw(run, every=True)]
     assert "profiles_tom_by_subject" in stems
     assert "profiles_attained_by_subject" not in stems
 
@@ -397,7 +397,7 @@ def test_cells_without_episodes_are_left_out(tmp_path) -> None:
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert not run.cells[1].played.episodes
-        drawings = draw(run)
+        drawings = draw(run, every=True)
         assert {d.name for d in drawings} == set(figures_of(run))
     for drawing in drawings:
         assert "mute" not in drawing.description or drawing.name in ("differences", "profiles")

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 from hostile import NASTY, PLANTED, model_run
-from support import scripts
+from support import ROOT, scripts
 
 import tomeval
 from tomeval.domains.matrix.measures import step_metrics
@@ -375,6 +375,23 @@ def test_light_and_dark(opened, hostile) -> None:
     assert ground(dark) == "rgb(255, 255, 255)"
 
 
+CONTRAST = (ROOT / "tests" / "contrast.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("name", "episode"), [("hostile", "2/0"), ("toy", "1/3")])
+def test_everything_can_be_told_from_its_ground(opened, scheme, name, episode, request) -> None:
+    address = request.getfixturevalue(name)[1]
+    page = opened(f"{address}#episode={episode}", color_scheme=scheme)
+    page.wait_for_selector("#step-rows tr")
+    page.get_by_role("button", name="Show all questions").click()
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.locator("table[data-table=results] .sort").first.click()
+    found = page.evaluate(CONTRAST)
+    assert found["poor"] == []
+    assert found["checked"] > 300
+
+
 def test_print_leaves_out_what_paper_cannot_do(opened, hostile) -> None:
     page = opened(hostile[1], color_scheme="dark")
     page.emulate_media(media="print")
@@ -383,15 +400,38 @@ def test_print_leaves_out_what_paper_cannot_do(opened, hostile) -> None:
     for selector in ("#first", "#results table", "#figures figure", "#what"):
         assert page.locator(selector).first.is_visible()
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
+    # Chromium repeats a head on every page of a table, but paints no button and nothing positioned
+    # in the repeated ones.
+    ways = page.evaluate(
+        "[...document.querySelectorAll('thead *')].map(e => getComputedStyle(e))"
+        ".map(style => style.position + ' ' + style.display)"
+    )
+    assert {way.split()[0] for way in ways} == {"static"}
+    assert {way.split()[1] for way in ways} == {"table-row", "table-cell", "contents"}
 
 
+@pytest.mark.parametrize("width", [320, 420])
 @pytest.mark.parametrize(("name", "episode"), [("hostile", "2/0"), ("toy", "1/3")])
-def test_a_small_screen_needs_no_scrolling_sideways(opened, name, episode, request) -> None:
+def test_a_small_screen_needs_no_scrolling_sideways(opened, width, name, episode, request) -> None:
     address = request.getfixturevalue(name)[1]
-    page = opened(f"{address}#episode={episode}", viewport={"width": 380, "height": 700})
+    page = opened(f"{address}#episode={episode}", viewport={"width": width, "height": 700})
     page.wait_for_selector("#step-rows tr")
     page.get_by_role("button", name="Show all questions").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # Sentences above tables are as wide as what can be seen of their box.
+    wider = page.evaluate(
+        """[...document.querySelectorAll('caption span')].filter(e => e.checkVisibility()
+        && e.getBoundingClientRect().width > e.closest('.scroll').clientWidth)
+        .map(e => e.textContent.slice(0, 60))"""
+    )
+    assert wider == []
+    # Figures have letters of 6.5 points and more; these are at least 9 pixels high at 420.
+    scales = page.evaluate(
+        "[...document.querySelectorAll('figure svg')]"
+        ".map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+    )
+    assert all(6.5 * scale >= 9 for scale in scales if width == 420)
 
 
 def test_without_scripts_the_numbers_are_there(opened, hostile) -> None:

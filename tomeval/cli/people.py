@@ -89,7 +89,7 @@ def study(
 
     loaded = load_experiment(experiment, overrides or [])
     folder = out or Path("runs") / loaded.name
-    with opened_desk(loaded, folder) as desk, listen(host, port) as listening:
+    with listen(host, port) as listening, opened_desk(loaded, folder) as desk:
 
         def report() -> None:
             found = ", ".join(f"{count} {what}" for what, count in sorted(desk.counts().items()))

@@ -103,11 +103,13 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     return mine
 
 
-def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list[Drawing]:
+def draw(
+    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
-    `only` holds names as for `draw_one`; default: all figures that the run's data supports, with
-    `Options.by` and `Options.metrics` those of them that heed these.
+    `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
+    run's data supports.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def draw(run: Run, only: Sequence[str] = (), options: Options = DEFAULT) -> list
         See `chosen`; a named figure that the data does not support, or a run without any complete
         episode.
     """
-    names = chosen(run, only, options, every=not only)
+    names = chosen(run, only, options, every)
     return [drawing for _, drawings in _drawn(run, names, options, only) for drawing in drawings]
 
 
@@ -135,6 +137,24 @@ def _drawn(
         if not found and name in only:
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
         yield name, found
+
+
+def draw_chosen(
+    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+) -> list[Drawing]:
+    """Draw the figures that `chosen` names, and raise as `plot_run` does."""
+    names = chosen(run, only, options, every)
+    found = [drawing for _, some in _drawn(run, names, options, only) for drawing in some]
+    if not found:
+        raise _none_of(run, names)
+    return found
+
+
+def _none_of(run: Run, names: Sequence[str]) -> TomevalError:
+    return TomevalError(
+        f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
+        "all that it supports"
+    )
 
 
 def plot_run(
@@ -184,8 +204,5 @@ def plot_run(
         if number < len(names):
             on_figure(names[number], number + 1, len(names))
     if not drawings:
-        raise TomevalError(
-            f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
-            "all that it supports"
-        )
+        raise _none_of(run, names)
     return [*files, write_captions(drawings, folder, formats)]

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 _DARK = 0x60  # greys up to here are ink: they take the page's text colour
 _WHITE = 0xFF
+_LINE, _SEEN = 0xC0, 0.55  # lines up to this grey have this share of ink: 3 to 1 to any ground
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _GREY = re.compile(r"#([0-9a-f]{2})\1\1$")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -190,5 +191,8 @@ def _follow_page(element: ElementTree.Element, name: str) -> None:
         return
     element.set(name, "currentColor")
     if lightness > _DARK:
-        opacity = float(element.get(f"{name}-opacity", "1")) * (1 - lightness / _WHITE)
+        faint = 1 - lightness / _WHITE
+        if name == "stroke" and lightness <= _LINE:
+            faint = max(faint, _SEEN)
+        opacity = float(element.get(f"{name}-opacity", "1")) * faint
         element.set(f"{name}-opacity", f"{opacity:.3g}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rich.cells import cell_len
@@ -16,25 +16,39 @@ from tomeval.report.grid import Grid, packed, sectioned, spans
 Line = list[tuple[str, bool]]
 """A line in pieces of text, each with whether it is bold."""
 
-_VALUE = re.compile(r"(-?\d+(\.\d+))(?:( ± | \[)(\S.*))?")
+_VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± | \[)(\S.*))?")
 _PIECES = re.compile(r"[^ _/,]+[ _/,]*|[ _/,]+")
 _BETWEEN = 2
 """Blanks between columns."""
+_LONG, _LEAST = 24, 14
+"""How wide a text is that may be set in several lines, and how wide these are at least."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A grid with the shape of its headings: each in one line, or `wrapped` over its cells."""
+    """A grid with its shape.
+
+    Headings are in one line each, or `wrapped` over their cells. The texts of the columns in
+    `rooms` are in several lines of that width.
+    """
 
     grid: Grid
     wrapped: bool = False
+    rooms: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
-    def body(self) -> list[list[str]]:
-        """The cells, with the first column indented below headings of sections."""
-        if not self.grid.sections:
-            return self.grid.body
-        return [[f"  {row[0]}", *row[1:]] for row in self.grid.body]
+    def body(self) -> list[list[list[str]]]:
+        """The cells in lines, with the first column indented below headings of sections."""
+        indent = "  " if self.grid.sections else ""
+        return [
+            [self._cell(indent + text if i == 0 else text, i) for i, text in enumerate(row)]
+            for row in self.grid.body
+        ]
+
+    def _cell(self, text: str, place: int) -> list[str]:
+        if place not in self.rooms:
+            return [text]
+        return textwrap.wrap(text, self.rooms[place], break_on_hyphens=False) or [""]
 
     @cached_property
     def heads(self) -> list[list[str]]:
@@ -42,8 +56,12 @@ class _Table:
         texts = [levels[-1] for levels in self.grid.heads]
         if not self.wrapped:
             return [[text] for text in texts]
-        rooms = [max(map(cell_len, column)) for column in zip(*self.body, strict=True)]
-        return [wrap(text, room) for text, room in zip(texts, rooms, strict=True)]
+        return [wrap(text, room) for text, room in zip(texts, self._room_of_cells, strict=True)]
+
+    @cached_property
+    def _room_of_cells(self) -> list[int]:
+        columns = zip(*self.body, strict=True)
+        return [max(cell_len(line) for cell in column for line in cell) for column in columns]
 
     @property
     def levels(self) -> list[tuple[str, ...]]:
@@ -54,8 +72,8 @@ class _Table:
     def widths(self) -> list[int]:
         """The width of every column."""
         widths = [
-            max(map(cell_len, [*head, *(row[i] for row in self.body)]))
-            for i, head in enumerate(self.heads)
+            max(room, *map(cell_len, head))
+            for room, head in zip(self._room_of_cells, self.heads, strict=True)
         ]
         for level in range(len(self.levels[0])):
             for first, last in spans(self.levels, level):
@@ -122,10 +140,25 @@ def _fitted(grid: Grid, width: int | None) -> list[_Table]:
         return [whole]
     tight = replace(grid, body=[[_tight(text) for text in row] for row in grid.body])
     narrow = [_Table(one, wrapped=True) for one in (tight, *sectioned(tight))]
-    for table in (_Table(grid, wrapped=True), *narrow):
+    for table in (_Table(grid, wrapped=True), *_folded(grid, width), *narrow):
         if table.width <= width:
             return [table]
     return min((table.parts(width) for table in narrow), key=len)
+
+
+def _folded(grid: Grid, width: int) -> Iterator[_Table]:
+    """Yield the grid with its long texts in several lines, if that leaves enough room for them."""
+    whole = _Table(grid, wrapped=True)
+    long = {
+        i: size for i, size in enumerate(whole.widths) if size > _LONG and i not in grid.lead[:1]
+    }
+    left = width - whole.width + sum(long.values())
+    rooms: dict[int, int] = {}
+    for count, place in zip(range(len(long), 0, -1), sorted(long, key=lambda i: long[i])):
+        rooms[place] = min(long[place], left // count)
+        left -= rooms[place]
+    if rooms and min(rooms.values()) >= _LEAST:
+        yield _Table(grid, wrapped=True, rooms=rooms)
 
 
 def _aligned(body: list[list[str]]) -> list[list[str]]:
@@ -139,7 +172,9 @@ def _column(texts: list[str]) -> list[str]:
     found = [_VALUE.fullmatch(text) for text in texts]
     parts = [part for part in found if part is not None]
     words = [text for text, part in zip(texts, found, strict=True) if part is None]
-    if len({len(part[2]) for part in parts}) != 1 or set(words) - {"", MISSING}:
+    if len({len(part[2] or "") for part in parts}) != 1 or set(words) - {"", MISSING}:
+        return texts
+    if not any(part[2] or part[3] for part in parts):  # counts
         return texts
     room = max(len(part[1]) for part in parts)
     half = max((len(part[4]) for part in parts if part[3] == " ± "), default=0)
@@ -160,12 +195,15 @@ def _tight(text: str) -> str:
 def wrap(text: str, room: int) -> list[str]:
     """Return a heading in lines, which end after blanks, underscores, slashes and commas.
 
+    They are as wide as `room`, or as the longest piece that cannot be divided.
+
     Examples
     --------
     >>> wrap("single_action", 9), wrap("ΔToM/T (best response)", 13)
     (['single_', 'action'], ['ΔToM/T (best', 'response)'])
     """
     lines = [""]
+    room = max([room, *(cell_len(piece.rstrip()) for piece in _PIECES.findall(text))])
     for piece in _PIECES.findall(text):
         if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > room:
             lines.append("")
@@ -190,8 +228,10 @@ def _lines(table: _Table) -> Iterator[Line]:
         if heading:
             yield [(heading, False)]
         for row in rows:
-            cells = enumerate(zip(table.body[row], widths, strict=True))
-            yield _line([(_filled(text, room), (row, i) in best) for i, (text, room) in cells])
+            for number in range(max(map(len, table.body[row]))):
+                texts = [cell[number] if number < len(cell) else "" for cell in table.body[row]]
+                cells = enumerate(zip(texts, widths, strict=True))
+                yield _line([(_filled(text, room), (row, i) in best) for i, (text, room) in cells])
 
 
 def _filled(text: str, room: int) -> str:

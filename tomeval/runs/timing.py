@@ -24,8 +24,9 @@ from tomeval.runs.needs import NOTE, TYPICAL, Needs
 TOGETHER = 32
 """Episodes that a run plays at a time, unless it is told otherwise."""
 
-PATIENCE = 5.0
-"""Seconds that a timed step may take; of a slow model fewer episodes are timed at a time."""
+PATIENCE, LEAST = 5.0, 8
+"""Seconds that a timed step may take, by that of one episode; of a slow model fewer are timed at a
+time than a run plays, but so many unless one alone takes longer."""
 
 _WRITTEN = 64
 """Tokens after which a timed reply is cut; longer ones take in proportion."""
@@ -136,7 +137,8 @@ def _timed(domain: Domain, model: LocalModel, demand: Demand) -> float:
             number += 1
             together = min(TOGETHER, demand.episodes)
             alone = _step(model, first, 1, f"{number} alone")
-            together = max(1, min(together, int(PATIENCE / max(alone, 1e-9))))
+            room = int(PATIENCE / max(alone, 1e-9))
+            together = max(1, min(together, max(room, LEAST if room else 1)))
             _step(model, first, together, str(number))
             took = _step(model, last, together, str(number))
             total += share.get(form, 1.0) * len(steps) * episodes * took / together

@@ -44,7 +44,7 @@ def opened(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def drawn(opened):
-    return {drawing.stem: drawing for drawing in draw(opened)}
+    return {drawing.stem: drawing for drawing in draw(opened, every=True)}
 
 
 def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:

@@ -164,7 +164,7 @@ def test_a_table_has_no_value_never_zero(known, tmp_path):
 def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
     run_experiment(experiment(*subjects), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        drawn = {drawing.name for drawing in draw(run)}
+        drawn = {drawing.name for drawing in draw(run, every=True)}
         literal = {"tom", "literal_against_functional", "decomposition"}
         assert literal & drawn == (literal if len(subjects) > 1 else set())
         assert {"regret", "label_bias", "forest"} <= drawn

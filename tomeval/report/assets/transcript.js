@@ -85,7 +85,7 @@ const transcript = {
       dom.make(
         "table",
         {},
-        dom.make("caption", { text: transcript.view.caption }),
+        dom.make("caption", {}, dom.make("span", { text: transcript.view.caption })),
         dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, kind]) => dom.make("th", { scope: "col", class: kind, text })))),
         dom.make("tbody", { id: "step-rows" }),
       ),
