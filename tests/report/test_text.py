@@ -8,6 +8,7 @@ import pytest
 
 from tomeval.report.grid import Grid
 from tomeval.report.latex import PAGE, ROWS, latex_table
+from tomeval.report.rows import grid_of
 from tomeval.report.text import text_lines, text_of
 
 GAMES = ("RPS", "IBS", "IPD")
@@ -91,6 +92,15 @@ def test_long_texts_are_in_several_lines_or_below_their_headings() -> None:
         "  about  two",
         "         actions",
     ]
+
+
+def test_texts_that_are_numbers_are_no_names() -> None:
+    row = {"who": "a", "size": "0.5 [0.25, 0.75]", "p": "2e-05", "much": "12.5 ± 0.5", "no": "–"}
+    grid = grid_of([row, {**row, "who": "3 x b", "size": "0.25"}], keep=tuple(row))
+    assert grid.lead == [0]
+    found = text_of(grid, 24).split("\n\n")
+    assert [part.split()[0] for part in found] == ["who"] * len(found)
+    assert len(found) > 1
 
 
 def test_wide_characters_take_two_columns() -> None:

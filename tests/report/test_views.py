@@ -192,6 +192,12 @@ def test_chosen_columns_keep_their_intervals_and_their_order() -> None:
         chosen_rows(rows, MEASURES, Asked(columns=("partnr",)))
 
 
+def test_what_goes_across_is_told_where_values_do_not_say_it() -> None:
+    assert "across" not in shown(rows_of())[0]
+    rows = rows_of({"x": (0.5, 1.0), "b": (0.3, 2.0)})  # a player who is called as a partner is
+    assert "; across: partners; " in shown(rows)[0]
+
+
 def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
     rows = rows_of()
     rows[3] |= {"invalid_rate": 0.125, "episodes": 3}

@@ -180,7 +180,7 @@ def pivot_of(
     shift = len(layout.down)
     lead = [(*[""] * (levels - 1), words(heading(name))) for name in layout.down]
     return Grid(
-        above=shared_words(rows, [*layout.down, *layout.across], words),
+        above=[*_across(rows, layout), *shared_words(rows, [*layout.down, *layout.across], words)],
         heads=[*lead, *heads],
         body=[
             [*_words(player, words), *(column[n] for column in cells)]
@@ -189,6 +189,14 @@ def pivot_of(
         lead=list(range(shift)),
         best={(n, place + shift) for n, place in best},
     )
+
+
+def _across(rows: Rows, layout: Layout) -> list[str]:
+    """Return what goes across, if values do not say it: if two columns have one in common."""
+    values = [{row[name] for row in rows} for name in (*layout.down, *layout.across)]
+    if not layout.across or sum(map(len, values)) == len(set().union(*values)):
+        return []
+    return [f"across: {', '.join(map(heading, layout.across))}"]
 
 
 def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from tomeval.runs.columns import (
 from tomeval.runs.measures import Measure, digits_of
 from tomeval.runs.rates import RATES
 
+_NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
 """Columns at the end that tell rows apart where those at the front do not."""
 
@@ -200,6 +202,12 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(a == b) or not (is_number(a) or is_number(b))
 
 
+def _worded(rows: Rows, name: str) -> bool:
+    """Tell whether a column holds words: texts of which some are no number."""
+    texts = [row[name] for row in rows if isinstance(row[name], str)]
+    return bool(texts) and not all(_NUMBER.fullmatch(text) for text in texts)
+
+
 def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
     """Return which columns tell the rows apart: leading ones with words, and more if needed."""
 
@@ -207,7 +215,7 @@ def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
         return len({tuple(row[columns[i]] for i in places) for row in rows}) == len(rows)
 
     kinds = [{type(row[name]) for row in rows} for name in columns]
-    words = next((i for i, kind in enumerate(kinds) if str not in kind), len(columns))
+    words = next((i for i, name in enumerate(columns) if not _worded(rows, name)), len(columns))
     for count in range(words, len(columns)):
         if apart(range(count)):
             return list(range(count))
