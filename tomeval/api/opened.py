@@ -184,12 +184,12 @@ class Run(results.Run):
         Figures
             matplotlib figures by the names of their files.
         """
-        from tomeval.plots import Options, draw_chosen
+        from tomeval.plots import Options, draw
 
         with self._chosen(where) as run:
             names = tuple(choose_measures(run.measures, listed(metrics)))
             options = Options(column, interval, reference, by, names)
-            return Figures(draw_chosen(run, listed(only), options, every))
+            return Figures(draw(run, listed(only), options, every))
 
     def report(self, out: str | Path = "report.html", *, where: Names = (), **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.

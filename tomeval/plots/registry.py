@@ -81,7 +81,7 @@ def _figure(run: Run, name: str) -> str:
     raise unknown("figure", name, figures_of(run))
 
 
-def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
+def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True) -> list[Drawing]:
     """Draw the figures of one name; none if the run's data does not support it.
 
     The name is one in `figures_of`, which means all its files, or the name of a file without its
@@ -90,7 +90,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     Raises
     ------
     TomevalError
-        An unknown name.
+        The name of no figure; or of no file, if it is `asked` for, else there are no drawings.
     """
     figure = _figure(run, name)
     found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[figure])
@@ -98,7 +98,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     if name == figure or not drawings:
         return drawings
     mine = [one for one in drawings if one.stem == name or one.stem.startswith(f"{name}_")]
-    if not mine:
+    if asked and not mine:
         raise unknown("figure", name, [figure, *(drawing.stem for drawing in drawings)])
     return mine
 
@@ -114,11 +114,14 @@ def draw(
     Raises
     ------
     TomevalError
-        See `chosen`; a named figure that the data does not support, or a run without any complete
-        episode.
+        See `chosen`; a named figure that the data does not support, data that supports none, or a
+        run without any complete episode.
     """
     names = chosen(run, only, options, every)
-    return [drawing for _, drawings in _drawn(run, names, options, only) for drawing in drawings]
+    found = [drawing for _, some in _drawn(run, names, options, only) for drawing in some]
+    if not found:
+        raise _none_of(run, names)
+    return found
 
 
 def _drawn(
@@ -128,26 +131,11 @@ def _drawn(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
     for name in names:
-        try:
-            found = draw_one(run, name, options)
-        except TomevalError:
-            if name in only or name in figures_of(run):
-                raise
-            found = []  # a file of `Domain.first_figures` that this run has not
+        # Of `Domain.first_figures`, files that this run has not are left out.
+        found = draw_one(run, name, options, asked=name in only)
         if not found and name in only:
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
         yield name, found
-
-
-def draw_chosen(
-    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
-) -> list[Drawing]:
-    """Draw the figures that `chosen` names, and raise as `plot_run` does."""
-    names = chosen(run, only, options, every)
-    found = [drawing for _, some in _drawn(run, names, options, only) for drawing in some]
-    if not found:
-        raise _none_of(run, names)
-    return found
 
 
 def _none_of(run: Run, names: Sequence[str]) -> TomevalError:

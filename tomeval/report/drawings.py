@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tomeval.core.errors import TomevalError
 from tomeval.report.svg import Canvas
 from tomeval.runs.domain import Domain, register_domain
 from tomeval.runs.results import Run
@@ -108,17 +107,12 @@ def _redraw(name: str, interval: str, reference: str | None, asked: bool) -> lis
 
 def _draw(run: Run, name: str, interval: str, reference: str | None, asked: bool) -> list[Drawn]:
     """Draw the figures of one name; if it is not `asked` for, none where there is no such file."""
-    from tomeval.plots import Options, draw_one, figures_of, plain_style, svg_text
+    from tomeval.plots import Options, draw_one, plain_style, svg_text
 
     with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        try:
-            drawings = draw_one(run, name, Options(COLUMN, interval, reference))
-        except TomevalError:
-            if asked or name in figures_of(run):
-                raise
-            return []
+        drawings = draw_one(run, name, Options(COLUMN, interval, reference), asked)
         return [
             Drawn(drawing.title, drawing.caption, svg_text(drawing._replace(stem=f"{name}-{i}")))
             for i, drawing in enumerate(drawings)
