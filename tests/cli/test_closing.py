@@ -178,6 +178,27 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     assert "those of 1 unfinished episode included" in out
 
 
+def test_the_commonest_reason_is_named(play) -> None:
+    def script(request):
+        return "I would rather not." if episode_of(request) < 4 else good("matrix")(request)
+
+    errors = play("matrix", script)[2]
+    assert "episodes: 8 complete, 4 void, 0 failed\n" in errors
+    assert "commonest reason for void: unparsable answers (4 of 4)\n" in errors
+
+
+def test_the_commonest_failure_is_named(play) -> None:
+    """Five episodes fail in one way, but for a number in its words, and one in another."""
+
+    def script(request):
+        number = episode_of(request)
+        raise BackendError("no power" if number == 3 else f"no reply after {number} s")
+
+    errors = " ".join(play("matrix", script)[2].split())
+    assert "commonest reason for failed: no reply after" in errors
+    assert re.search(r"no reply after \d s \((\d+) of (\d+)\)", errors)
+
+
 # --- progress -------------------------------------------------------------------------------------
 
 
@@ -254,7 +275,23 @@ def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:
             now[0] += 40
             done(name)
     # Lines are a minute apart: the first comes with the second figure.
-    assert capsys.readouterr().err == "drawing: 2 of 4, 0:01:20 left; last: profiles\n"
+    assert capsys.readouterr().err == "drawing: 2 of 4, 0:01:20 left; profiles\n"
+    with progress.working("drawing") as drawing:
+        drawing.at("forest", 1, 4)
+        now[0] += 75
+        assert str(drawing) == "drawing: 0 of 4, time left: not known yet; forest"
+        drawing.at("profiles", 2, 4)
+        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; profiles"
+    with progress.working("comparing") as comparing:
+        now[0] += 3700
+        assert str(comparing) == "comparing: 1:01:40 so far"
+
+
+def test_work_that_tells_nothing_says_each_minute_how_long_it_takes(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    with progress.working("comparing"):
+        time.sleep(0.5)
+    assert "comparing: 0:00:00 so far\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -87,7 +87,9 @@ def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> 
             server.go.set()
             errors = stopped.stderr.read()
             assert stopped.wait(60) == code
-            held = "finishing what is in flight, which can take up to 600 s; once more stops at once"
+            held = (
+                "finishing what is in flight, which can take up to 600 s; once more stops at once"
+            )
             assert held in errors
         assert errors.strip().endswith("stopped; run the same command again to go on")
         assert "Traceback" not in errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,8 @@ from tomeval.api.showing import Compared, Figures, Transcript, run_html
 from tomeval.comparing.comparison import compare as compare_runs
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
+from tomeval.report.views import Asked, chosen_rows
 from tomeval.runs import results, tallies
-from tomeval.runs.columns import is_interval
 from tomeval.runs.selection import choose_measures
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.statistics import AUTO
@@ -105,6 +105,8 @@ class Run(results.Run):
         self,
         metrics: Names = (),
         *,
+        columns: Names = (),
+        sort: str = "",
         where: Names = (),
         interval: str = AUTO,
         reference: str | None = None,
@@ -114,16 +116,19 @@ class Run(results.Run):
         Parameters
         ----------
         metrics : str or sequence of str
-            Measures to keep, by name, heading or a word such as ``"regret"``, in this order; the
-            columns that are no measures stay. Default: all.
+            Measures to keep, by name, heading or a word such as ``"regret"``, with the columns that
+            tell rows apart. Default: all.
+        columns : str or sequence of str
+            These columns alone, besides `metrics`.
+        sort : str
+            A column; measures sort within their task, the better first; with ``-`` in front the
+            other way round.
         interval, reference
             See `rows`.
         """
+        asked = Asked(tuple(listed(metrics)), tuple(listed(columns)), sort)
         with self._chosen(where) as run:
-            rows = run.rows(interval, reference)
-            chosen = choose_measures(run.measures, listed(metrics)) if metrics else run.measures
-            if metrics:
-                rows = [_only(row, list(chosen), run.metric_names) for row in rows]
+            rows = chosen_rows(run.rows(interval, reference), run.measures, asked)
             return framed(run, "cells", list(rows[0]), (tuple(row.values()) for row in rows))
 
     def compare(
@@ -152,7 +157,9 @@ class Run(results.Run):
         self,
         only: Names = (),
         *,
+        every: bool = False,
         where: Names = (),
+        metrics: Names = (),
         by: str | None = None,
         column: str = "screen",
         interval: str = AUTO,
@@ -163,7 +170,12 @@ class Run(results.Run):
         Parameters
         ----------
         only : str or sequence of str
-            Names of figures, see docs/figures.md. Default: those that ``tomeval plot`` draws.
+            Names of figures or of their files, see docs/figures.md. Default: the few that
+            ``tomeval plot`` draws.
+        every : bool
+            Draw all that the run supports.
+        metrics : str or sequence of str
+            Draw these measures, in figures that can choose.
         by, column, interval, reference
             See `tomeval.plots.Options`.
 
@@ -172,10 +184,12 @@ class Run(results.Run):
         Figures
             matplotlib figures by the names of their files.
         """
-        from tomeval.plots import Options, draw
+        from tomeval.plots import Options, draw_chosen
 
         with self._chosen(where) as run:
-            return Figures(draw(run, listed(only), Options(column, interval, reference, by)))
+            names = tuple(choose_measures(run.measures, listed(metrics)))
+            options = Options(column, interval, reference, by, names)
+            return Figures(draw_chosen(run, listed(only), options, every))
 
     def report(self, out: str | Path = "report.html", *, where: Names = (), **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.
@@ -223,13 +237,3 @@ class Run(results.Run):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the same line, and the measures that are shown first."""
         return run_html(None if self.closed else self, repr(self))
-
-
-def _only(row: Mapping[str, Any], chosen: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    """Return a row with the chosen measures only, in their order, each with its interval."""
-    measure = {key: key.rpartition("_ci95")[0] if is_interval(key) else key for key in row}
-    places = [place for place, key in enumerate(row) if measure[key] in names]
-    keys = list(row)
-    kept = [key for name in chosen for key in keys if measure[key] == name]
-    kept = [*keys[: places[0]], *kept, *keys[places[0] :]]
-    return {key: row[key] for key in kept if measure[key] in chosen or measure[key] not in names}

@@ -7,16 +7,16 @@ import dataclasses
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tomeval.comparing.result import Comparison
-from tomeval.core.numbers import fixed, interval, plus_minus
 from tomeval.core.text import in_line, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import comparison_rows
+from tomeval.report.grid import Grid, spans
+from tomeval.report.rows import grid_of
 from tomeval.report.tables import render
-from tomeval.runs.columns import heading, interval_of
-from tomeval.runs.measures import Measure
+from tomeval.report.views import Asked, cells_view
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -114,50 +114,45 @@ class Compared(Comparison):
 
     def _repr_html_(self) -> str:
         """Return the same as a table."""
-        rows = comparison_rows(self, "text")
         notes = "".join(f"<li>{escape(visible(note))}</li>" for note in self.notes)
-        body = [[str(value) for value in row.values()] for row in rows]
-        table = table_html([heading(name) for name in rows[0]], body)
+        table = grid_html(grid_of(comparison_rows(self, "text"), words=in_line))
         return f"<p>{escape(visible(self._above()))}</p>{table}<ul>{notes}</ul>"
 
 
-def table_html(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def grid_html(grid: Grid) -> str:
     """Return a table for a notebook, its texts escaped, with at most `MOST_ROWS` rows."""
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "".join(f"<{tag}>{escape(in_line(cell))}</{tag}>" for cell in cells)
-
-    rows = "".join(f"<tr>{line(cells, 'td')}</tr>" for cells in body[:MOST_ROWS])
-    more = len(body) - MOST_ROWS
+    above = f"<p>{escape(in_line('; '.join(grid.above)))}</p>"
+    levels = range(len(grid.heads[0]))
+    head = "".join(f"<tr>{_head(grid, level)}</tr>" for level in levels)
+    rows = [
+        f"<tr>{''.join(_cell(grid, number, place) for place in range(len(grid.heads)))}</tr>"
+        for number in range(len(grid.body))
+    ]
+    more = len(rows) - MOST_ROWS
     told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
-    head = f"<thead><tr>{line(heads, 'th')}</tr></thead>"
-    return f"<table>{head}<tbody>{rows}</tbody></table>{told}"
+    body = "".join(rows[:MOST_ROWS])
+    table = f"<thead>{head}</thead><tbody>{body}</tbody>"
+    return f'{above}<table style="white-space: nowrap">{table}</table>{told}'
+
+
+def _head(grid: Grid, level: int) -> str:
+    """Return the headings of a level, neighbours that share one in one cell."""
+    parts = []
+    for first, last in spans(grid.heads, level):
+        text = escape(in_line(grid.heads[first][level]))
+        parts.append(f'<th colspan="{last - first + 1}">{text}</th>')
+    return "".join(parts)
+
+
+def _cell(grid: Grid, number: int, place: int) -> str:
+    text = escape(in_line(grid.body[number][place]))
+    return f"<td>{f'<b>{text}</b>' if (number, place) in grid.best else text}</td>"
 
 
 def run_html(run: Run | None, said: str) -> str:
-    """Return what a notebook shows of a run: a line, and the measures that are shown first."""
+    """Return what a notebook shows of a run: a line, and the table of ``tomeval table``."""
     above = f"<p>{escape(visible(said))}</p>"
     if run is None or not run.headline:
         return above
-    rows = run.rows()
-    about = list(run.cells[0].columns)
-    named = [name for name in about if len({row[name] for row in rows}) > 1] or about[:1]
-    heads = [heading(name, run.measures) for name in (*named, *run.headline)]
-    body = [
-        [
-            *(str(row[name]) for name in named),
-            *(_value(row, run.measures[name]) for name in run.headline),
-        ]
-        for row in rows
-    ]
-    return above + table_html(heads, body)
-
-
-def _value(row: Mapping[str, Any], measure: Measure) -> str:
-    """Return a measure with its interval for reading."""
-    value, found = row[measure.name], interval_of(row, measure.name)
-    if found is None:
-        return fixed(value, measure.digits)
-    if found.ends is None:
-        return plus_minus(value, found.half, measure.digits)
-    return interval(value, *found.ends, measure.digits)
+    view = cells_view(run, run.rows(), Asked(), in_line)
+    return above + "".join(map(grid_html, view.grids))

@@ -104,6 +104,7 @@ def compare(
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
     from tomeval.cli.compare_tables import TABLES, check_options
+    from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.runs.copies import sampled_notes
 
@@ -120,7 +121,7 @@ def compare(
         "--over": over is not None,
     }
     check_options(what, [name for name, set_ in given.items() if set_])
-    with opened(folders, where or ()) as runs:
+    with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = TABLES[what](
             runs,
             {

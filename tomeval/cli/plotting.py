@@ -66,6 +66,7 @@ def plot(
     ] = None,
 ) -> None:
     """Draw the figures that say most of a run, all of them, or those named, with their captions."""
+    from tomeval.cli.progress import working
     from tomeval.plots import Options, chosen, figures_of, plot_run
     from tomeval.runs.draws import weight_notes
     from tomeval.runs.results import Run
@@ -73,18 +74,20 @@ def plot(
 
     with Run(folder, where or ()) as opened:
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        for path in plot_run(
-            opened,
-            out,
-            interval,
-            only=only or (),
-            every=every,
-            column=column,
-            formats=formats or ("png",),
-            by=by,
-            metrics=metrics,
-            on_figure=_tell,
-        ):
+        with working("drawing") as drawing:
+            files = plot_run(
+                opened,
+                out,
+                interval,
+                only=only or (),
+                every=every,
+                column=column,
+                formats=formats or ("png",),
+                by=by,
+                metrics=metrics,
+                on_figure=drawing.at,
+            )
+        for path in files:
             show(path)
         for note in weight_notes(opened, interval):
             tell(f"note: {in_line(note)}")
@@ -101,11 +104,6 @@ def plot(
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
             tell(f"note: not drawn: {', '.join(left)}; --all draws them, --only NAME one of them")
-
-
-def _tell(name: str, number: int, of: int) -> None:
-    """Say what is being drawn."""
-    tell(f"drawing {name} ({number} of {of})")
 
 
 COMMANDS = (plot,)

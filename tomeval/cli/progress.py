@@ -39,7 +39,6 @@ _ROWS = 8
 """So many models have a row; of more, those that play."""
 
 OnSteps = Callable[[int, int], None]
-Done = Callable[[str], None]
 
 
 @contextmanager
@@ -60,9 +59,37 @@ def showing_progress(live: Live, verbose: bool = False) -> Iterator[OnSteps]:
                 yield lambda done, total: start(live.asking)
 
 
+class Working:
+    """How far some work is; `working` shows it."""
+
+    def __init__(self, what: str, total: int | None, note: Callable[[], None]) -> None:
+        self._what, self._total, self._note = what, total, note
+        self._started, self._done, self._name = time.monotonic(), 0, ""
+
+    def __call__(self, name: str) -> None:
+        """Hear that a thing is done."""
+        self._done, self._name = self._done + 1, name
+        self._note()
+
+    def at(self, name: str, number: int, of: int) -> None:
+        """Hear that a thing is begun, the first being number 1."""
+        self._done, self._name, self._total = number - 1, name, of
+        self._note()
+
+    def __str__(self) -> str:
+        spent = time.monotonic() - self._started
+        name = f"; {in_line(self._name)}" if self._name else ""
+        if not self._total:
+            return f"{self._what}: {_clock(spent)} so far{name}"
+        left = spent / self._done * (self._total - self._done) if self._done else None
+        return f"{self._what}: {self._done:,} of {self._total:,}, {time_left(left)}{name}"
+
+
 @contextmanager
-def working(what: str, total: int | None = None) -> Iterator[Done]:
+def working(what: str, total: int | None = None) -> Iterator[Working]:
     """Show inside the block how far some work is; yield what to call with each thing done.
+
+    Without a total, or calls, the time that it took so far is shown.
 
     Examples
     --------
@@ -70,28 +97,16 @@ def working(what: str, total: int | None = None) -> Iterator[Done]:
     ...     for name in ("forest", "profiles"):
     ...         done(name)
     """
-    started, count, last = time.monotonic(), 0, ""
-
-    def state() -> str:
-        spent = time.monotonic() - started
-        of = f" of {total:,}" if total else ""
-        left = spent / count * (total - count) if total and count else None
-        after = f"; last: {in_line(last)}" if last else ""
-        return f"{what}: {count:,}{of}, {time_left(left)}{after}"
-
-    def note(name: str) -> None:
-        nonlocal count, last
-        count, last = count + 1, name
-        if not shown:
-            start(False)
-
-    shown = sys.stderr.isatty()
-    if shown:
-        with _field(state):
-            yield note
+    if sys.stderr.isatty():
+        state = Working(what, total, lambda: None)
+        with _field(lambda: str(state)):
+            yield state
     else:
-        with _lines(state) as start:
-            yield note
+        with _lines(lambda: str(state)) as start:
+            state = Working(what, total, lambda: start(False))
+            if total is None:  # nobody may ever call
+                start(True)
+            yield state
 
 
 def time_left(seconds: float | None) -> str:
@@ -290,7 +305,13 @@ def _field(state: Callable[[], str]) -> Iterator[None]:
         return Text(_cut(state(), WIDTH), no_wrap=True)
 
     console = Console(stderr=True)
-    with Shown(get_renderable=shown, console=console, refresh_per_second=4, transient=True):
+    with Shown(
+        get_renderable=shown,
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        redirect_stdout=False,  # to a file or a pipe it may go, which is not this console
+    ):
         yield
 
 
@@ -311,5 +332,5 @@ def _display(live: Live) -> Iterator[None]:
         return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in screen_of(live)))
 
     console = Console(stderr=True)
-    with Shown(get_renderable=shown, console=console, refresh_per_second=2):
+    with Shown(get_renderable=shown, console=console, refresh_per_second=2, redirect_stdout=False):
         yield

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from tomeval.cli.options import RunFolder, TableFormat, show_table
+from tomeval.cli.options import RunFolder, TableFormat, show_table, tell_notes
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.printing import show, tell
-from tomeval.core.text import in_line
+from tomeval.core.printing import show
+
+SUBSET = "subset"
+"""The column that says whether a row is of all games or of those without errors."""
 
 
 def ratings(
@@ -57,13 +59,31 @@ def ratings(
             if name not in known:
                 raise unknown("table", name, known)
         for table in opened.domain.ratings(opened, names, interval, openskill):
+            rows, notes = table.rows, [*table.notes]
+            if form not in DATA:
+                rows, same = _subsets_once(rows)
+                notes += ["clean games: the same numbers"] * same
             if len(names) > 1:
                 show(f"{known[table.name]}\n")
-            show_table(table.rows, form)
-            for note in table.notes:
-                tell(f"note: {in_line(note)}")
+            show_table(rows, form)
+            tell_notes(notes)
             if len(names) > 1:
                 show("")
+
+
+def _subsets_once(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return the rows of all games alone, if those of clean games say the same, and whether so."""
+    parts: dict[Any, list[str]] = {}
+    for row in rows:
+        told = [repr(value) for name, value in row.items() if name != SUBSET]
+        parts.setdefault(row.get(SUBSET), []).extend(told)
+    if set(parts) != {"all", "clean"} or parts["all"] != parts["clean"]:
+        return rows, False
+    return [
+        {name: value for name, value in row.items() if name != SUBSET}
+        for row in rows
+        if row[SUBSET] == "all"
+    ], True
 
 
 COMMANDS = (ratings,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -62,6 +63,7 @@ def report(
     ] = 2,
 ) -> None:
     """Write a report: one HTML file with tables, figures, comparisons and every game."""
+    from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
 
@@ -81,7 +83,9 @@ def report(
     )
     with Run(folder, where or ()) as opened:
         opened.check_reference(reference)
-        show(write_report(opened, out, options))
+        with working("writing the report"):
+            written = write_report(opened, out, options)
+        show(written)
 
 
 def _count(text: str) -> int | None:
@@ -122,11 +126,15 @@ def export(
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run, for other programs."""
+    from tomeval.cli.progress import working
     from tomeval.interchange.exporting import export as export_any
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
-        for path in export_any(opened, form, what, out, repo):
+        # Data on standard output is not to be mixed with anything.
+        with working("exporting") if out is not None else nullcontext():
+            written = export_any(opened, form, what, out, repo)
+        for path in written:
             show(path)
 
 

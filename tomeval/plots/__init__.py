@@ -5,7 +5,16 @@ Only the run's step records are read; matplotlib is imported when something is d
 
 from tomeval.plots.drawing import Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, save, svg_text
-from tomeval.plots.registry import FIGURES, chosen, draw, draw_one, figures_by, figures_of, plot_run
+from tomeval.plots.registry import (
+    FIGURES,
+    chosen,
+    draw,
+    draw_chosen,
+    draw_one,
+    figures_by,
+    figures_of,
+    plot_run,
+)
 from tomeval.plots.settings import plain_style
 
 __all__ = [
@@ -15,6 +24,7 @@ __all__ = [
     "Options",
     "chosen",
     "draw",
+    "draw_chosen",
     "draw_one",
     "figures_by",
     "figures_of",

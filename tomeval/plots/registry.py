@@ -139,6 +139,24 @@ def _drawn(
         yield name, found
 
 
+def draw_chosen(
+    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+) -> list[Drawing]:
+    """Draw the figures that `chosen` names, and raise as `plot_run` does."""
+    names = chosen(run, only, options, every)
+    found = [drawing for _, some in _drawn(run, names, options, only) for drawing in some]
+    if not found:
+        raise _none_of(run, names)
+    return found
+
+
+def _none_of(run: Run, names: Sequence[str]) -> TomevalError:
+    return TomevalError(
+        f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
+        "all that it supports"
+    )
+
+
 def plot_run(
     run: Run,
     folder: Path,
@@ -186,8 +204,5 @@ def plot_run(
         if number < len(names):
             on_figure(names[number], number + 1, len(names))
     if not drawings:
-        raise TomevalError(
-            f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
-            "all that it supports"
-        )
+        raise _none_of(run, names)
     return [*files, write_captions(drawings, folder, formats)]

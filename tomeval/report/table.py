@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
+from tomeval.core.numbers import MISSING, decimals, fixed, p_words, signed, typeset
 from tomeval.report.comparisons import verdict_text
+from tomeval.report.rows import digits_for, repeats
 from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
@@ -64,9 +65,9 @@ def main_table(
     columns, shared, filters = [], [], []
     first = next(iter(rows[0]))
     valued = {name for name in measures if any(row[name] == row[name] for row in rows)}
-    same_name = all(row.get("strategy") == row[first] for row in rows)
+    same = repeats(rows)
     for key in rows[0]:
-        if is_interval(key) or (key == "strategy" and same_name):
+        if is_interval(key) or key in same:
             continue
         if valued and key in measures and key not in valued:
             continue
@@ -83,12 +84,13 @@ def main_table(
         elif key not in (*measures, first, *_UNFILTERED) and len(values) <= _MOST_CHOICES:
             filters.append((key, named, [str(value) for value in values]))
         columns.append(Column(key, named, isinstance(rows[0][key], int | float)))
-    body = [[value_of(row, column.key, measures) for column in columns] for row in rows]
+    digits = {column.key: digits_for(rows, column.key) for column in columns}
+    body = [[value_of(row, c.key, digits[c.key]) for c in columns] for row in rows]
     return Table(columns, body, shared, filters)
 
 
-def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) -> Value:
-    """Return one cell of the table."""
+def value_of(row: Mapping[str, Any], key: str, digits: int) -> Value:
+    """Return one cell of the table, with as many decimals if it is a number with any."""
     value = row[key]
     if not isinstance(value, float):
         return Value("" if value is None else str(value), "", "" if value is None else str(value))
@@ -96,7 +98,6 @@ def value_of(row: Mapping[str, Any], key: str, measures: Mapping[str, Measure]) 
         return Value(MISSING, "", "")
     if key in RATES:
         return Value(f"{100 * value:.1f}", "", repr(value))
-    digits = measures[key].digits if key in measures else 3
     return Value(typeset(fixed(value, digits)), _interval(row, key, digits), repr(value))
 
 
@@ -137,7 +138,8 @@ def comparison_table(found: Comparison, measures: Mapping[str, Measure]) -> Tabl
 
 def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
     """Return one row of `Comparison.rows` as shown."""
-    digits = measure.digits
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    digits = decimals([half], measure.digits)
 
     def number(name: str, places: int) -> Value:
         value = row[name]

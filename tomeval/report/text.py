@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rich.cells import cell_len
@@ -16,25 +16,39 @@ from tomeval.report.grid import Grid, packed, sectioned, spans
 Line = list[tuple[str, bool]]
 """A line in pieces of text, each with whether it is bold."""
 
-_VALUE = re.compile(r"(-?\d+(\.\d+))(?:( ± | \[)(\S.*))?")
+_VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± | \[)(\S.*))?")
 _PIECES = re.compile(r"[^ _/,]+[ _/,]*|[ _/,]+")
 _BETWEEN = 2
 """Blanks between columns."""
+_LONG, _LEAST = 24, 14
+"""How wide a text is that may be set in several lines, and how wide these are at least."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A grid with the shape of its headings: each in one line, or `wrapped` over its cells."""
+    """A grid with its shape.
+
+    Headings are in one line each, or `wrapped` over their cells. The texts of the columns in
+    `rooms` are in several lines of that width.
+    """
 
     grid: Grid
     wrapped: bool = False
+    rooms: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
-    def body(self) -> list[list[str]]:
-        """The cells, with the first column indented below headings of sections."""
-        if not self.grid.sections:
-            return self.grid.body
-        return [[f"  {row[0]}", *row[1:]] for row in self.grid.body]
+    def body(self) -> list[list[list[str]]]:
+        """The cells in lines, with the first column indented below headings of sections."""
+        indent = "  " if self.grid.sections else ""
+        return [
+            [self._cell(indent + text if i == 0 else text, i) for i, text in enumerate(row)]
+            for row in self.grid.body
+        ]
+
+    def _cell(self, text: str, place: int) -> list[str]:
+        if place not in self.rooms:
+            return [text]
+        return textwrap.wrap(text, self.rooms[place], break_on_hyphens=False) or [""]
 
     @cached_property
     def heads(self) -> list[list[str]]:
@@ -42,8 +56,12 @@ class _Table:
         texts = [levels[-1] for levels in self.grid.heads]
         if not self.wrapped:
             return [[text] for text in texts]
-        rooms = [max(map(cell_len, column)) for column in zip(*self.body, strict=True)]
-        return [wrap(text, room) for text, room in zip(texts, rooms, strict=True)]
+        return [wrap(text, room) for text, room in zip(texts, self._room_of_cells, strict=True)]
+
+    @cached_property
+    def _room_of_cells(self) -> list[int]:
+        columns = zip(*self.body, strict=True)
+        return [max(cell_len(line) for cell in column for line in cell) for column in columns]
 
     @property
     def levels(self) -> list[tuple[str, ...]]:
@@ -54,8 +72,8 @@ class _Table:
     def widths(self) -> list[int]:
         """The width of every column."""
         widths = [
-            max(map(cell_len, [*head, *(row[i] for row in self.body)]))
-            for i, head in enumerate(self.heads)
+            max(room, *map(cell_len, head))
+            for room, head in zip(self._room_of_cells, self.heads, strict=True)
         ]
         for level in range(len(self.levels[0])):
             for first, last in spans(self.levels, level):
@@ -90,10 +108,13 @@ def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     Without a `width` it is as wide as it is. Else the first of these that fits: as it is; with
     headings in several lines; with ``±`` without blanks; with the values of one leading column
     above groups of rows. If none does, it goes on below itself in parts, each with the columns that
-    tell rows apart.
+    tell rows apart; a list of texts has a line per text instead.
     """
     lines: list[Line] = [[(line, False)] for line in _sentences(grid.above, width)]
-    for number, table in enumerate(_fitted(grid, width)):
+    tables = _fitted(grid, width)
+    if width is not None and not grid.measured and any(table.width > width for table in tables):
+        return [*lines, *_records(grid, width)]
+    for number, table in enumerate(tables):
         lines += [[("", False)]] * (number > 0)
         lines += _lines(table)
     return lines
@@ -122,10 +143,24 @@ def _fitted(grid: Grid, width: int | None) -> list[_Table]:
         return [whole]
     tight = replace(grid, body=[[_tight(text) for text in row] for row in grid.body])
     narrow = [_Table(one, wrapped=True) for one in (tight, *sectioned(tight))]
-    for table in (_Table(grid, wrapped=True), *narrow):
+    for table in (_Table(grid, wrapped=True), *_folded(grid, width), *narrow):
         if table.width <= width:
             return [table]
     return min((table.parts(width) for table in narrow), key=len)
+
+
+def _folded(grid: Grid, width: int) -> Iterator[_Table]:
+    """Yield the grid with its long texts in several lines, if that leaves enough room for them."""
+    whole = _Table(grid, wrapped=True)
+    sizes = dict(enumerate(whole.widths))
+    long = [i for i in sizes if sizes[i] > _LONG and i not in grid.lead[:1]]
+    left = width - whole.width + sum(sizes[i] for i in long)
+    rooms: dict[int, int] = {}
+    for done, place in enumerate(sorted(long, key=lambda i: sizes[i])):
+        rooms[place] = min(sizes[place], left // (len(long) - done))
+        left -= rooms[place]
+    if rooms and min(rooms.values()) >= _LEAST:
+        yield _Table(grid, wrapped=True, rooms=rooms)
 
 
 def _aligned(body: list[list[str]]) -> list[list[str]]:
@@ -139,7 +174,9 @@ def _column(texts: list[str]) -> list[str]:
     found = [_VALUE.fullmatch(text) for text in texts]
     parts = [part for part in found if part is not None]
     words = [text for text, part in zip(texts, found, strict=True) if part is None]
-    if len({len(part[2]) for part in parts}) != 1 or set(words) - {"", MISSING}:
+    if len({len(part[2] or "") for part in parts}) != 1 or set(words) - {"", MISSING}:
+        return texts
+    if not any(part[2] or part[3] for part in parts):  # counts
         return texts
     room = max(len(part[1]) for part in parts)
     half = max((len(part[4]) for part in parts if part[3] == " ± "), default=0)
@@ -160,17 +197,35 @@ def _tight(text: str) -> str:
 def wrap(text: str, room: int) -> list[str]:
     """Return a heading in lines, which end after blanks, underscores, slashes and commas.
 
+    They are as wide as `room`, or as the longest piece that cannot be divided.
+
     Examples
     --------
     >>> wrap("single_action", 9), wrap("ΔToM/T (best response)", 13)
     (['single_', 'action'], ['ΔToM/T (best', 'response)'])
     """
     lines = [""]
+    room = max([room, *(cell_len(piece.rstrip()) for piece in _PIECES.findall(text))])
     for piece in _PIECES.findall(text):
         if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > room:
             lines.append("")
         lines[-1] += piece
     return [line.rstrip(" ") for line in lines]
+
+
+def _records(grid: Grid, width: int) -> Iterator[Line]:
+    """Yield every row as its first text, with the others below it under their headings."""
+    names = [" ".join(filter(None, levels)) for levels in grid.heads]
+    room = max(map(cell_len, names[1:]), default=0)
+    for row in grid.body:
+        yield [(row[0], False)]
+        for name, text in zip(names[1:], row[1:], strict=True):
+            first = f"  {_filled(name, room)}  "
+            rest = " " * cell_len(first)
+            lines = textwrap.wrap(
+                text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+            )
+            yield from ([(line, False)] for line in lines if text)
 
 
 def _lines(table: _Table) -> Iterator[Line]:
@@ -190,8 +245,10 @@ def _lines(table: _Table) -> Iterator[Line]:
         if heading:
             yield [(heading, False)]
         for row in rows:
-            cells = enumerate(zip(table.body[row], widths, strict=True))
-            yield _line([(_filled(text, room), (row, i) in best) for i, (text, room) in cells])
+            for number in range(max(map(len, table.body[row]))):
+                texts = [cell[number] if number < len(cell) else "" for cell in table.body[row]]
+                cells = enumerate(zip(texts, widths, strict=True))
+                yield _line([(_filled(text, room), (row, i) in best) for i, (text, room) in cells])
 
 
 def _filled(text: str, room: int) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from email.utils import formatdate
 
 import pytest
@@ -15,6 +16,7 @@ from tomeval.models.served.http_limiter import AdaptiveLimiter
 from tomeval.models.served.http_mends import Refused, message_of, retry_after
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.waiting import Waiting
 
 BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
 PATH = "chat/completions"
@@ -396,6 +398,64 @@ def test_other_refusals_are_not_about_the_context(message):
         server.faults.append(refusal(400, message))
         with pytest.raises(Refused):
             post(server)
+
+
+def test_a_page_of_a_proxy_is_not_waited_for_at_the_start_and_is_later():
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.page = "<html><title>502 Bad Gateway</title></html>"
+        server.faults.extend([{"status": 502}] * 2)
+        with pytest.raises(TomevalError, match=r"HTTP 502: a web page '502 Bad Gateway'; is the"):
+            post(server, clock=clock, probing=True)
+        assert sum(clock.slept) < 2
+        server.faults.extend([{"status": 502}] * 5)
+        with pytest.raises(BackendError, match="no reply after"):
+            post(server, clock=clock)  # a server that restarts behind its proxy is waited for
+        assert sum(clock.slept) > 500
+        # One that says when to come back is there.
+        clock.slept.clear()
+        server.faults.extend([{"status": 503, "headers": {"Retry-After": "9"}}] * 2)
+        with pytest.raises(TomevalError, match="answered twice with a web page"):
+            post(server, clock=clock, probing=True)
+        assert [round(seconds) for seconds in clock.slept] == [9, 9]
+
+
+def test_no_server_at_the_start_is_said_in_seconds():
+    clock = FakeTime()
+    with FakeServer() as server:
+        url = server.url
+    client = HttpClient(url, timing=Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5))
+    with pytest.raises(BackendError, match=r"nothing answers there, .* is the server running"):
+        asyncio.run(client.post("chat/completions", {}, probing=True))
+    assert sum(clock.slept) < 5
+    assert client.patience.told.retries > 0
+    clock.slept.clear()
+    with pytest.raises(BackendError, match="retry budget 600"):
+        asyncio.run(client.post("chat/completions", {}))
+    assert sum(clock.slept) > 500  # one that was reached before is waited for
+
+
+def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
+    told, clock, seen = Waiting(shown="field"), FakeTime(), []
+
+    async def sleep(seconds):
+        seen.append((told.trouble, told.under_way, told.until - time.monotonic()))
+        await clock.sleep(seconds)
+
+    with FakeServer() as server:
+        server.faults.extend([{"status": 429, "headers": {"Retry-After": "40"}}] * 2)
+
+        async def ask():
+            timing = Timing(clock.monotonic, lambda: 0.0, sleep, lambda: 0.5)
+            client = HttpClient(server.url, timing=timing, waiting=told, key_env="NO_SUCH_KEY")
+            await client.post(PATH, BODY)
+            await client.close()
+
+        asyncio.run(ask())
+    assert [(what, many) for what, many, _ in seen] == [("HTTP 429: a fault", 1)] * 2
+    assert all(40 < wait < 44 for *_, wait in seen)
+    assert (told.retries, told.under_way, told.trouble) == (2, 0, "")
+    assert caplog.messages == []  # no stream of lines beside the field
 
 
 def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
