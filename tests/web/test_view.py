@@ -76,6 +76,8 @@ def test_cells_and_episodes_are_had_one_by_one(run) -> None:
     )
     assert list(zip(found["episode"], found["status"], strict=True)) == stored
     assert "transcript.view = {" in script.text
+    for one in run.cells:
+        assert list(ask(run.folder, f"/cells/{one.number}")[0].json()["values"]) == [*run.headline]
     wanted = stored[-1][0]
     episode = ask(run.folder, f"/cells/{number}/episodes/{wanted}")[0].json()
     # As the file of a report has it, where all episodes of all cells are packed.
@@ -89,6 +91,18 @@ def test_cells_and_episodes_are_had_one_by_one(run) -> None:
     }
     calls = list(run.store.calls(number, wanted))
     assert len(episode["calls"]) == len(calls)
+
+
+def test_a_cell_without_a_measure_of_the_list_has_its_column(tmp_path) -> None:
+    folder = model_run(tmp_path / "run", episodes=1)
+    with Run(folder) as opened:
+        empty = [c.number for c in opened.cells if not len(c.episodes)]
+        wanted = list(opened.headline)
+    assert empty, "every cell of one void episode has no value"
+    for number in empty:
+        found = ask(folder, f"/cells/{number}")[0].json()
+        assert list(found["values"]) == wanted
+        assert all(value is None for values in found["values"].values() for value in values)
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import webbrowser
 from contextlib import suppress
 from typing import Annotated
 
@@ -26,6 +24,9 @@ def view(
 
     The page is served to this machine only, and the run folder is only read. Ctrl-C ends it.
     """
+    import threading
+    import webbrowser
+
     from tomeval.web.server import LOCALHOST, listen, serve
     from tomeval.web.view import check, view_app
 

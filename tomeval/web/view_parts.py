@@ -186,7 +186,9 @@ def cell(number: int, run: Run) -> str:
         The run has no such cell.
     """
     found = _cell(run, number)
-    return json.dumps(Episodes(run.part([found])).summary(found), allow_nan=False)
+    # The measures of the whole run, which the list has columns for, whatever this cell has.
+    episodes = Episodes(run.part([found]), names=run.headline)
+    return json.dumps(episodes.summary(found), allow_nan=False)
 
 
 def episode(number: int, wanted: int, run: Run) -> str:

@@ -48,6 +48,7 @@ class Part:
     text: str = ""
     version: str = ""
     rests: float = field(default=0.0, repr=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def due(self, version: str, now: float) -> bool:
         """Tell whether it is to be made anew."""
@@ -69,7 +70,6 @@ class Watched:
         self, folder: Path, parts: dict[str, Part], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.folder, self._parts, self._clock = folder, parts, clock
-        self._lock = threading.Lock()
         self.trouble = ""
 
     def version(self) -> str:
@@ -106,8 +106,9 @@ class Watched:
 
         Why it cannot is then in `trouble`.
         """
-        with self._lock:
-            part, version, began = self._parts[name], self.version(), self._clock()
+        part = self._parts[name]
+        with part.lock:  # two pages that ask at once have it made once
+            version, began = self.version(), self._clock()
             if part.due(version, began):
                 try:
                     part.text, self.trouble = self._made(part), ""
@@ -125,7 +126,7 @@ class Watched:
         TomevalError
             The run cannot be read, or `look` says so.
         """
-        with self._lock, Run(self.folder) as run:
+        with Run(self.folder) as run:
             return look(run)
 
     def _made(self, part: Part) -> str:

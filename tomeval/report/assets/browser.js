@@ -152,7 +152,7 @@ const browser = {
     // The same address again does not count as a change, but the reader asks for it.
     link.addEventListener("click", () => location.hash === link.hash && guarded(browser.follow));
     const value = ({ name, digits }) =>
-      dom.make("td", { class: "number", text: dom.number(cell.values[name][place], digits) });
+      dom.make("td", { class: "number", text: dom.number(cell.values[name]?.[place], digits) });
     const status = cell.status[place];
     return dom.make(
       "tr",

@@ -49,7 +49,7 @@ const transcript = {
     const facts = [
       cell.task,
       `${cell.status[place]}, ${cell.steps[place]} steps`,
-      ...browser.measures.map(({ name, heading, digits }) => `${heading} ${dom.number(cell.values[name][place], digits)}`),
+      ...browser.measures.map(({ name, heading, digits }) => `${heading} ${dom.number(cell.values[name]?.[place], digits)}`),
     ].filter((text) => text !== "");
     const silent = cell.calls.length > 0 && cell.calls[place] > 0 && !episode.calls.length;
     return [

@@ -4,6 +4,7 @@ const view = {
   etag: null,
   state: { parts: {}, changed: 0, trouble: "" }, // as the server said last
   shown: {}, // by part the version that is shown
+  taking: new Set(), // the parts that are being fetched
   problem: "", // why the page may not be up to date
   viewer: null, // the domain's script is loaded once
 
@@ -19,16 +20,34 @@ const view = {
   async round() {
     try {
       await view.ask();
-      for (const [name, version] of Object.entries(view.state.parts)) {
-        if (view.shown[name] !== version) await view.take(name);
-      }
       view.problem = view.state.trouble;
+      for (const [name, version] of Object.entries(view.state.parts)) {
+        if (view.shown[name] !== version) view.taken(name);
+      }
     } catch (error) {
-      const gone = error instanceof TypeError; // how fetch says that nobody answers
-      view.problem = gone ? "The server does not answer: this is what it said last. Start tomeval view again to go on." : error.message;
+      view.fail(error);
     }
     view.say();
     setTimeout(view.round, view.EVERY);
+  },
+
+  fail(error) {
+    const gone = error instanceof TypeError; // how fetch says that nobody answers
+    view.problem = gone ? "The server does not answer: this is what it said last. Start tomeval view again to go on." : error.message;
+  },
+
+  // Take over a part beside all others: one that takes long to make, such as figures, holds up none.
+  async taken(name) {
+    if (view.taking.has(name)) return;
+    view.taking.add(name);
+    try {
+      await view.take(name);
+    } catch (error) {
+      view.fail(error);
+      view.say();
+    } finally {
+      view.taking.delete(name);
+    }
   },
 
   // Fetch a part and show it, unless it reads the same.
@@ -42,8 +61,8 @@ const view = {
     const list = document.getElementById("by-cell");
     if (list === null) return;
     // A list of episodes that is new is filled; else it takes up what is new as often as the table.
-    if (list.options.length === 0) await view.browse();
-    else if (name === "results") await guarded(browser.refresh);
+    if (list.options.length === 0 && name === "episodes") await view.browse();
+    else if (name === "results" && browser.cell !== null) await guarded(browser.refresh);
   },
 
   // Text that the server has escaped becomes elements here; the page's policy lets none of them act.
