@@ -9,6 +9,7 @@ from support import scripts
 
 import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.plots import Options, draw
 from tomeval.report.comparisons import comparison_rows
 
 NONE = np.array([np.nan])
@@ -111,3 +112,14 @@ def test_with_two_models_a_bare_pair_counts_once(tmp_path) -> None:
     bare = found.levels.index("fictitious_play")
     assert found.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
     assert not any("paired in" in note for note in found.notes)
+
+
+def test_a_figure_of_too_few_pairs_says_so(tmp_path) -> None:
+    experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "horizon": 10}
+    subjects = {"subjects": ["best_response", "random"]}
+    for episodes, said in ((5, "2 of the 2 have too few pairs"), (8, "")):
+        folder = tmp_path / str(episodes)
+        with tomeval.run(experiment | subjects | {"episodes": episodes}, folder) as run:
+            (drawing,) = draw(run, ["differences"], Options(by="subject"))
+        assert ("too few pairs" in drawing.caption) == bool(said)
+        assert said in drawing.caption

@@ -76,11 +76,19 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
                     f"episodes with the same {run.domain.paired} and seed ({sample_words(cells)}), "
                     "with 95 % intervals (paired t). Filled: differs at 5 % by the paired "
                     f"permutation test with Holm's correction.{SIDES[measure.better]} All "
-                    "panels and pages have one scale.",
+                    f"panels and pages have one scale.{_reach(found, scopes, levels_shown)}",
                     _describe(found, measure, scopes, levels_shown),
                 )
             )
     return drawings
+
+
+def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
+    """Say how many points could not have been filled, whatever the episodes had shown."""
+    (name,) = found.metrics
+    said = [found.verdict(found.levels[level], name, s) for s in scopes for level in levels]
+    few = said.count("too few")
+    return f" {few} of the {len(said)} have too few pairs for any test to reject." if few else ""
 
 
 def _describe(

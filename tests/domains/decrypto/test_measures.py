@@ -167,7 +167,8 @@ def test_means_are_over_games_of_their_own_means() -> None:
     # Games: (0 + 1 + 1) / 3, 0, 0. Their sample standard deviation is (2/3) / sqrt(3).
     mean, half = measured(data, "delta_functional_per_turn")
     assert mean == pytest.approx(2 / 9)
-    assert half == pytest.approx(1.96 * (2 / 3) / math.sqrt(3) / math.sqrt(3))
+    # Three games: Student's t of two degrees of freedom.
+    assert half == pytest.approx(4.302653 * (2 / 3) / math.sqrt(3) / math.sqrt(3))
     assert measured(data, "turns_per_game")[0] == 2.0
     # Games without a turn that counts are left out.
     later = played(GAMES, own=np.array([False, False, False, True, True, True]))

@@ -213,7 +213,7 @@ def test_the_dissociation(tmp_path, game, partners):
     which = setup.draw_partners(0, episodes)
     options = {"subject": {"decide": "sample"}, "episodes": episodes}
     with run(tmp_path, script, game, partners, ["QA", "LM"], **options) as opened:
-        for row in opened.rows():
+        for row in opened.rows("normal"):
             assert row["tom_percent"] == 100
             assert row["delta_tom_best_response_per_step"] == 0
             assert row["delta_tom_misprediction_per_step"] == 0
