@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: help quickstart test check bench slow versions clean
+.PHONY: help quickstart test check bench docs slow versions clean
 
 help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
 	@echo "make test        everything that must pass before a commit: check, tests, doctests"
 	@echo "make check       ruff, ruff format, mypy"
 	@echo "make slow        the tests that take more than half a minute each"
+	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/speed.md"
 	@echo "make versions    the tests under every supported Python and with the lowest versions"
 	@echo "make clean       remove .venv and caches"
@@ -60,11 +61,15 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/decrypto_games.py
 	$(BIN)/python benchmarks/arena_speed.py
 
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "docs: site/index.html, which needs neither a server nor a network"
+
 versions: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/versions.py --write
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: golden
 golden: $(VENV)/.installed-dev

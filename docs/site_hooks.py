@@ -1,4 +1,4 @@
-"""What the site needs beyond docs/: the README as its first page, notebooks, links into the project.
+"""What the site needs beyond docs/: the README as first page, notebooks, links into the project.
 
 Links in docs/ are those of the repository, so that they work there too; here they are turned into
 links of the site. A file that a page refers to and that is no page becomes a file of the site.

@@ -13,7 +13,8 @@ from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import comparison_rows
-from tomeval.report.grid import Grid, grid_of, spans
+from tomeval.report.grid import Grid, spans
+from tomeval.report.rows import grid_of
 from tomeval.report.tables import render
 from tomeval.report.views import Asked, cells_view
 from tomeval.runs.results import Run
@@ -130,7 +131,8 @@ def grid_html(grid: Grid) -> str:
     more = len(rows) - MOST_ROWS
     told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
     body = "".join(rows[:MOST_ROWS])
-    return f'{above}<table style="white-space: nowrap"><thead>{head}</thead><tbody>{body}</tbody></table>{told}'
+    table = f"<thead>{head}</thead><tbody>{body}</tbody>"
+    return f'{above}<table style="white-space: nowrap">{table}</table>{told}'
 
 
 def _head(grid: Grid, level: int) -> str:
