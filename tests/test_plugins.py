@@ -358,3 +358,18 @@ def test_the_name_of_a_shipped_domain_is_taken() -> None:
     with pytest.raises(TomevalError, match="the name is taken by a domain that ships"):
         tomeval.register_domain(type("Mine", (type(matrix),), {}))
     assert get_domain("matrix") is matrix
+
+
+def test_a_run_says_what_it_lacks_without_its_plugin(package, tmp_path) -> None:
+    experiment = {"games": "RPS", "horizon": 3, "episodes": 2}
+    subjects = {"own": "first", "written": {"strategy": "Reminder", "model": "hf:x"}}
+    tomeval.run({**experiment, "subjects": "first"}, tmp_path / "own").close()
+    assert tomeval.make_experiment({**experiment, "subjects": subjects["written"]}).cells
+    del SUBJECTS["first"]
+    with tomeval.Run(tmp_path / "own") as run:  # its rows need the subject no more
+        assert len(run.rows()) == 1
+    forget("reminder")
+    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
+        parse_strategy("Reminder")
+    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
+        get_domain("elsewhere")

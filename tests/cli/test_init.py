@@ -166,6 +166,8 @@ def test_a_subject_a_measure_and_a_model_work_together(tomeval, here) -> None:
     # Rock wins against scissors, and stays; the model says paper, and paper, and loses.
     assert (stay["reward_per_step"], paper["reward_per_step"]) == ("1.0", "-1.0")
     assert {row["my_measure_percent"] for row in (stay, paper)} == {"100.0"}
+    code, _, errors = tomeval("table", "runs/e", "--format", "csv")  # no plugin named: read all
+    assert code == 0, errors
     code, _, errors = tomeval(
         *more, "plan", own, "--set", 'subjects=[{strategy="LM", model="my_model:x"}]'
     )

@@ -21,6 +21,10 @@ GROUP = "tomeval.plugins"
 """The group of entry points."""
 
 
+HINT = "if it comes from outside, install its package or name it with --plugin"
+"""What to say of a name that nothing which is loaded knows."""
+
+
 class Plugin(NamedTuple):
     """One plugin that was loaded: its name, the package that brings it, and its module."""
 

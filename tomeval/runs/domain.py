@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.plugins import load_plugins
+from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SCRIPTS, Script
@@ -571,7 +571,9 @@ def get_domain(name: str, where: str = "") -> Domain:
     load_plugins()
     if name not in LOADED:
         if not isinstance(name, str) or name not in DOMAINS:
-            raise unknown("domain", name, sorted({*DOMAINS, *LOADED}), where)
+            raise TomevalError(
+                f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
+            )
         module, _, attribute = DOMAINS[name].partition(":")
         register_domain(check_domain(name, getattr(importlib.import_module(module), attribute)))
     return LOADED[name]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.plugins import load_plugins
+from tomeval.core.plugins import HINT, load_plugins
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -228,4 +228,4 @@ def _unreadable(spec: str) -> TomevalError:
         return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
     near = did_you_mean(spec, [*(strategy.name for strategy in NAMED), *named_strategies()])
     known = ", ".join((*shown().values(), *named_strategies()))
-    return TomevalError(f"strategy {spec!r} cannot be read{near}; it is made of {known}")
+    return TomevalError(f"strategy {spec!r} cannot be read{near}; it is made of {known}; {HINT}")

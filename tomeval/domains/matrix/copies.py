@@ -25,7 +25,8 @@ def only_partner_drawn(setup: Setup) -> bool:
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
     drawn: they show in the answers only, see `tomeval.runs.copies`.
     """
-    if not issubclass(SUBJECTS[setup.kind], LLMSubject):
+    kind = SUBJECTS.get(setup.kind)  # None in a run with a subject from outside that is not loaded
+    if kind is None or not issubclass(kind, LLMSubject):
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.
