@@ -23,20 +23,21 @@ RUNS = {
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
     ("quickstart", "literal_against_functional", "screen", ""),
-    ("quickstart", "forest", "double", "regret_single_action"),
-    ("quickstart", "decomposition", "double", "single_action"),
-    ("quickstart", "tom", "double", "RPS_neutral_single_action"),
-    ("known_players", "regret", "double", "IPD_canonical_tit_for_tat"),
-    ("known_players", "tom", "double", "RPS_canonical_tit_for_tat"),
-    ("sixteen_subjects", "regret", "double", "IPD_canonical_tit_for_tat"),
-    ("sixteen_subjects", "forest", "double", "regret_single_action"),
+    ("quickstart", "forest", "screen", "regret"),
+    ("quickstart", "decomposition", "screen", ""),
+    ("quickstart", "tom", "screen", "RPS_neutral_single_action"),
+    ("known_players", "regret", "screen", "IPD_canonical_tit_for_tat"),
+    ("known_players", "tom", "screen", "RPS_canonical_tit_for_tat"),
+    ("sixteen_subjects", "regret", "screen", "IPD_canonical_tit_for_tat"),
+    ("sixteen_subjects", "forest", "screen", "regret_single_action"),
     ("sixteen_subjects", "forest", "single", "regret_tit_for_tat"),
-    ("sixteen_subjects", "differences", "double", ""),
+    ("sixteen_subjects", "differences", "screen", ""),
     ("sixteen_subjects", "literal_against_functional", "screen", ""),
-    ("sixteen_subjects", "decomposition", "double", "tit_for_tat"),
-    ("sixteen_subjects", "profiles", "double", "attained"),
+    ("sixteen_subjects", "decomposition", "screen", "tit_for_tat"),
+    ("sixteen_subjects", "profiles", "screen", "attained"),
     ("known_players", "profiles", "single", "attained"),
-    ("planted_bias", "label_bias", "double", ""),
+    ("planted_bias", "label_bias", "screen", "by_label"),
+    ("planted_bias", "label_bias", "screen", "by_position"),
 ]
 _PAIRINGS = (
     "tomeval plot runs/decrypto_quickstart --out plots --only pairings, "
@@ -86,12 +87,12 @@ def drawings(run: Run, name: str) -> list[tuple[Drawing, str]]:
     result = []
     for figure, column, part in [shown[1:] for shown in SHOWN if shown[0] == name]:
         found = [d for d in draw(run, [figure], Options(column)) if part in d.stem]
-        more = "" if column == "double" else f" --column {column}"
+        more = "" if column == "screen" else f" --column {column}"
         command = f"tomeval plot runs/{name} --out plots --only {figure}{more}"
         end = f"_{column}" if column == "single" else ""
         for drawing in found[:1]:
             (kept,) = safe_stems([drawing._replace(stem=f"{name}_{drawing.stem}{end}")])
-            save([kept], GALLERY)
+            save([kept], GALLERY, ("png", "svg"))
             result.append((kept, f"`{command}`, file `{drawing.stem}`"))
     return result
 

@@ -41,7 +41,8 @@ def folder(tmp_path_factory):
 
 
 def test_a_table_solves_each_game_and_partner_once(folder) -> None:
-    optima.known_best_response.cache_clear()  # other tests solve some of them
+    for solved in (optima.known_best_response, optima.reference_rewards):
+        solved.cache_clear()  # other tests solve some of them
     with (
         Run(folder) as run,
         mock.patch.object(optima, "_induction", wraps=optima._induction) as one,

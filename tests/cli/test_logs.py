@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 
 import pytest
@@ -44,6 +45,40 @@ def test_score_prints_a_row_per_subject_condition_and_partner(tomeval, log) -> N
         pytest.approx((3 + 0 + 11) / 9)
     ] * 4
     assert "hindsight" in errors
+
+
+def test_a_row_per_match(tomeval, log, tmp_path) -> None:
+    """Per match against tit for tat: 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 of 26."""
+    code, out, _ = tomeval("score", log, *HOW, "--episodes", "--format", "json")
+    assert code == 0
+    rows = [row for row in json.loads(out) if row["partners"] == "tit_for_tat"]
+    assert len(rows) == 4 * 3
+    for row in rows:
+        lost = {"0": 3, "1": 0, "2": 11}[row["match"]]
+        assert row["delta_functional_per_step"] == pytest.approx(lost / 3)
+        assert (row["partner"], row["status"], row["steps"]) == ("tit_for_tat", "complete", 3)
+    tomeval("import", log, *HOW, "--out", tmp_path / "run")
+    exported = tomeval("export", tmp_path / "run", "--what", "episodes")[1]
+    found = [r for r in csv.DictReader(io.StringIO(exported)) if r["partners"] == "tit_for_tat"]
+    assert [row["match"] for row in found] == [row["match"] for row in rows]
+    assert [float(row["delta_functional_per_step"]) for row in found] == [
+        row["delta_functional_per_step"] for row in rows
+    ]
+
+
+def test_the_shortest_command(tomeval, tmp_path, monkeypatch) -> None:
+    """Only what is called otherwise is named; the game is a column."""
+    monkeypatch.chdir(tmp_path)
+    head = ("participant", "condition", "game", "bot", "episode", "step", "choice")
+    with open("games.csv", "w", newline="") as file:
+        csv.writer(file).writerows([(*head, "partner_action", "predicted_action"), *ROWS])
+    how = ("--map", "own_action=choice", "--by", "participant,condition", "--partner-column", "bot")
+    values = ("--value", "C=Cooperate", "--value", "D=Defect")
+    code, out, _ = tomeval("import", "games.csv", *how, *values)
+    assert (code, out.strip()) == (0, "runs/games")
+    for command in (("table",), ("compare",), ("plot", "--out", "plots"), ("report",)):
+        code, out, errors = tomeval(command[0], "runs/games", *command[1:])
+        assert (code, bool(out)) == (0, True), errors
 
 
 def test_bad_input_is_one_message(tomeval, log) -> None:

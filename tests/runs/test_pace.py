@@ -162,7 +162,7 @@ def test_cells_of_different_speeds_one_after_the_other():
 
 
 def test_noise_of_whole_batches_is_no_growth():
-    works = [llm(100, kind) for kind in ("LM", "QA", "CoT")]
+    works = [llm(100, kind)._replace(local=True) for kind in ("LM", "QA", "CoT")]
     for seed in range(5):
         took = noisy(lambda _: 1.0, seed)
         trace = Trace(works, 6, None, slots=32, batch=took)
@@ -174,7 +174,7 @@ def test_noise_of_whole_batches_is_no_growth():
 def test_a_local_model_in_lockstep(episodes, fixed):
     """Batches take what their slowest part takes, and grow with the past and with their size."""
     cost = {"LM": 0.02, "QA": 0.1, "CoT": 0.5}
-    works = [llm(30, kind) for kind in cost for _ in range(3)]
+    works = [llm(30, kind)._replace(local=True) for kind in cost for _ in range(3)]
 
     def batch(steps):
         slowest = max(cost[works[cell].players] for cell, _ in steps)

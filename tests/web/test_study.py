@@ -171,9 +171,9 @@ def test_live_sessions_hold_their_place_until_they_time_out(tmp_path):
         assert desk.counts() == {"complete": 1, "timed out": 2}
     with Run(tmp_path / "run") as run:
         notes = " ".join(run.domain.notes(run))
-        # One of the two never answered anything, so nothing is stored of it.
-        assert "of 2 episodes begun, 1 complete, 1 unfinished" in notes
-        assert sum(row.get("unfinished", 0) for row in run.status()) == 1
+        # One of the two never answered anything: it agreed, and is counted.
+        assert "of 3 episodes begun, 1 complete, 2 unfinished" in notes
+        assert sum(row["unfinished"] for row in run.status()) == 2
     assert len(steps(tmp_path / "run", "unfinished")) == 1
 
 

@@ -13,7 +13,8 @@ from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import comparison_rows
-from tomeval.report.grid import Grid, grid_of, spans
+from tomeval.report.grid import Grid, spans
+from tomeval.report.rows import grid_of
 from tomeval.report.tables import render
 from tomeval.report.views import Asked, cells_view
 from tomeval.runs.results import Run

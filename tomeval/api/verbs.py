@@ -141,14 +141,17 @@ def score_rows(
     *,
     reference: str = "horizon",
     interval: str = AUTO,
+    episodes: bool = False,
     **how: Any,
 ) -> Scored:
-    """Score recorded matches, one row per game, subject, condition and partner.
+    """Score recorded matches, one row per game, subject, condition and partner, or per match.
 
     Parameters
     ----------
     game, partner
         What all matches were of; None: as the columns ``game`` and ``partner`` say.
+    episodes : bool
+        A row per match in place of one per cell, see `tomeval.domains.matrix.scoring.score`.
     how
         ``labels``, ``columns``, ``by``, ``values``, ``invalid``, ``carry_over`` and ``skip_bad``,
         see `tomeval.domains.matrix.log_fields.Reading`.
@@ -158,7 +161,7 @@ def score_rows(
     Scored
         `rows`, and `notes` that say what was left out.
     """
-    return _score(path, log_reading(game, partner, **how), reference, interval)
+    return _score(path, log_reading(game, partner, **how), reference, interval, episodes)
 
 
 def import_log(

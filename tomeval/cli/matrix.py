@@ -174,6 +174,9 @@ def score(
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
     interval: IntervalOption = "auto",
+    episodes: Annotated[
+        bool, typer.Option("--episodes", help="A row per match, without intervals.")
+    ] = False,
     form: TableFormat = "text",
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
@@ -186,6 +189,7 @@ def score(
         partner,
         reference=reference,
         interval=interval,
+        episodes=episodes,
         labels=labels,
         carry_over=carry_over,
         skip_bad=skip_bad,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +14,8 @@ import typer
 
 from tomeval.cli import completing
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_bold, show_data
+from tomeval.core.printing import show, show_bold, show_data, tell
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.report.grid import Grid
@@ -123,7 +125,7 @@ def show_table(
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
     that stay, even where all rows agree in them.
     """
-    from tomeval.report.grid import grid_of
+    from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS, data
 
     if form in DATA:
@@ -147,6 +149,18 @@ def show_grids(grids: Sequence[Grid], form: str) -> None:
         if grid.best:
             grid = replace(grid, above=[*grid.above, BEST])
         show_bold(text_lines(grid, shutil.get_terminal_size().columns))
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print notes on standard error, folded if that is a terminal."""
+    for note in notes:
+        text = in_line(f"note: {note}")
+        if not sys.stderr.isatty():
+            tell(text)
+            continue
+        columns = shutil.get_terminal_size().columns
+        for line in textwrap.wrap(text, columns, subsequent_indent="  ", break_on_hyphens=False):
+            tell(line)
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

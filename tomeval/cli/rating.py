@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tomeval.cli.options import RunFolder, TableFormat, show_table
+from tomeval.cli.options import RunFolder, TableFormat, show_table, tell_notes
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.printing import show, tell
-from tomeval.core.text import in_line
+from tomeval.core.printing import show
 
 SUBSET = "subset"
 """The column that says whether a row is of all games or of those without errors."""
@@ -67,8 +66,7 @@ def ratings(
             if len(names) > 1:
                 show(f"{known[table.name]}\n")
             show_table(rows, form)
-            for note in notes:
-                tell(f"note: {in_line(note)}")
+            tell_notes(notes)
             if len(names) > 1:
                 show("")
 

@@ -16,10 +16,10 @@ from tomeval.cli.options import (
     RunFolder,
     WhereOption,
     show_grids,
+    tell_notes,
 )
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.printing import show, show_data, tell
-from tomeval.core.text import in_line
+from tomeval.core.printing import show, show_data
 
 if TYPE_CHECKING:
     from tomeval.report.views import Asked, View
@@ -143,8 +143,7 @@ def table(
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
             notes += alike_notes(opened, view.shown or None) if form not in DATA else []
             notes += opened.domain.table_notes(opened)
-    for note in notes:
-        tell(f"note: {in_line(note)}")
+    tell_notes(notes)
 
 
 def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
@@ -190,7 +189,7 @@ def _of_cells(
 
 def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plain: bool) -> View:
     """Return what to show of the cells, or of another table as it is; nothing for programs."""
-    from tomeval.report.grid import grid_of
+    from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS
     from tomeval.report.views import View, cells_view, chosen_rows
 

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed
-from tomeval.report.grid import (
-    Grid,
-    Row,
-    Rows,
-    best_of_values,
-    digits_for,
-    is_number,
-    repeats,
-    texts,
-)
-from tomeval.runs.columns import heading
+from tomeval.report.grid import Grid
+from tomeval.report.rows import Row, Rows, best_of_values, digits_for, is_number, repeats, texts
+from tomeval.runs.columns import has_interval, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
 
@@ -107,14 +100,17 @@ def mean_ranks(layout: Layout, measure: Measure, task: Sequence[str]) -> dict[Pl
     must agree to be of one task.
     """
     ranks: dict[Player, list[float]] = {player: [] for player in layout.players}
+    turn = -(measure.better or -1)
     for places in _by_task(layout, task).values():
-        values = {place: float(layout.at[place][measure.name]) for place in places
-                  if is_number(layout.at[place][measure.name])}  # fmt: skip
+        values = {
+            place: turn * float(layout.at[place][measure.name])
+            for place in places
+            if is_number(layout.at[place][measure.name])
+        }
+        ordered = sorted(values.values())
         for (player, _), value in values.items():
-            turn = -(measure.better or -1)
-            before = sum(turn * other < turn * value for other in values.values())
-            equal = sum(other == value for other in values.values())
-            ranks[player].append(before + (equal + 1) / 2)
+            first, last = bisect_left(ordered, value), bisect_right(ordered, value)
+            ranks[player].append((first + 1 + last) / 2)
     return {p: sum(found) / len(found) if found else math.inf for p, found in ranks.items()}
 
 
@@ -216,7 +212,9 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
             said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
         elif name == INTERVAL and len(set(values)) > 1:
             said.append(f"{heading(name)} {' or '.join(sorted(set(values)))}")
-        elif name not in told and len(set(values)) == 1 and isinstance(value, str | int):
+        elif name in told or has_interval(rows[0], name):
+            continue
+        elif len(set(values)) == 1 and isinstance(value, str | int):
             said += [f"{heading(name)} {words(str(value))}"] if value != "" else []
     return said
 

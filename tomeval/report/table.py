@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.numbers import MISSING, fixed, p_words, signed, typeset
+from tomeval.core.numbers import MISSING, decimals, fixed, p_words, signed, typeset
 from tomeval.report.comparisons import verdict_text
-from tomeval.report.grid import digits_for, repeats
+from tomeval.report.rows import digits_for, repeats
 from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
@@ -138,7 +138,8 @@ def comparison_table(found: Comparison, measures: Mapping[str, Measure]) -> Tabl
 
 def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
     """Return one row of `Comparison.rows` as shown."""
-    digits = measure.digits
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    digits = decimals([half], measure.digits)
 
     def number(name: str, places: int) -> Value:
         value = row[name]

@@ -11,8 +11,9 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.core.text import in_line, markdown, spreadsheet, visible
-from tomeval.report.grid import Grid, Rows, grid_of
+from tomeval.report.grid import Grid
 from tomeval.report.latex import latex_table
+from tomeval.report.rows import Rows, grid_of
 from tomeval.report.text import text_of
 from tomeval.runs.measures import Measure
 

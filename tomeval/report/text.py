@@ -108,10 +108,13 @@ def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     Without a `width` it is as wide as it is. Else the first of these that fits: as it is; with
     headings in several lines; with ``±`` without blanks; with the values of one leading column
     above groups of rows. If none does, it goes on below itself in parts, each with the columns that
-    tell rows apart.
+    tell rows apart; a list of texts has a line per text instead.
     """
     lines: list[Line] = [[(line, False)] for line in _sentences(grid.above, width)]
-    for number, table in enumerate(_fitted(grid, width)):
+    tables = _fitted(grid, width)
+    if width is not None and not grid.measured and any(table.width > width for table in tables):
+        return [*lines, *_records(grid, width)]
+    for number, table in enumerate(tables):
         lines += [[("", False)]] * (number > 0)
         lines += _lines(table)
     return lines
@@ -149,13 +152,12 @@ def _fitted(grid: Grid, width: int | None) -> list[_Table]:
 def _folded(grid: Grid, width: int) -> Iterator[_Table]:
     """Yield the grid with its long texts in several lines, if that leaves enough room for them."""
     whole = _Table(grid, wrapped=True)
-    long = {
-        i: size for i, size in enumerate(whole.widths) if size > _LONG and i not in grid.lead[:1]
-    }
-    left = width - whole.width + sum(long.values())
+    sizes = dict(enumerate(whole.widths))
+    long = [i for i in sizes if sizes[i] > _LONG and i not in grid.lead[:1]]
+    left = width - whole.width + sum(sizes[i] for i in long)
     rooms: dict[int, int] = {}
-    for count, place in zip(range(len(long), 0, -1), sorted(long, key=lambda i: long[i])):
-        rooms[place] = min(long[place], left // count)
+    for done, place in enumerate(sorted(long, key=lambda i: sizes[i])):
+        rooms[place] = min(sizes[place], left // (len(long) - done))
         left -= rooms[place]
     if rooms and min(rooms.values()) >= _LEAST:
         yield _Table(grid, wrapped=True, rooms=rooms)
@@ -209,6 +211,21 @@ def wrap(text: str, room: int) -> list[str]:
             lines.append("")
         lines[-1] += piece
     return [line.rstrip(" ") for line in lines]
+
+
+def _records(grid: Grid, width: int) -> Iterator[Line]:
+    """Yield every row as its first text, with the others below it under their headings."""
+    names = [" ".join(filter(None, levels)) for levels in grid.heads]
+    room = max(map(cell_len, names[1:]), default=0)
+    for row in grid.body:
+        yield [(row[0], False)]
+        for name, text in zip(names[1:], row[1:], strict=True):
+            first = f"  {_filled(name, room)}  "
+            rest = " " * cell_len(first)
+            lines = textwrap.wrap(
+                text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+            )
+            yield from ([(line, False)] for line in lines if text)
 
 
 def _lines(table: _Table) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.grid import Grid, Row, Rows, grid_of, is_number
+from tomeval.report.grid import Grid
 from tomeval.report.pivot import (
     SETTINGS,
     SIDES,
@@ -18,6 +18,7 @@ from tomeval.report.pivot import (
     means_of,
     pivot_of,
 )
+from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.runs.columns import is_attainable, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -25,6 +26,10 @@ from tomeval.runs.selection import choose_columns, choose_measures, split
 
 AS_IT_IS = "none"
 """Asks for no other order, and for a row per cell."""
+
+
+BEST_OF = "best"
+"""The column that names which of several players a row is of, see `tomeval.runs.best_of`."""
 
 
 class Asked(NamedTuple):
@@ -146,7 +151,8 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
     wanted = asked.pivot not in ("", AS_IT_IS)
     if wanted and layout is None:
         raise TomevalError(f"--pivot {asked.pivot}: several cells would stand in one place")
-    if layout and (wanted or (not asked.pivot and len(one) == 1 and layout.reads_well)):
+    plain = asked.pivot == AS_IT_IS or BEST_OF in rows[0]
+    if layout and (wanted or (not plain and len(one) == 1 and layout.reads_well)):
         shown = one or headline[:1]
         grids = [_pivoted(run, rows, layout, name, asked, words) for name in shown]
     else:

@@ -145,6 +145,11 @@ class RunCell(ABC):
             found["draw"] = ", ".join((*found.values(), str(drawn)))
         return found
 
+    @property
+    def episode_names(self) -> Sequence[str]:
+        """What each episode is called where it was recorded, from 0; empty if it has no name."""
+        return ()
+
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the domain's columns of an episode as exports show them."""
         return typed

@@ -318,8 +318,8 @@ class Domain(ABC):
     rated : mapping
         The tables of ``tomeval ratings`` by name, with their captions; empty: it has none.
     first_table : str
-        Which table is printed unless another is named, with the notes of the cells; default: the
-        first of `tables`, else that of cells, which alone has notes.
+        Which of `tables` is of cells and has their notes too; it is printed if only ``--by`` is
+        given. Default: the first of `tables`, without such notes.
     aside : tuple of str
         Measures that tables for reading leave out where they add nothing: where all rows that have
         them agree, or each has the value of an earlier measure. That is said above the table.

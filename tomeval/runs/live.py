@@ -111,7 +111,12 @@ class Live:
         those to play; `slots` are played at a time.
         """
         works = [
-            Work(cell.length, tuple(sorted(set(mine.values()))), _players(cell.seats))
+            Work(
+                cell.length,
+                tuple(sorted(set(mine.values()))),
+                _players(cell.seats),
+                not any(who and who.served for who in cell.seats.values()),
+            )
             for cell, mine in zip(cells, keys, strict=True)
         ]
         self.pace = Pace(works, dict(enumerate(missing)), slots)

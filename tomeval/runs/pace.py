@@ -28,11 +28,15 @@ _ENOUGH = 10
 _SIMULATED = 3000
 """Episodes whose order of play is followed; of more, only their sum counts."""
 
+_SURE = 2.5
+"""Standard errors from zero from which on a slope begins to count as growth."""
+
 _REFIT = 1.0
 """Seconds between two fits."""
 
-_ALONE = 0.8
-"""How little the last episodes gain by being few, from 0 (all of it) to 1 (nothing)."""
+_ALONE = {False: 0.8, True: 0.5}
+"""How little the last episodes gain by being few, from 0 (all of it) to 1 (nothing): of served
+models, and of local ones, whose batches shrink."""
 
 Floats = NDArray[np.float64]
 
@@ -49,11 +53,14 @@ class Work(NamedTuple):
         are played together, and groups of them one after the other.
     players : tuple
         What else tells its players from others, such as their strategies.
+    local : bool
+        Whether its models run in this process.
     """
 
     length: int
     models: Hashable = ()
     players: Hashable = ()
+    local: bool = False
 
 
 class _Seen:
@@ -199,6 +206,7 @@ class Pace:
                 groups.setdefault(self._works[cell].models, []).append(cell)
             playing = {self._works[cell].models for cell, _ in self._under_way}
             total = sum(waiting[cell] * self._episode(cell, 0) for cell in groups.pop((), ()))
+            local = {work.models: work.local for work in self._works}
             for models in dict.fromkeys([*playing, *groups]):
                 begun = [
                     self._rest(place[0], mine[0], mine[1], now)
@@ -208,7 +216,9 @@ class Pace:
                 todo = {
                     cell: (waiting[cell], self._episode(cell, 0)) for cell in groups.get(models, ())
                 }
-                total += self._now_slower(models) * _span(begun, todo, self._slots)
+                total += self._now_slower(models) * _span(
+                    begun, todo, self._slots, _ALONE[local[models]]
+                )
                 if models not in playing and self._loads:
                     load = sum(self._loads) / len(self._loads)
                     spent = 0.0 if self._loading is None else now - self._loading
@@ -289,7 +299,7 @@ class Pace:
         square = slope**2
         # What chance alone could make is no growth: far ahead it would count many times over.
         sure = np.divide(error, square, out=np.ones_like(square), where=square > 0)
-        slope = np.clip(slope * np.maximum(0.0, 1 - sure), 0.0, mean_y / mean_t)
+        slope = np.clip(slope * np.maximum(0.0, 1 - _SURE**2 * sure), 0.0, mean_y / mean_t)
         self._slope[taken] = slope
         self._level[taken] = mean_y - slope * mean_t
 
@@ -317,12 +327,14 @@ def _add(sums: list[float], t: float, y: float, times: int = 1) -> None:
     sums[5] += times * y * y
 
 
-def _span(begun: Sequence[float], todo: Mapping[int, tuple[int, float]], slots: int) -> float:
+def _span(
+    begun: Sequence[float], todo: Mapping[int, tuple[int, float]], slots: int, alone: float
+) -> float:
     """Return the seconds in which episodes end that are under way or follow, so many at a time.
 
     `begun` has the seconds of those under way, `todo` by cell a number of episodes and the seconds
     of each. As fewer of them play, batches shrink and servers are less busy, so those left are
-    faster, by a factor that is not known: a geometric mean of no gain, mostly, and the largest.
+    faster, by a factor that is not known: a geometric mean of no gain and the largest, by `alone`.
     """
     count = len(begun) + sum(number for number, _ in todo.values())
     if not count:
@@ -342,5 +354,5 @@ def _span(begun: Sequence[float], todo: Mapping[int, tuple[int, float]], slots: 
             left[cell] -= 1
             if not left[cell]:
                 del left[cell]
-    blended: float = last**_ALONE * shared ** (1 - _ALONE)
+    blended: float = last**alone * shared ** (1 - alone)
     return blended

@@ -277,12 +277,16 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every episode with its measures, which are empty for void ones."""
+    """Return every episode with its measures, which are empty for void ones.
+
+    Recorded ones have the name that their log gives them as ``match``.
+    """
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
     own = ", ".join(("episode", *typed, "status", "steps"))
     sql = f"SELECT {own} FROM episodes WHERE cell = ? ORDER BY episode"
-    columns = ["cell", *run.cells[0].columns, "episode", *typed, "status", "steps", *names]
+    called = ["match"] if any(cell.episode_names for cell in run.cells) else []
+    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps", *names]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
@@ -294,6 +298,8 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                     said = [float(values[name][index]) for name in names]
                     index += 1
                 found = cell.shown_episode(found)
-                yield (cell.number, *cell.columns.values(), episode, *found, status, steps, *said)
+                match = (cell.episode_names[episode] if cell.episode_names else "",)
+                own = (cell.number, *cell.columns.values(), episode, *match[: len(called)])
+                yield (*own, *found, status, steps, *said)
 
     return columns, rows()

@@ -177,7 +177,9 @@ class Desk:
         hashed = self._sessions.hashed(who)
         if self._sessions.known(hashed) or (cell := self._least_filled()) is None:
             return None
-        self._sessions.begin(token, hashed, cell, self._free(cell), int(self._clock()))
+        now = int(self._clock())
+        session = self._sessions.begin(token, hashed, cell, self._free(cell), now)
+        self._keep(self._sit(session))  # who leaves at once is counted too
         return token
 
     @property

@@ -235,8 +235,8 @@ def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) 
     text += "1,1,0,0,\n2,1,0,0,0\n3,1,0,0,1\n"
     row = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", "unknown").rows[0]
     assert (row["tom_percent"], row["episodes"]) == (50, 3)
-    # sd of (100, 0) is 70.71; 1.96 x 70.71 / 1.4142 = 98
-    assert row["tom_percent_ci95"] == pytest.approx(98)
+    # sd of (100, 0) is 70.71; t of one degree of freedom: 12.7062 x 70.71 / 1.4142 = 635.31
+    assert row["tom_percent_ci95"] == pytest.approx(635.31)
 
 
 # --- other forms of the same file -----------------------------------------------------------------

@@ -74,8 +74,8 @@ def test_several_episodes_of_different_length(tmp_path) -> None:
     row = score(tmp_path, text)
     # the second cooperates twice: 16 of 18, a regret of 1 per step; mean of 2 and 1
     assert row["delta_functional_per_step"] == pytest.approx(1.5)
-    # two episodes: sd of (2, 1) is 0.7071; 1.96 x 0.7071 / 1.4142 = 0.98
-    assert row["delta_functional_per_step_ci95"] == pytest.approx(0.98)
+    # two episodes: sd of (2, 1) is 0.7071; 12.7062 x 0.7071 / 1.4142 = 6.3531
+    assert row["delta_functional_per_step_ci95"] == pytest.approx(6.3531)
     assert (row["horizon"], row["episodes"]) == (None, 2)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
+from tomeval.domains.matrix.axelrod_players import PREFIX
 from tomeval.domains.matrix.ceilings import CEILINGS
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
@@ -62,7 +63,9 @@ def partners() -> Rows:
                 "source": data["source"],
             }
         )
-    return rows
+    row = {"partner": f"{PREFIX}NAME", "parameters": "", "fits": "2 x 2"}
+    row["title"] = "A finite-state or memory-one player of the Axelrod library, such as Fortress3"
+    return [*rows, row | {"source": "pip install 'tomeval[axelrod]'; docs/partners.md"}]
 
 
 def _fits(data: dict[str, Any]) -> str:

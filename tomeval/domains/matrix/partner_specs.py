@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.axelrod_players import PREFIX, axelrod_partner
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -22,7 +23,8 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
     Parameters
     ----------
     spec : str
-        Name of a shipped partner or path of a TOML file, with parameters in parentheses.
+        Name of a shipped partner or path of a TOML file, with parameters in parentheses; or
+        ``axelrod:`` and the name of a player, see `tomeval.domains.matrix.axelrod_players`.
     base : Path, optional
         Folder that a relative path starts from (default: the working folder).
 
@@ -43,6 +45,12 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
     full_name = f"{stem}({inside})" if inside else stem
     if name in SETS:
         raise TomevalError(f"{name!r} is a partner set, not one partner; use always(0), always(1)")
+    if name.startswith(PREFIX):
+        if args or options:
+            raise TomevalError(
+                f"partner {spec!r}: players of the Axelrod library take no parameters"
+            )
+        return axelrod_partner(name, game, full_name)
     return build_partner(partner_file(name, base), game, full_name, args, options)
 
 

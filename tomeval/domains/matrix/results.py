@@ -46,6 +46,11 @@ class MatrixRunCell(RunCell):
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
     @property
+    def episode_names(self) -> Sequence[str]:
+        """The names of recorded matches."""
+        return tuple(map(str, self.definition.get("matches", ())))
+
+    @property
     def knows_attempts(self) -> bool:
         """Whether it was played here: a log does not say how often anything was asked."""
         return not self.recorded

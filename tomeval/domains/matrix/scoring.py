@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import NOT_ASKED
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
 from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, describe
 from tomeval.domains.matrix.logs import read_log
@@ -29,7 +30,11 @@ class Scored(NamedTuple):
 
 
 def score(
-    path: str | Path, reading: Reading, reference: str = "horizon", interval: str = AUTO
+    path: str | Path,
+    reading: Reading,
+    reference: str = "horizon",
+    interval: str = AUTO,
+    episodes: bool = False,
 ) -> Scored:
     """Score the matches of a log as if tomeval had played them.
 
@@ -44,6 +49,9 @@ def score(
         The game, the partner, the columns, and what becomes of cells that cannot be read.
     reference, interval
         As for `tomeval.Run.rows`. Each match's optimum is that of its own length.
+    episodes : bool
+        Return a row per match in place of one per cell: its name, its likeliest partner, its
+        status, its number of steps, and the measures without intervals, NaN for a void match.
 
     Returns
     -------
@@ -61,7 +69,12 @@ def score(
     names = measures_for([cell.partners is not None for cell in log.cells])
     get_domain("matrix")  # with the measures of plugins
     names = (*names, *outside_measures("matrix"))
-    rows = [_row(cell, log, reading, names, reference, interval) for cell in log.cells]
+    if episodes:
+        rows = [
+            row for cell in log.cells for row in _match_rows(cell, log, reading, names, reference)
+        ]
+    else:
+        rows = [_row(cell, log, reading, names, reference, interval) for cell in log.cells]
     unknown = [cell for cell in log.cells if cell.partners is None]
     notes = [] if not (log.left_out or log.unplayed) else [describe(log)]
     notes += log.lines()
@@ -84,15 +97,7 @@ def _row(
     measures = get_domain("matrix").measures
     totals = {name: measures[name].of(played, reference) for name in names}
     lengths = set(played.lengths.tolist())
-    row: dict[str, Any] = {"subject": cell.key.subject}
-    if log.has_condition:
-        row["condition"] = cell.key.condition
-    row |= {
-        "model": cell.key.model,
-        "strategy": cell.key.strategy,
-        "game": cell.game.name,
-        "labels": reading.labels or "",
-        "partners": cell.partners.name if cell.partners else UNKNOWN,
+    row = _columns(cell, log, reading) | {
         "horizon": lengths.pop() if len(lengths) == 1 else None,
         "episodes": played.episodes,
         "invalid_rate": _invalid_rate(cell),
@@ -103,6 +108,37 @@ def _row(
     row |= flat(names, found, names if interval == "bca" else ())
     kind = kind_of(interval, played.episodes) if played.episodes > 1 else ""
     return row | {"reference": reference, "interval": kind}
+
+
+def _columns(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
+    """Return who played what against whom."""
+    row: dict[str, Any] = {"subject": cell.key.subject}
+    if log.has_condition:
+        row["condition"] = cell.key.condition
+    return row | {
+        "model": cell.key.model,
+        "strategy": cell.key.strategy,
+        "game": cell.game.name,
+        "labels": reading.labels or "",
+        "partners": cell.partners.name if cell.partners else UNKNOWN,
+    }
+
+
+def _match_rows(
+    cell: LogCell, log: Log, reading: Reading, names: Sequence[str], reference: str
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per match of a cell, in the order of the file."""
+    played = cell.played(reading.carry_over)
+    measures = get_domain("matrix").measures
+    values = {name: measures[name].of(played, reference).values for name in names}
+    place = 0
+    for match in cell.matches:
+        complete = match.status == COMPLETE
+        partner = cell.partners.partners[match.which].name if cell.partners else UNKNOWN
+        row = _columns(cell, log, reading) | {"match": match.name}
+        row |= {"partner": partner, "status": match.status, "steps": len(match.steps)}
+        yield row | {n: float(values[n][place]) if complete else math.nan for n in names}
+        place += complete
 
 
 def _invalid_rate(cell: LogCell) -> float:

@@ -4,7 +4,7 @@ const view = {
   etag: null,
   state: { parts: {}, changed: 0, trouble: "" }, // as the server said last
   shown: {}, // by part the version that is shown
-  answered: true,
+  problem: "", // why the page may not be up to date
   viewer: null, // the domain's script is loaded once
 
   async ask() {
@@ -19,13 +19,13 @@ const view = {
   async round() {
     try {
       await view.ask();
-      view.answered = true;
       for (const [name, version] of Object.entries(view.state.parts)) {
         if (view.shown[name] !== version) await view.take(name);
       }
+      view.problem = view.state.trouble;
     } catch (error) {
-      view.answered = false;
-      console.info(error.message);
+      const gone = error instanceof TypeError; // how fetch says that nobody answers
+      view.problem = gone ? "The server does not answer: this is what it said last. Start tomeval view again to go on." : error.message;
     }
     view.say();
     setTimeout(view.round, view.EVERY);
@@ -36,14 +36,14 @@ const view = {
     const answer = await fetch(`/parts/${name}`);
     if (!answer.ok) throw new Error(`the server says ${answer.status}`);
     const { version, text } = await answer.json();
-    const before = view.shown[name];
     view.shown[name] = version;
     const place = document.getElementById(`part-${name}`);
     if (place.dataset.text !== text) view.replace(place, text);
-    if (name !== "episodes" || text === "") return;
-    // A list that is new is filled; one that stays only takes up what is new.
-    if (document.getElementById("by-cell").options.length === 0) await view.browse();
-    else if (before !== version) await guarded(browser.refresh);
+    const list = document.getElementById("by-cell");
+    if (list === null) return;
+    // A list of episodes that is new is filled; else it takes up what is new as often as the table.
+    if (list.options.length === 0) await view.browse();
+    else if (name === "results") await guarded(browser.refresh);
   },
 
   // Text that the server has escaped becomes elements here; the page's policy lets none of them act.
@@ -79,11 +79,9 @@ const view = {
 
   say() {
     const said = document.getElementById("live-said");
-    const { changed, trouble } = view.state;
-    const late = !view.answered || trouble !== "";
-    said.className = late ? "small stale" : "soft small";
-    if (!view.answered) said.textContent = "The server does not answer: this is what it said last. Start tomeval view again to go on.";
-    else if (trouble !== "") said.textContent = dom.seen(trouble);
+    const { changed } = view.state;
+    said.className = view.problem === "" ? "soft small" : "small stale";
+    if (view.problem !== "") said.textContent = dom.seen(view.problem);
     else said.textContent = changed === 0 ? "Nothing is written yet." : `Last written ${view.ago(Date.now() / 1000 - changed)} ago.`;
   },
 

@@ -138,11 +138,18 @@ def curve_figure(
 def _regret_limits(
     cell: MatrixRunCell, regret: FloatArray, options: Options
 ) -> tuple[FloatArray, FloatArray]:
-    """Return between what mean regret by step lies, (T,) each: at the best and worst payoff."""
-    reward = smooth(cell.curves(options.reference)["reward_per_step"])
-    best = (regret + reward).mean(axis=0)
-    own = cell.game.own
-    return best - own.max(), best - own.min()
+    """Return between what mean regret by step lies, (T,) each.
+
+    At the best and at the worst payoff that an episode's partner ever gives.
+    """
+    played, own = cell.played, cell.game.own
+    gives = [own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
+    if played.mixture is not None:  # who was met is known up to probabilities
+        gives = [own for _ in gives]
+    best = regret + smooth(cell.curves(options.reference)["reward_per_step"])
+    ends = (np.array([end(payoffs) for payoffs in gives]) for end in (np.max, np.min))
+    low, high = ((best - end[played.which][:, None]).mean(axis=0) for end in ends)
+    return low, high
 
 
 def smooth(values: FloatArray, window: int = _SMOOTH) -> FloatArray:

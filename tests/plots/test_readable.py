@@ -1,0 +1,276 @@
+"""What a reader needs of every picture: labels, names, scales, possible values, letters to read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from layout import check, drawn_texts, head
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from support import ROOT
+
+import tomeval
+from tomeval.models.scripted import SCRIPTS
+from tomeval.plots import Options, draw
+from tomeval.plots.style import COLOURS, WIDTHS
+
+pytestmark = pytest.mark.usefixtures("own_scripts")
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory):
+    """Seven subjects beside the baseline, so that a last row of panels is not full."""
+    names = [{"kind": "simulated", "name": f"player {k}", "p": k / 7} for k in range(7)]
+    experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "subjects": ["rmax", *names]}
+    experiment |= {"horizon": 4, "episodes": 3}
+    with tomeval.run(experiment, tmp_path_factory.mktemp("eight") / "run") as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def pictures(eight):
+    """Return all that can be drawn of them."""
+    return draw(eight, (), every=True)
+
+
+@pytest.fixture(scope="module")
+def two_models(tmp_path_factory):
+    """Two strategies with two models each, and a tabular player."""
+    SCRIPTS["rock"] = lambda request: "Final answer: Rock"
+    SCRIPTS["paper"] = lambda request: "Final answer: Paper"
+    experiment = {
+        "games": "RPS",
+        "partners": "single_action",
+        "subjects": ["rmax", {"strategy": ["QA", "CoT"]}],
+        "model": ["scripted:rock", "scripted:paper"],
+        "horizon": 3,
+        "episodes": 6,
+    }
+    with tomeval.run(experiment, tmp_path_factory.mktemp("models") / "run") as run:
+        yield run
+
+
+def words(figure) -> str:
+    """Return all that a picture says, in one line."""
+    return " ".join(text.get_text() for text in drawn_texts(figure)).replace("\n", " ")
+
+
+@pytest.mark.parametrize("column", WIDTHS)
+@pytest.mark.parametrize("name", ["regret", "tom", "profiles"])
+def test_the_lowest_panel_of_every_column_has_tick_labels(eight, name, column) -> None:
+    (figure, *_) = [drawing.figure for drawing in draw(eight, [name], Options(column))]
+    FigureCanvasAgg(figure).draw()
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert len(panels) == 7
+    lowest = {}
+    for axes in panels:
+        box = axes.get_position()
+        place = round(box.x0, 2)
+        if place not in lowest or box.y0 < lowest[place].get_position().y0:
+            lowest[place] = axes
+    assert len(lowest) == {"single": 2, "screen": 2, "double": 4}[column]
+    for axes in lowest.values():
+        shown = [text for text in axes.get_xticklabels() if text.get_visible() and text.get_text()]
+        assert len(shown) > 1
+        assert axes.get_xlabel()
+
+
+def test_colour_is_the_strategy_and_filling_the_model(two_models) -> None:
+    (drawing,) = draw(two_models, ["literal_against_functional"])
+    (axes,) = drawing.figure.axes
+    points = [container[0] for container in axes.containers]
+    cells = [cell for cell in two_models.cells if cell.columns["model"]]
+    assert [cell.title for cell in cells] == [
+        f"{strategy}, scripted:{model}" for strategy in ("QA", "CoT") for model in ("rock", "paper")
+    ]
+    looks = {
+        (cell.columns["strategy"], cell.columns["model"]): point
+        for cell, point in zip(two_models.cells, points, strict=True)
+    }
+    for (one, left), (other, right) in itertools.combinations(looks.items(), 2):
+        same = left.get_color() == right.get_color() and left.get_marker() == right.get_marker()
+        assert same == (one[0] == other[0])
+        if one[1] and other[1]:  # rmax has no model
+            assert (left.get_fillstyle() == right.get_fillstyle()) == (one[1] == other[1])
+    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert legend[:5] == ["rmax", "QA", "CoT", "model: scripted:rock", "model: scripted:paper"]
+    assert "filling: the model" in drawing.caption
+
+
+def test_more_models_than_fillings_have_looks_of_their_own(tmp_path) -> None:
+    names = [f"scripted:m{k}" for k in range(5)]
+    for name in names:
+        SCRIPTS[name.removeprefix("scripted:")] = lambda request: "Final answer: Rock"
+    experiment = {"games": "RPS", "subjects": {"strategy": ["QA", "CoT"]}, "model": names}
+    with tomeval.run(experiment | {"horizon": 2, "episodes": 2}, tmp_path / "run") as run:
+        (drawing,) = draw(run, ["literal_against_functional"])
+    handles = drawing.figure.legends[0].legend_handles[:10]
+    assert len({(h.get_color(), h.get_marker(), h.get_fillstyle()) for h in handles}) == 10
+
+
+DECRYPTO = {
+    "domain": "decrypto",
+    "players": {"lm": {"model": "scripted:decrypto"}, "mini": {"embedding": "minilm"}},
+    "pairings": [{"encoder": "all", "decoder": "mini", "interceptor": "lm"}],
+    "probes": {"eve": True, "beliefs": True, "bob": True},
+    "episodes": 2,
+}
+
+
+def test_every_picture_names_its_task_and_its_partners(pictures) -> None:
+    for drawing in pictures:
+        said = words(drawing.figure)
+        game = next((name for name in ("RPS", "IPD") if f"_{name}_" in drawing.stem), "")
+        for name in [game] if game else ["RPS", "IPD"]:
+            assert name in said, drawing.stem
+        assert "tit_for_tat" in said, drawing.stem
+        assert "T = 4" in said, drawing.stem
+        assert "tit_for_tat" in drawing.caption, drawing.stem
+        assert "3 complete episodes each" in drawing.caption, drawing.stem
+
+
+def test_every_picture_of_decrypto_names_the_seats(tmp_path) -> None:
+    with tomeval.run(DECRYPTO, tmp_path / "decrypto") as run:
+        drawings = draw(run, (), every=True)
+        assert {d.name for d in drawings} >= {"forest", "perspective", "probes", "pairings"}
+        for drawing in drawings:
+            said = words(drawing.figure) + drawing.caption
+            assert "Bob" in said, drawing.stem
+            assert "Eve" in said, drawing.stem
+            assert "2 complete" in drawing.caption, drawing.stem
+
+
+def contrast(one: str, other: str) -> float:
+    """Return WCAG's contrast of two colours."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_stand_out_from_a_light_and_from_a_dark_page() -> None:
+    css = (ROOT / "tomeval" / "report" / "assets" / "report.css").read_text("utf-8")
+    grounds = re.findall(r"--(?:ground|raised): light-dark\((#\w{6}), (#\w{6})\)", css)
+    assert len(grounds) == 2
+    coloured = [colour for colour in COLOURS if colour != "#000000"]  # which is the page's ink
+    for colour, ground in itertools.product(coloured, itertools.chain(*grounds)):
+        assert contrast(colour, ground) >= 3, (colour, ground)  # WCAG 1.4.11
+
+
+def test_letters_can_be_read_at_420_pixels(pictures) -> None:
+    for drawing in pictures:
+        width = 72 * drawing.figure.get_figwidth()
+        for text in drawn_texts(drawing.figure):
+            assert text.get_fontsize() * 420 / width >= 9, (drawing.stem, text.get_text())
+
+
+def test_nothing_overlaps_by_default(two_models) -> None:
+    for drawing in draw(two_models):
+        check(drawing.figure)
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory):
+    """Few short episodes, so that means ± 1.96 standard errors leave what is possible."""
+    subjects = [{"kind": "simulated", "name": f"p {p}", "p": p, "q": p} for p in (0.2, 0.5, 0.8)]
+    experiment = {"games": ["RPS", "IBS"], "subjects": ["random", *subjects], "horizon": 2}
+    with tomeval.run(experiment | {"episodes": 3}, tmp_path_factory.mktemp("cut") / "run") as run:
+        yield run
+
+
+LIMITS = {"forest_tom": (0, 100), "forest_regret": (0, {"RPS": 2, "IBS": 8.5})}
+"""RPS: from the best to the worst response; IBS: 10 or 7 lost, each half of the time."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_intervals_stay_where_means_can_be(uneven, name) -> None:
+    measure = {"forest_tom": "tom_percent", "forest_regret": "delta_functional_per_step"}[name]
+    rows, beyond = uneven.rows("normal"), 0
+    (drawing,) = draw(uneven, [name], Options(interval="normal"))
+    for axes in drawing.figure.axes:
+        game = axes.get_title()
+        low, high = LIMITS[name]
+        high = high[game] if isinstance(high, dict) else high
+        mine = [row for row in rows if row["game"] == game]
+        lines = {
+            float(line.get_ydata()[0]): line.get_xdata()
+            for line in axes.lines
+            if len(line.get_xdata()) == 2 and len(set(line.get_ydata())) == 1
+        }
+        for place, row in enumerate(mine):
+            mean, half = row[measure], row[f"{measure}_ci95"]
+            ends = max(low, mean - half), min(high, mean + half)
+            assert lines[place] == pytest.approx(ends)
+            beyond += mean - half < low or mean + half > high
+    assert beyond  # else this shows nothing
+    assert "end where no true mean can be" in drawing.caption
+
+
+def test_bands_and_crosses_stay_where_means_can_be(uneven) -> None:
+    options = Options(interval="normal")
+    for drawing in draw(uneven, ["tom", "regret"], options):
+        (axes,) = drawing.figure.axes
+        game = "RPS" if "RPS" in drawing.stem else "IBS"
+        low, high = (0, 100) if drawing.name == "tom" else (0, 2) if game == "RPS" else (0, 10)
+        for band in axes.collections:
+            y = band.get_paths()[0].vertices[:, 1]
+            assert low - 1e-9 <= y.min() <= y.max() <= high + 1e-9
+    (drawing,) = draw(uneven, ["literal_against_functional"], options)
+    for axes in drawing.figure.axes:
+        for container in axes.containers:
+            for bar in container[2]:
+                for points in bar.get_segments():
+                    assert points.min() >= -1e-9
+
+
+def test_differences_name_the_baseline_and_the_better_side_on_one_scale(pictures) -> None:
+    (drawing,) = [drawing for drawing in pictures if drawing.name == "differences"]
+    assert head(drawing.figure).startswith("ΔFunctional/T compared with rmax: RPS and IPD")
+    axis = drawing.figure.get_supxlabel().replace("\n", " ")
+    assert axis == "difference in ΔFunctional/T (payoff units) from rmax ← better"
+    left, right = (axes.get_xlim() for axes in drawing.figure.axes)
+    assert left == right
+    drawn = [line.get_xdata() for axes in drawing.figure.axes for line in axes.lines]
+    assert left[0] < np.min(np.concatenate(drawn)) <= np.max(np.concatenate(drawn)) < left[1]
+
+
+def test_the_scale_of_differences_is_that_of_all_pages(tmp_path) -> None:
+    games = ["RPS", "IBS", "IPD"]
+    partners = ["single_action", "tit_for_tat", "always(0)"]
+    experiment = {"games": games, "partners": partners, "subjects": ["rmax", "random"]}
+    with tomeval.run(experiment | {"horizon": 4, "episodes": 3}, tmp_path / "run") as run:
+        one, two = draw(run, ["differences"])
+    assert [one.stem, two.stem] == ["differences_by_subject_1", "differences_by_subject_2"]
+    assert {axes.get_xlim() for d in (one, two) for axes in d.figure.axes} == {
+        one.figure.axes[0].get_xlim()
+    }
+
+
+def test_label_bias_shows_one_mark_for_a_subject_in_every_panel(pictures) -> None:
+    for drawing in [drawing for drawing in pictures if drawing.name == "label_bias"]:
+        for axes in drawing.figure.axes:
+            dots = [line for line in axes.lines if line.get_marker() == "o"]
+            assert [dot.get_ydata()[0] for dot in dots] == list(range(8))
+            assert re.fullmatch(r"(chosen|predicted):\s\w+", axes.get_title())
+
+
+def test_measures_have_one_name(pictures) -> None:
+    """Nothing but a heading names a measure: no "regret" beside "ΔFunctional/T"."""
+    for drawing in pictures:
+        assert "regret" not in f"{words(drawing.figure)} {drawing.title}".lower(), drawing.stem
+
+
+def test_shares_of_the_chosen_cells_are_their_own(two_models) -> None:
+    """Descriptions of some cells are those of all cells, cut to these."""
+    (whole,) = draw(two_models, ["decomposition"])
+    with tomeval.Run(two_models.folder, where=["subject=CoT"]) as some:
+        (part,) = draw(some, ["decomposition"])
+    said = part.description.split(": ", 1)[1].rstrip(".")
+    assert said.count("sum") == 2
+    assert said in whole.description

@@ -1,0 +1,211 @@
+"""What `tomeval table` chooses to show, worked out by hand on made-up rows of matrix games."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.domain import MATRIX
+from tomeval.report.tables import set_grid
+from tomeval.report.views import Asked, cells_view, chosen_rows, sorted_rows
+
+NAN = float("nan")
+REGRET, TOM = "delta_functional_per_step", "tom_percent"
+MEASURES = {name: MATRIX.measures[name] for name in (TOM, REGRET, "reward_per_step")}
+
+# Regrets of three players against two partners: means 0.75, 1.15 and 0.6; ranks (2.5, 2),
+# (1, 3) and (2.5, 1), whose means are 2.25, 2 and 1.75.
+VALUES = {"a": (0.5, 1.0), "b": (0.3, 2.0), "c": (0.5, 0.7)}
+
+
+def row(subject, partners="x", regret=0.5, tom=50.0, game="RPS", **more):
+    found = {"subject": subject, "model": "", "strategy": "", "game": game, "labels": "plain"}
+    found |= {"partners": partners, "horizon": 9, "episodes": 4, "invalid_rate": 0.0}
+    for name, value, half in ((TOM, tom, 2.5), (REGRET, regret, 0.1), ("reward_per_step", 1, 0.1)):
+        found |= {name: value, f"{name}_ci95": half}
+    return found | {"reference": "horizon", "seed": 1, "on_invalid": "void"} | more
+
+
+def rows_of(values=None, **more):
+    values = values or VALUES
+    return [
+        row(who, partners, regret, 100 - 10 * regret, **more)
+        for who, regrets in values.items()
+        for partners, regret in zip("xy", regrets, strict=True)
+        if regret is not None
+    ]
+
+
+def run_of(rows, ranges=(2.0, 2.0)):
+    """Return what a view asks of a run, with the payoff range of each partner's game."""
+    cells = []
+    for found in rows:
+        columns = {name: found[name] for name in ("subject", "model", "strategy", "game")}
+        columns |= {name: found[name] for name in ("labels", "partners", "horizon")}
+        task = {name: found[name] for name in MATRIX.task}
+        size = ranges[found["partners"] == "y"]
+        told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
+        cells.append(SimpleNamespace(**told))
+    return SimpleNamespace(
+        domain=MATRIX, measures=MEASURES, headline=(REGRET, TOM), cells=cells, folder="run"
+    )
+
+
+def shown(rows, *, ranges=(2.0, 2.0), form="text", **asked):
+    view = cells_view(run_of(rows, ranges), rows, Asked(**asked))
+    return "\n\n".join(set_grid(grid, form) for grid in view.grids).splitlines()
+
+
+def test_by_default_the_functional_measure_has_players_down_and_tasks_across() -> None:
+    assert shown(rows_of(game="RPS")) == [
+        "ΔFunctional/T, less is better; sorted by mean; game RPS; labels plain; T 9; episodes 4; "
+        "invalid % 0.0; reference horizon; seed 1; on_invalid void",
+        "subject  x            y            mean",
+        "c        0.50 ± 0.10  0.70 ± 0.10  0.60",
+        "a        0.50 ± 0.10  1.00 ± 0.10  0.75",
+        "b        0.30 ± 0.10  2.00 ± 0.10  1.15",
+    ]
+
+
+def test_payoffs_of_different_scale_have_no_mean_and_players_go_by_rank() -> None:
+    above, head, *body = shown(rows_of(), ranges=(2.0, 10.0))
+    assert "sorted by mean rank;" in above
+    assert "mean" not in head
+    assert [line[0] for line in body] == ["c", "b", "a"]
+
+
+def test_percentages_always_have_a_mean_unless_a_value_is_missing() -> None:
+    # 100 - 10 x regret: 95 and 90, 97 and 80, 95 and 93
+    above, head, *body = shown(rows_of(), ranges=(2.0, 10.0), metrics=("ToM %",))
+    assert above.startswith("ToM %, more is better; sorted by mean;")
+    assert head.split() == ["subject", "x", "y", "mean"]
+    assert [line.split()[-1] for line in body] == ["94.0", "92.5", "88.5"]
+    assert [line[0] for line in body] == ["c", "a", "b"]
+    missing = rows_of({**VALUES, "b": (0.3, None)})
+    _, head, *body = shown(missing, metrics=("tom",))
+    assert "mean" not in head
+    assert [line.split()[-1] for line in body if line[0] == "b"] == ["–"]
+    no_value = rows_of({**VALUES, "b": (0.3, NAN)})
+    assert "mean" not in shown(no_value, metrics=("tom",))[1]
+
+
+def test_the_best_of_every_task_is_marked_ties_too() -> None:
+    table = {line.split(" | ")[0]: line for line in shown(rows_of(), form="markdown")}
+    cells = {who: table[f"| {who}"].split(" | ")[1:] for who in "abc"}
+    marked = {who: [cell.startswith("**") for cell in found] for who, found in cells.items()}
+    # x: b with 0.3; y: c with 0.7; mean: c with 0.6
+    assert marked == {"a": [False] * 3, "b": [True, False, False], "c": [False, True, True]}
+
+
+def test_rows_of_another_seed_are_another_task() -> None:
+    rows = rows_of(seed=1) + [
+        found | {REGRET: found[REGRET] / 100, "seed": 2} for found in rows_of()
+    ]
+    lines = shown(rows, form="markdown")[2:]
+    assert lines[0].startswith("| subject | seed | x | y | mean |")
+    best = [line for line in lines if "**0.30" in line or "**0.00 ± 0.10**" in line]
+    assert [line.split(" | ")[:2] for line in best] == [["| b", "2"], ["| b", "1"]]
+
+
+def test_columns_that_go_across_are_chosen_and_best_is_still_within_a_task() -> None:
+    lines = shown(rows_of(), form="markdown", pivot="subject")[2:]
+    assert lines[0] == "| partners | a | b | c |"
+    assert lines[2:] == [
+        "| x | 0.50 ± 0.10 | **0.30 ± 0.10** | 0.50 ± 0.10 |",
+        "| y | 1.00 ± 0.10 | 2.00 ± 0.10 | **0.70 ± 0.10** |",
+    ]
+    with pytest.raises(TomevalError, match=r"unknown column 'partnrs' .did you mean 'partners'"):
+        shown(rows_of(), pivot="partnrs")
+
+
+def test_one_task_or_too_many_are_a_row_per_cell_sorted_within_the_task() -> None:
+    one = [found for found in rows_of() if found["partners"] == "x"]
+    assert shown(one)[1:] == [
+        "subject  ΔFunctional/T  ToM %",
+        "b        0.30 ± 0.10    97.0 ± 2.5",
+        "a        0.50 ± 0.10    95.0 ± 2.5",
+        "c        0.50 ± 0.10    95.0 ± 2.5",
+    ]
+    nine = [row(who, partners) for who in "ab" for partners in "ABCDEFGHI"]
+    assert len(shown(nine)) == 2 + 18
+    eight = [found for found in nine if found["partners"] != "I"]
+    assert len(shown(eight)) == 2 + 2
+    assert len(shown(eight, pivot="none")) == 2 + 16
+    assert len(shown(nine, pivot="partners")) == 2 + 2
+
+
+def test_several_metrics_are_columns_and_what_is_left_is_counted() -> None:
+    rows = rows_of()
+    lines = shown(rows, metrics=("reward", "regret"))
+    assert lines[1].split()[2:] == ["reward/step", "ΔFunctional/T"]
+    assert [line.split()[0] for line in lines[2:]] == ["a", "b", "c"] * 2  # equal rewards
+    for asked, left in (
+        (Asked(), 2),
+        (Asked(metrics=("reward", "tom")), 1),
+        (Asked(whole=True), 0),
+    ):
+        assert cells_view(run_of(rows), rows, asked).left_out == left
+
+
+def test_a_run_without_the_functional_measure_shows_its_headline_by_cell() -> None:
+    rows = rows_of()
+    run = run_of(rows)
+    run.headline = (TOM, "reward_per_step")
+    [grid] = cells_view(run, rows, Asked()).grids
+    assert [heads[-1] for heads in grid.heads][-2:] == ["ToM %", "reward/step"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [("none", "abc"), ("subject", "abc"), ("-subject", "cba"), ("tom", "cba"), ("-tom", "abc")],
+)
+def test_players_are_sorted_as_asked(sort, order) -> None:
+    """By another measure: by the mean of the ranks in it, which are those of the regrets."""
+    assert "".join(line[0] for line in shown(rows_of(), sort=sort)[2:]) == order
+
+
+def test_rows_are_sorted_within_their_task_by_a_measure_and_as_a_whole_by_others() -> None:
+    rows = rows_of({**VALUES, "d": (NAN, 0.1)})
+
+    def order(sort):
+        found = sorted_rows(rows, sort, MEASURES, ("partners",))
+        return " ".join(f"{r['subject']}{r['partners']}" for r in found)
+
+    assert order(REGRET) == "bx ax cx dx dy cy ay by"  # no value comes last
+    assert order(f"-{REGRET}") == "ax cx bx dx by ay cy dy"
+    assert order("partners") == "ax bx cx dx ay by cy dy"
+    assert order("none") == "ax ay bx by cx cy dx dy"
+
+
+def test_chosen_columns_keep_their_intervals_and_their_order() -> None:
+    rows = rows_of()
+    [first, *_] = chosen_rows(rows, MEASURES, Asked(columns=("partners", "ToM %")))
+    assert list(first) == ["partners", TOM, f"{TOM}_ci95"]
+    [first, *_] = chosen_rows(rows, MEASURES, Asked(metrics=("regret",)))
+    assert list(first)[-2:] == [REGRET, f"{REGRET}_ci95"]
+    assert TOM not in first
+    assert first["seed"] == 1
+    assert chosen_rows(rows, MEASURES, Asked()) == rows
+    with pytest.raises(TomevalError, match=r"unknown column 'partnr' .did you mean 'partners'"):
+        chosen_rows(rows, MEASURES, Asked(columns=("partnr",)))
+
+
+def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
+    rows = rows_of()
+    rows[3] |= {"invalid_rate": 0.125, "episodes": 3}
+    above = shown(rows)[0]
+    assert "episodes 3 to 4" in above
+    assert "invalid % 0.0 to 12.5 (most: b, y)" in above
+
+
+def test_a_column_that_repeats_another_is_said_once() -> None:
+    rows = [found | {"strategy": found["subject"]} for found in rows_of()]
+    for found in rows:
+        found |= {"reward_per_step": found[REGRET], "reward_per_step_ci95": 0.1}
+    above, head, *_ = shown(rows, whole=True)
+    assert "reward/step: as ΔFunctional/T" in above
+    assert head.split() == ["subject", "partners", "ToM", "%", "ΔFunctional/T"]
+    rows[0]["reward_per_step_ci95"] = 0.2  # another interval is another column
+    assert "as ΔFunctional/T" not in shown(rows, whole=True)[0]

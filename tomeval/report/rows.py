@@ -1,0 +1,218 @@
+"""Rows as a table for reading: which columns stay, and the text of every cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
+from tomeval.report.grid import Grid
+from tomeval.runs.columns import (
+    has_interval,
+    heading,
+    interval_of,
+    is_attainable,
+    is_interval,
+)
+from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.rates import RATES
+
+_SETTINGS = ("seed", "on_invalid")
+"""Columns at the end that tell rows apart where those at the front do not."""
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
+
+def grid_of(
+    rows: Rows,
+    measures: Mapping[str, Measure] | None = None,
+    task: Sequence[str] | None = None,
+    aside: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    words: Callable[[str], str] = str,
+) -> Grid:
+    """Return rows of equal keys as a grid: a measure and its interval share a column.
+
+    Parameters
+    ----------
+    measures, task, aside
+        As for `tomeval.report.tables.render`.
+    keep : sequence of str
+        Columns that stay, even where all rows agree in them.
+    words : callable
+        Makes a text safe for the format.
+    """
+    rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+    shared, columns = _columns(rows, measures, keep)
+    said, columns = _put_aside(rows, columns, measures, aside)
+    body = [[""] * len(columns) for _ in rows]
+    for place, column in enumerate(columns):
+        for line, text in zip(body, texts(rows, column), strict=True):
+            line[place] = text
+    return Grid(
+        above=[*shared, *said],
+        heads=[(words(heading(column, measures)),) for column in columns],
+        body=body,
+        lead=_lead(rows, columns),
+        best=best_cells(rows, columns, measures or {}, task) if task is not None else set(),
+    )
+
+
+def texts(rows: Rows, column: str, digits: int | None = None) -> list[str]:
+    """Return the cells of one column; default: with `digits_for` it."""
+    digits = digits_for(rows, column) if digits is None else digits
+    return [_cell(row, column, digits) for row in rows]
+
+
+def digits_for(rows: Rows, column: str) -> int:
+    """Return how many decimals a column's values have by their intervals."""
+    halves = [float(row[f"{column}_ci95"] or 0) for row in rows if has_interval(row, column)]
+    return decimals(halves, digits_of(column))
+
+
+def _cell(row: Row, column: str, digits: int) -> str:
+    """Return one cell."""
+    value = row[column]
+    if column in RATES and isinstance(value, float):
+        return fixed(100 * value, 1)
+    if has_interval(row, column):
+        if value is None:
+            return MISSING
+        found = interval_of(row, column)
+        if found is None:
+            return fixed(value, digits)
+        if found.ends is None:
+            return plus_minus(value, found.half, digits)
+        return interval(value, *found.ends, digits)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and (column.endswith("_percent") or is_attainable(column)):
+        value = round(value, digits)
+    if isinstance(value, float):
+        return MISSING if math.isnan(value) else f"{value + 0.0:.6g}"
+    return "" if value is None else str(value)
+
+
+def best_cells(
+    rows: Rows, columns: Sequence[str], measures: Mapping[str, Measure], task: Sequence[str]
+) -> set[tuple[int, int]]:
+    """Return row and column of the best mean of each measure among rows of one task."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        groups.setdefault(tuple(row.get(name) for name in task), []).append(number)
+    found = set()
+    for index, name in enumerate(columns):
+        side = measures[name].better if name in measures else 0
+        if side and has_interval(rows[0], name):
+            for group in groups.values():
+                values = {n: float(rows[n][name]) for n in group if is_number(rows[n][name])}
+                found |= {(n, index) for n in best_of_values(values, side)}
+    return found
+
+
+def best_of_values(values: Mapping[int, float], side: int) -> set[int]:
+    """Return which of several values are best, ties included; none of a single one."""
+    if len(values) < 2 or side == 0:
+        return set()
+    most = max(side * value for value in values.values())
+    slack = 1e-12 * max(1.0, abs(most))
+    return {n for n, value in values.items() if side * value >= most - slack}
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value of a table is a finite number."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def repeats(rows: Rows) -> set[str]:
+    """Return ``strategy`` if it says nothing: a language model's subject is named by it."""
+    name = next((name for name, value in rows[0].items() if isinstance(value, str)), "strategy")
+    if name == "strategy" or "strategy" not in rows[0]:
+        return set()
+    return {"strategy"} if all(row["strategy"] in ("", row[name]) for row in rows) else set()
+
+
+def _columns(
+    rows: Rows, measures: Mapping[str, Measure] | None, keep: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return what all rows share, as words, and the columns that are left."""
+    first = rows[0]
+    drop = {name for name in first if is_interval(name)} | repeats(rows)
+    drop |= {name for name in first if all(row[name] in ("", None) for row in rows)}
+    measured = [name for name in first if has_interval(first, name)]
+    empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}
+    drop |= empty if len(empty) < len(measured) else set()
+    shared = []
+    if len(rows) > 1:
+        for name in first:
+            values = {row[name] for row in rows}
+            alike = len(values) == 1 and not has_interval(first, name)
+            if name not in drop and name not in keep and alike:
+                drop.add(name)
+                if first[name] not in ("", None):
+                    shared.append(f"{heading(name, measures)} {texts([first], name)[0]}")
+    left = [name for name in first if name not in drop or name in keep]
+    return (shared, left) if left else ([], list(first))  # rows that are all the same
+
+
+def _put_aside(
+    rows: Rows, columns: list[str], measures: Mapping[str, Measure] | None, aside: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return what is said above the table in place of measures that add nothing, and the rest."""
+    said, kept = [], list(columns)
+    for name in columns if len(rows) > 1 else ():
+        if name not in aside and not has_interval(rows[0], name):
+            continue
+        values = [row[name] for row in rows]
+        known = {value for value in values if is_number(value)}
+        before = [other for other in kept[: kept.index(name)] if has_interval(rows[0], other)]
+        twins = [other for other in before if _same(rows, name, other, name in aside)]
+        if name in aside and len(known) == 1:
+            said.append(f"{heading(name, measures)} {fixed(known.pop(), digits_of(name))}")
+        elif twins:
+            said.append(f"{heading(name, measures)}: as {heading(twins[0], measures)}")
+        else:
+            continue
+        kept.remove(name)
+    return said, kept
+
+
+def _same(rows: Rows, name: str, other: str, loosely: bool) -> bool:
+    """Tell whether a measure has the values of another in all rows.
+
+    They have the same interval too, and the same rows lack them; `loosely`: wherever both have a
+    value, it is the same.
+    """
+    pairs = [(row[name], row[other]) for row in rows]
+    if not any(is_number(value) for value, _ in pairs):
+        return False
+    if loosely:
+        return all(a == b or not (is_number(a) or is_number(b)) for a, b in pairs)
+    return all(
+        _equal(a, b) and interval_of(row, name) == interval_of(row, other)
+        for row, (a, b) in zip(rows, pairs, strict=True)
+    )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(a == b) or not (is_number(a) or is_number(b))
+
+
+def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
+    """Return which columns tell the rows apart: leading ones with words, and more if needed."""
+
+    def apart(places: Sequence[int]) -> bool:
+        return len({tuple(row[columns[i]] for i in places) for row in rows}) == len(rows)
+
+    kinds = [{type(row[name]) for row in rows} for name in columns]
+    words = next((i for i, kind in enumerate(kinds) if str not in kind), len(columns))
+    for count in range(words, len(columns)):
+        if apart(range(count)):
+            return list(range(count))
+        if float in kinds[count]:
+            break
+    settings = [i for i, name in enumerate(columns) if name in _SETTINGS and i >= words]
+    more = [*range(words), *settings]
+    return more if apart(more) else list(range(words))
