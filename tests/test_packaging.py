@@ -64,6 +64,31 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
     )
     assert done.stdout.startswith("Grim trigger"), done.stderr
 
+    # ... and so do commands that name what ships, away from any source tree
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    def command(*arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "tomeval", *arguments],
+            cwd=elsewhere,
+            env={**os.environ, "PYTHONPATH": str(unpacked)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert command("audit", "reported_results").returncode == 1  # one row cannot be true
+    done = command("plan", "known_players", "--set", "horizon=0")
+    assert done.stderr.startswith("tomeval: known_players: horizon: "), done.stderr
+    assert "site-packages" not in done.stderr
+    assert command("init", "experiment", "mine").returncode == 0
+    done = command("run", "mine.toml", "--set", "episodes=2")
+    assert done.returncode == 0, done.stderr
+    done = command("table", "runs/mine", "--against", "reported_results", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+
 
 def _files(folder):
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]

@@ -478,7 +478,8 @@ def test_every_command_has_help(tomeval) -> None:
     assert names == {
         *("run", "plan", "prompt", "convert", "status", "table", "plot", "transcript", "list"),
         *("compare", "power", "report", "export", "push", "bounds", "score", "audit", "decrypto"),
-        *("import", "verify", "arena", "ratings", "play", "study", "init", "view"),
+        *("import", "verify", "arena", "ratings", "play", "study", "view"),
+        *("init", "schema"),
     }
     for name in names:
         assert tomeval(name, "--help")[0] == 0

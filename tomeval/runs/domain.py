@@ -443,6 +443,13 @@ class Domain(ABC):
         """Return how episodes are shown; default: as the text of `lines`."""
         return None
 
+    def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the JSON schema of keys whose types say too little, by key.
+
+        See `tomeval.runs.file_schema`: kinds of players with their options, for example.
+        """
+        return {}
+
     def other_file(self, data: Mapping[str, Any]) -> str:
         """Return what a TOML file of the domain is that is no experiment; empty: nothing known.
 

@@ -33,6 +33,10 @@ class Experiment(BaseModel):
     ----------
     domain : str
         The kind of game.
+    name : str
+        What the run is called; its default folder is ``runs/NAME``.
+    seed : int or list
+        What everything that is drawn derives from.
     episodes : int
         Episodes per cell.
     on_invalid : {"void", "random", "stop"} or list

@@ -17,9 +17,7 @@ from tomeval.strategies.questions import Foresight, Told
 HERE = Path(__file__).parent
 
 
-@register_advice(
-    "Example Name", about="its own view from the other side", templates=HERE / "prompts"
-)
+@register_advice("Example Name", about="a view from the other side", templates=HERE / "prompts")
 class ExampleName(Advice):
     """Writes what the other player sees and wants, and acts below that.
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from tomeval.domains.arena.bounds import bounds_rows
 from tomeval.domains.arena.browsing import GameBrowser
 from tomeval.domains.arena.cells import ArenaCell
+from tomeval.domains.arena.described import described_keys
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.fitted import fitted_rows
@@ -149,6 +150,10 @@ class Arena(Domain):
     def browser(self, run: Run, reference: str | None) -> Browser:
         """Return the packed games."""
         return GameBrowser(run)
+
+    def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
+        """Describe players and games with their options."""
+        return described_keys()
 
     def preview(
         self, cell: ArenaCell, seat: str, form: str, step: int, note: str = ""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from tomeval.core.errors import unknown
+from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
 from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES, for_interceptor
@@ -133,6 +134,10 @@ class Decrypto(Domain):
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""
         return run_facts(run)
+
+    def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
+        """Describe players and games with their options."""
+        return described_keys()
 
     def preview(
         self, cell: DecryptoCell, seat: str, form: str, step: int, note: str = ""

@@ -81,6 +81,12 @@ class DecryptoExperiment(Experiment):
         in every seat.
     episodes : int
         Games per pairing and seed; default 32. In replays the most games; default all.
+    rules : table
+        How long games are, and what ends them: ``turns``, ``miscommunications``, ``interceptions``,
+        ``no_repeat_hints``.
+    probes : table
+        Which questions are asked beside the moves: ``eve``, ``eve_reminded``, ``bob``, ``beliefs``,
+        ``beliefs_in_view``.
     best_turn : bool
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.

@@ -59,6 +59,11 @@ _ABOUT = {
 }
 
 
+def about_kind(kind: str) -> str:
+    """Return what a kind of player is, in a few words."""
+    return _ABOUT[kind]
+
+
 def listed_players() -> Rows:
     """Return the kinds of player with their options, for ``tomeval list players``."""
     return [

@@ -11,6 +11,7 @@ from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
+from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
@@ -192,6 +193,10 @@ class Matrix(Domain):
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
+        """Describe games, subjects with their options, and partners."""
+        return described_keys()
 
     def other_file(self, data: Mapping[str, Any]) -> str:
         """Tell games and partners from experiments."""

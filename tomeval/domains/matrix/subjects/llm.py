@@ -27,30 +27,41 @@ LITERAL_ORDERS = ("agent_first", "partner_first")
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectOptions(ModelOptions):
-    """The options of a subject of kind ``llm``, beside those that all games share."""
+    """The options of a subject of kind ``llm``, beside those that all games share.
 
-    # Which model; read by the runner, see `tomeval.models.open_model`.
+    Attributes
+    ----------
+    model : str or dict
+        Which model; read by the runner, see `tomeval.models.open_model`.
+    decide : {"argmax", "sample"}
+        How scored labels become an action.
+    literal_order : {"agent_first", "partner_first"}
+        Whether the scored literal probe shows the own action of the round before the partner's
+        label. Social LM always asks partner first: its own action is not known yet.
+    option_order : {"fixed", "reversed", "shuffled"}
+        In which order prompts list the options; ``shuffled`` draws one order per episode.
+    goal : {"none", "win", "maximise"}
+        What the rules say of the aim: nothing, to win what one can, or that this is the only aim.
+    examples : {"reciprocal", "myopic"}
+        The worked examples of CoT + 3-Shot, see `worked_examples`.
+    literal : bool
+        Ask what the partner does in every round. False leaves the question out where it is a probe
+        only; a prediction that the strategy acts on (Social) is made and recorded all the same.
+    conditional : bool
+        Ask in every round, for each own action, what the partner would do next.
+    constrain : bool
+        Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
+        whose replies hold more than the answer.
+    """
+
     model: str | dict[str, Any] = ""
-    decide: str = "argmax"  # {"argmax", "sample"}: how scored labels become an action
-    # {"agent_first", "partner_first"}: whether the scored literal probe shows the own action of the
-    # round before the partner's label. Social LM always asks partner first: its own action is not
-    # known yet.
+    decide: str = "argmax"
     literal_order: str = "agent_first"
-    # {"fixed", "reversed", "shuffled"}: in which order prompts list the options; ``shuffled`` draws
-    # one order per episode.
     option_order: str = "fixed"
-    # {"none", "win", "maximise"}: what the rules say of the aim: nothing, to win what one can,
-    # or that this is the only aim.
     goal: str = "win"
-    # {"reciprocal", "myopic"}: the worked examples of CoT + 3-Shot, see `worked_examples`.
     examples: str = "reciprocal"
-    # Ask what the partner does in every round. False leaves the question out where it is a probe
-    # only; a prediction that the strategy acts on (Social) is made and recorded all the same.
     literal: bool = True
-    # Ask in every round, for each own action, what the partner would do next.
     conditional: bool = False
-    # Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
-    # whose replies hold more than the answer.
     constrain: bool = False
 
     def __post_init__(self) -> None:

@@ -1,0 +1,137 @@
+"""The JSON schema of experiment files: as shipped, and as a validator of its own reads it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tomllib
+
+import pytest
+from support import ROOT
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.file_schema import experiment_schema, meanings
+
+SHIPPED = ("matrix", "decrypto", "arena")
+FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
+
+
+def stored(domain: str) -> dict:
+    path = ROOT / "experiments" / "schema" / f"{domain}.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("domain", SHIPPED)
+def test_the_shipped_schema_is_that_of_the_keys(domain) -> None:
+    # After a change of keys: tomeval schema DOMAIN > experiments/schema/DOMAIN.json
+    assert experiment_schema(get_domain(domain)) == stored(domain)
+
+
+@pytest.mark.parametrize("domain", SHIPPED)
+def test_every_key_and_every_option_is_described(domain) -> None:
+    schema = stored(domain)
+    assert set(schema["properties"]) == set(get_domain(domain).experiment.model_fields)
+    bare = [name for name, key in schema["properties"].items() if not key.get("description")]
+    assert bare == ["domain"] or bare == []
+    text = json.dumps(schema)
+    assert not re.search(r"/(?:home|root|work|tmp)/|https?://(?!json-schema\.org)\S+\.\w+/", text)
+    if domain == "matrix":
+        llm = next(o for o in schema["definitions"]["subject"]["anyOf"] if "anyOf" in o)
+        bare = [name for name, key in llm["properties"].items() if "description" not in key]
+        assert bare == ["kind"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_shipped_files_are_linked_to_the_schema_and_fit_it(path) -> None:
+    text = path.read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    domain = data.get("domain", "matrix")
+    if path.parent.name == "experiments":
+        # Editors read it among the comments before the first key, relative to the file.
+        comments = list(itertools.takewhile(lambda x: x.startswith("#"), text.splitlines()))
+        assert comments[-1] == f"#:schema schema/{domain}.json"
+        assert (path.parent / comments[-1].removeprefix("#:schema ")).is_file()
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft7Validator(stored(domain))
+    assert [error.message for error in validator.iter_errors(data)] == []
+
+
+GOOD = {"games": ["RPS"], "subjects": ["rmax"]}
+WRONG = [
+    {"subjects": ["rmax"]},
+    {**GOOD, "game": ["RPS"]},
+    {**GOOD, "episodes": 0},
+    {**GOOD, "episodes": "many"},
+    {**GOOD, "horizon": "long"},
+    {**GOOD, "on_invalid": "ignore"},
+    {**GOOD, "reference": "best"},
+    {**GOOD, "subjects": ["rmaxx"]},
+    {**GOOD, "subjects": [{"kind": "rmax", "gama": 0.5}]},
+    {**GOOD, "subjects": [{"m": 1}]},
+    {**GOOD, "subjects": [{"strategy": "QA", "temprature": 1.0}]},
+    {**GOOD, "subjects": [{"strategy": "QA", "model": {"dtype": "float32"}}]},
+    {**GOOD, "games": [{"labels": "neutral"}]},
+    {**GOOD, "games": []},
+    {**GOOD, "partners": [{"partners": ["always(0)"], "wieghts": [1]}]},
+    {"domain": "decrypto", "players": {"a": {"kind": "randm"}}},
+    {"domain": "decrypto", "players": {"a": {"kind": "random", "k": 2}}},
+    {"domain": "decrypto", "players": {}, "pairings": [{"encoder": "all"}]},
+    {"domain": "decrypto", "players": {}, "rules": {"turn": 3}},
+    {"domain": "arena", "games": {"a": {"game": "chess"}}},
+    {"domain": "arena", "games": {"a": {"game": "ipd3", "round": 2}}},
+    {"domain": "arena", "players": {"a": {"kind": "random", "error_rate": 2.0}}},
+    {"domain": "arena", "lineups": [{"game": "ipd3", "subjects": "a", "others": "b"}]},
+]
+
+
+@pytest.mark.parametrize("data", WRONG, ids=lambda data: json.dumps(data)[:60])
+def test_wrong_files_do_not_fit(data) -> None:
+    with pytest.raises(TomevalError):  # what is wrong for an editor is wrong for `run`
+        make_experiment(json.loads(json.dumps(data)))
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft7Validator(stored(data.get("domain", "matrix")))
+    assert not validator.is_valid(data)
+    assert jsonschema.Draft7Validator(stored("matrix")).is_valid(GOOD)
+
+
+def test_the_schemas_are_schemas() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    for domain in SHIPPED:
+        jsonschema.Draft7Validator.check_schema(stored(domain))
+
+
+def test_docstrings_are_read() -> None:
+    class Base:
+        """A base.
+
+        Parameters
+        ----------
+        a, b : int
+            Two numbers, which
+            go on here.
+        c : str
+            A ``text``.
+
+        Raises
+        ------
+        ValueError
+            Never.
+        """
+
+    class Own(Base):
+        """One more.
+
+        Attributes
+        ----------
+        c
+            Another meaning.
+        """
+
+    assert meanings(Own) == {
+        "a": "Two numbers, which go on here.",
+        "b": "Two numbers, which go on here.",
+        "c": "Another meaning.",
+    }
