@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import re
 import sys
 import types
@@ -249,8 +248,7 @@ def test_a_run_in_a_notebook_is_watched(monkeypatch, tmp_path):
     inside.display = display
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", inside)
-    ticks = itertools.count()
-    monkeypatch.setattr("tomeval.api.notebook.time.monotonic", lambda: next(ticks))
+    monkeypatch.setattr("tomeval.api.notebook.EVERY", 0.0)
     experiment = {"games": "RPS", "subjects": ["rmax", "random"], "episodes": 4, "horizon": 5}
     tomeval.run(experiment, tmp_path / "run").close()
     assert shown[0].startswith("0 of 0 steps")

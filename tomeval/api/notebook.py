@@ -1,4 +1,4 @@
-"""How a run goes, below the cell of a notebook: one line that is written anew, without widgets."""
+"""How a run goes, below the cell of a notebook: lines that are written anew, without widgets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from html import escape
 from typing import Any
 
-from tomeval.runs.counts import Counts, OnCounts, Progress
+from tomeval.core.text import in_line
+from tomeval.runs.counts import Progress
+from tomeval.runs.live import Live
 
 EVERY = 0.5
 """Seconds between two states that are shown."""
@@ -22,33 +25,28 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def shown_in_notebook() -> Iterator[tuple[Progress, OnCounts]]:
-    """Give what to call with steps and with counts; the last state stays on the page."""
+def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
+    """Give what a run keeps up to date, and what to call with its steps; the last state stays."""
     from IPython.display import display
 
     shown = _Shown(display)
     try:
-        yield shown.on_steps, shown.on_counts
+        yield shown.live, shown.on_steps
     finally:
         shown.update()
 
 
 class _Shown:
-    """Steps and episodes so far, in one element of the page."""
+    """The state of a run, in one element of the page."""
 
     def __init__(self, display: Any) -> None:
-        self._steps, self._counts, self._last = (0, 0), Counts(), 0.0
+        self.live, self._last = Live(), time.monotonic()
         self._handle = display(self._state(), raw=True, display_id=True)
 
     def on_steps(self, done: int, total: int) -> None:
-        """Take the steps done and in all."""
-        self._steps = (done, total)
+        """Hear that steps were done."""
         if time.monotonic() - self._last >= EVERY:
             self.update()
-
-    def on_counts(self, counts: Counts) -> None:
-        """Take the counts of episodes and questions."""
-        self._counts = counts
 
     def update(self) -> None:
         """Show the present state."""
@@ -56,7 +54,18 @@ class _Shown:
         self._handle.update(self._state(), raw=True)
 
     def _state(self) -> dict[str, str]:
-        done, total = self._steps
-        text = f"{done:,} of {total:,} steps; episodes: {self._counts}"
-        bar = f'<progress max="{max(1, total)}" value="{done}"></progress>'
-        return {"text/plain": text, "text/html": f"{bar} {escape(text)}"}
+        """Return a bar, steps and time left, and a line per model that was asked."""
+        live = self.live
+        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
+        lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
+        for model in live.models.values():
+            share = model.unreadable_share
+            said = f"{model.calls:,} calls, {model.prompt + model.completion:,} tokens"
+            said += "" if share is None else f", {100 * share:.1f} % of answers unreadable"
+            said += f", {model.waiting.retries:,} retries" if model.waiting.retries else ""
+            lines.append(in_line(f"{model.name}: {said}"))
+        bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
+        return {
+            "text/plain": "\n".join(lines),
+            "text/html": f"{bar} {'<br>'.join(map(escape, lines))}",
+        }

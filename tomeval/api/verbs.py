@@ -23,6 +23,7 @@ from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
+from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
 from tomeval.statistics import AUTO
 
@@ -61,7 +62,7 @@ def run(
     on_counts : callable, optional
         Called with a `tomeval.runs.counts.Counts` at the start and whenever it changes: episodes
         that are complete, void and failed, and questions asked again, over all sessions. In a
-        notebook, without either of the two, a line below the cell shows both.
+        notebook, without either of the two, lines below the cell show how it goes.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    with _watched(progress, on_counts) as (on_steps, counted):
+    with _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
             Path(out),
@@ -90,7 +91,8 @@ def run(
             budget=budget,
             startup_test=startup_test,
             progress=on_steps,
-            on_counts=counted,
+            on_counts=on_counts,
+            live=live,
         )
     return Run(out)
 
@@ -98,13 +100,13 @@ def run(
 @contextmanager
 def _watched(
     progress: Progress | None, on_counts: OnCounts | None
-) -> Iterator[tuple[Progress | None, OnCounts | None]]:
+) -> Iterator[tuple[Live | None, Progress | None]]:
     """Give who is told how a run goes: the notebook, where no one else asked to be."""
     if progress is None and on_counts is None and in_notebook():
         with shown_in_notebook() as shown:
             yield shown
     else:
-        yield progress, on_counts
+        yield None, progress
 
 
 def score(

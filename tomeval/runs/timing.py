@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.models import is_served, model_name, open_model
+from tomeval.models import is_served, lacking, model_name, open_model
 from tomeval.models.base import GenerateRequest, LocalModel, Prompt, Sampling, ScoreRequest
 from tomeval.runs.domain import Cell, Doing, Domain, get_domain
 from tomeval.runs.engine import spec_key
@@ -113,6 +113,8 @@ def times(
             else:
                 amount = demand.calls if speed.unit == "calls" else demand.written
                 found.append(Took(name, amount / speed.value, f"at {speed.value:g} {speed.unit}/s"))
+        elif lacking(demand.spec):
+            found.append(Took(name, None, "what it needs is not installed here"))
         elif name.startswith("hf:") and not on_this_machine(name, experiment.base):
             found.append(Took(name, None, "its weights are not on this machine yet"))
         else:
