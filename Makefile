@@ -62,7 +62,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/arena_speed.py
 
 docs: $(VENV)/.installed-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "docs: site/index.html, which needs neither a server nor a network"
 
 versions: $(VENV)/.installed-dev
