@@ -199,6 +199,3 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
     return found
-
-
-COMMANDS = (compare, power)
