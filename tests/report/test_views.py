@@ -206,6 +206,16 @@ def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
     assert "invalid % 0.0 to 12.5 (most: b, y)" in above
 
 
+def test_kinds_of_interval_are_those_of_the_rows_that_have_one() -> None:
+    rows = [
+        found | {"interval": kind}
+        for found, kind in zip(rows_of(), ("t", "", "t", ""), strict=True)
+    ]
+    assert "95 % interval t" in shown(rows)[0]
+    rows[1]["interval"] = "normal"
+    assert "95 % interval normal or t" in shown(rows)[0]
+
+
 def test_a_column_that_repeats_another_is_said_once() -> None:
     rows = [found | {"strategy": found["subject"]} for found in rows_of()]
     for found in rows:
