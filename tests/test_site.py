@@ -25,7 +25,7 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
         cwd=ROOT,
         env={**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,

@@ -36,9 +36,6 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "captions.md",
     ]
     assert err.splitlines() == [
-        "drawing forest (1 of 3)",
-        "drawing literal_against_functional (2 of 3)",
-        "drawing decomposition (3 of 3)",
         "note: not drawn: differences, profiles, regret, tom, label_bias; --all draws them, "
         "--only NAME one of them",
     ]
