@@ -47,7 +47,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
         task = {name: found[name] for name in MATRIX.task}
         size = ranges[found["partners"] == "y"]
         told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
-        cells.append(SimpleNamespace(**told))
+        cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(
         domain=MATRIX, measures=MEASURES, headline=(REGRET, TOM), cells=cells, folder="run"
     )
@@ -204,16 +204,6 @@ def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
     above = shown(rows)[0]
     assert "episodes 3 to 4" in above
     assert "invalid % 0.0 to 12.5 (most: b, y)" in above
-
-
-def test_kinds_of_interval_are_those_of_the_rows_that_have_one() -> None:
-    rows = [
-        found | {"interval": kind}
-        for found, kind in zip(rows_of(), ("t", "", "t", ""), strict=True)
-    ]
-    assert "95 % interval t" in shown(rows)[0]
-    rows[1]["interval"] = "normal"
-    assert "95 % interval normal or t" in shown(rows)[0]
 
 
 def test_a_column_that_repeats_another_is_said_once() -> None:

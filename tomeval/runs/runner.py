@@ -80,7 +80,7 @@ def run_experiment(
     with Stopping() as stopping, locked(folder):
         store = Store(folder, get_domain(experiment.domain))
         try:
-            begin_or_resume(store, folder, identity, experiment.per_cell)
+            begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
             told = _Told(live or Live(), concurrency, progress, on_counts)
