@@ -219,7 +219,8 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
         elif name in RATES and known:
             said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
         elif name == INTERVAL and len(set(values)) > 1:
-            said.append(f"{heading(name)} {' or '.join(sorted(set(values)))}")
+            kinds = sorted({value for value in values if value})  # rows without one have none
+            said.append(f"{heading(name)} {' or '.join(kinds)}")
         elif name in told or has_interval(rows[0], name):
             continue
         elif len(set(values)) == 1 and isinstance(value, str | int):
