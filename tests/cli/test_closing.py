@@ -446,3 +446,13 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> No
         code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
         assert (code, "thinking_budget" in errors, what in errors) == (2, True, True)
         assert not (tmp_path / "run").exists()
+
+
+def test_times_that_are_not_known_for_one_reason_are_said_once() -> None:
+    from tomeval.cli.progress import time_words
+    from tomeval.runs.timing import Took
+
+    found = [Took("a", None, "no weights"), Took("b", 60.0, "timed"), Took("c", None, "no weights")]
+    assert time_words(found) == (
+        "time: about 0:01:00 and what is not known; b 0:01:00 (timed); a, c not known (no weights)"
+    )

@@ -67,7 +67,10 @@ def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
         (("--only", "forest_tim"), "did you mean 'forest_tom'?"),
         (("--only", "forest", "--all"), "--only and --all exclude each other"),
         (("--where", "game=IPX"), "did you mean 'IPD'?"),
-        (("--metric", "tomm"), "unknown metric 'tomm'; known: tom_percent, "),
+        (
+            ("--metric", "tomm"),
+            "unknown metric 'tomm' (did you mean 'ToM %'?); known: tom_percent, ",
+        ),
         (("--metric", "regret", "--only", "label_bias"), "--metric delta_functional_per_step does"),
         (("--column", "wide"), "unknown column 'wide'; known: screen, single, double"),
         (("--format", "jpg"), "unknown format 'jpg'"),
@@ -78,3 +81,16 @@ def test_what_cannot_be_drawn_is_one_message(tomeval, run, tmp_path, options, me
     assert (code, out) == (2, "")
     assert message in " ".join(err.split())
     assert not (tmp_path / "none").exists()
+
+
+def test_signs_that_the_font_lacks_are_named_once(tomeval, tmp_path) -> None:
+    import tomeval as package
+
+    player = {"kind": "simulated", "name": "模型 b", "p": 1.0, "q": 1.0}
+    experiment = {"games": ["RPS"], "subjects": [player], "episodes": 2, "horizon": 3}
+    package.run(experiment, tmp_path / "run").close()
+    code, _, errors = tomeval("plot", tmp_path / "run", "-o", tmp_path, "--only", "forest")
+    assert code == 0
+    lines = [line for line in errors.splitlines() if "模型" in line]
+    assert [line.partition(",")[0] for line in lines] == ["note: the font has no sign for 模型"]
+    assert "Glyph" not in errors

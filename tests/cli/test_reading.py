@@ -124,7 +124,7 @@ def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_p
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--metric", "regrett"), "unknown metric 'regrett'"),
+        (("--metric", "regrett"), "unknown metric 'regrett' (did you mean 'regret'?)"),
         (("--where", "game=IPX"), "no cell has the game 'IPX' (did you mean"),
         (("--columns", "gme"), "unknown column 'gme' (did you mean 'game'?)"),
         (("--sort", "subjct"), "unknown column 'subjct' (did you mean 'subject'?)"),
@@ -132,6 +132,8 @@ def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_p
         (("--all", "--metric", "tom"), "--all shows everything"),
         (("--columns", "game", "--pivot", "game"), "leave out --pivot"),
         (("--label", "tab:x"), "go with --format latex"),
+        (("-o", "."), ".: cannot be written (is a folder)"),
+        (("-o", "x.csv", "--format", "latex"), "-o x.csv: its ending says csv, --format says late"),
         (("--label", "a}b", "--format", "latex"), "--label 'a}b': use letters"),
     ],
 )
@@ -140,6 +142,26 @@ def test_what_cannot_be_shown_is_one_message(tomeval, folder, options, message) 
     assert (code, out) == (2, "")
     assert message in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_what_compare_says_fits_the_terminal_and_is_whole_when_piped(tomeval, folder) -> None:
+    asked = ("compare", folder, "--metric", "regret")
+    code, lines = at_terminal(80, *asked)
+    assert code == 0
+    piped = tomeval(*asked)[1].splitlines()
+    said = [line for line in piped if line.startswith(("p and verdict:", "note:"))]
+    assert len(said) > 1
+    assert all(" ".join(line.split()) in " ".join(" ".join(lines).split()) for line in said)
+    notes = lines[next(n for n, line in enumerate(lines) if line.startswith("note:")) :]
+    assert len(notes) > len([line for line in said if line.startswith("note:")])
+    assert max(map(len, notes)) <= 80
+
+
+def test_a_row_without_an_interval_is_no_kind_of_interval() -> None:
+    from tomeval.report.pivot import shared_words
+
+    rows = [{"game": "RPS", "interval": kind} for kind in ("t", "", "normal")]
+    assert shared_words(rows, ["game"], str) == ["95 % interval normal or t"]
 
 
 # --- status ---------------------------------------------------------------------------------------

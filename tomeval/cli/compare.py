@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, show_table
+from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, folded, show_table
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
-from tomeval.core.text import in_line
 
 Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
@@ -149,10 +149,10 @@ def compare(
         below = [*below, *([] if what == "differences" else sampled_notes(runs))]
     text = form == "text"
     for line in above if text else ():
-        show(in_line(line))
+        show(folded(line, sys.stdout))
     show_table(rows, form, measures)
     for line in below if text else ():
-        show(f"note: {in_line(line)}")
+        show(folded(f"note: {line}", sys.stdout))
 
 
 def power(
@@ -183,10 +183,10 @@ def power(
         rows, above = power_table(runs, metric, difference, by, baseline, how, form)
         text = form == "text"
         for line in above if text else ():
-            show(in_line(line))
+            show(folded(line, sys.stdout))
         show_table(rows, form, runs[0].measures)
         for note in sampled_notes(runs) if text else ():
-            show(f"note: {in_line(note)}")
+            show(folded(f"note: {note}", sys.stdout))
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
@@ -154,13 +154,20 @@ def show_grids(grids: Sequence[Grid], form: str) -> None:
 def tell_notes(notes: Iterable[str]) -> None:
     """Print notes on standard error, folded if that is a terminal."""
     for note in notes:
-        text = in_line(f"note: {note}")
-        if not sys.stderr.isatty():
-            tell(text)
-            continue
-        columns = shutil.get_terminal_size().columns
-        for line in textwrap.wrap(text, columns, subsequent_indent="  ", break_on_hyphens=False):
-            tell(line)
+        tell(folded(f"note: {note}", sys.stderr))
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Return one line of text, folded into several if it goes to a terminal."""
+    text = in_line(text)
+    if not stream.isatty():
+        return text
+    return fold(text, shutil.get_terminal_size().columns)
+
+
+def fold(text: str, columns: int) -> str:
+    """Return a text in lines of so many columns; names keep their hyphens."""
+    return textwrap.fill(text, columns, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +21,9 @@ from tomeval.cli.options import (
     TableFormat,
     TrustCode,
     TrustHost,
+    fold,
     show_table,
+    tell_notes,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
@@ -205,9 +208,10 @@ def plan(
             lines.insert(-1, scoring_words(loaded))
         if took:
             lines.insert(1, time_words(took))
-        show("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
+        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+        show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
     if missing := lacks(loaded):
-        tell(f"note: this cannot run here: {missing}")
+        tell_notes([f"this cannot run here: {missing}"])
     found = too_long(rows)
     guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
     for number in found:

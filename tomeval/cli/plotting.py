@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +18,7 @@ from tomeval.core.text import in_line
 
 def plot(
     folder: RunFolder,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")],
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,7 +78,7 @@ def plot(
 
     with Run(folder, where or ()) as opened:
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        with working("drawing") as drawing:
+        with working("drawing") as drawing, _glyphs() as lacking:
             files = plot_run(
                 opened,
                 out,
@@ -89,6 +93,11 @@ def plot(
             )
         for path in files:
             show(path)
+        if lacking:
+            tell(
+                f"note: the font has no sign for {in_line(''.join(lacking))}, and draws boxes; "
+                "name one that has it as font.family in your matplotlibrc"
+            )
         for note in weight_notes(opened, interval):
             tell(f"note: {in_line(note)}")
         if only:
@@ -104,3 +113,21 @@ def plot(
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
             tell(f"note: not drawn: {', '.join(left)}; --all draws them, --only NAME one of them")
+
+
+@contextmanager
+def _glyphs() -> Iterator[list[str]]:
+    """Collect the characters that the font cannot draw, of which matplotlib warns one by one."""
+    found: dict[str, None] = {}
+    lacking: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield lacking
+    for warning in caught:
+        if number := re.match(r"Glyph (\d+) .* missing from", str(warning.message)):
+            found[chr(int(number[1]))] = None
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    lacking += found

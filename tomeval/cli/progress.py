@@ -129,10 +129,13 @@ def time_words(found: Sequence[Took]) -> str:
     if known and len(known) < len(found):
         text += " and what is not known"
     each = [
-        f"{in_line(took.name)} {'not known' if took.seconds is None else _clock(took.seconds)} "
-        f"({took.why})"
+        f"{in_line(took.name)} {_clock(took.seconds)} ({took.why})"
         for took in found
+        if took.seconds is not None
     ]
+    for why in dict.fromkeys(took.why for took in found if took.seconds is None):
+        names = [took.name for took in found if took.seconds is None and took.why == why]
+        each.append(f"{in_line(', '.join(names))} not known ({why})")
     return f"{text}; {'; '.join(each)}"
 
 

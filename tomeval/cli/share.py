@@ -118,7 +118,7 @@ def export(
     ] = "csv",
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="File to write (default: standard output), or a folder."),
+        typer.Option("--out", "-o", help="File to write (default: standard output), or a folder."),
     ] = None,
     repo: Annotated[
         str | None,

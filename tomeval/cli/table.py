@@ -119,7 +119,10 @@ def table(
     from tomeval.runs.results import Run
     from tomeval.runs.selection import split
 
-    form = form or SUFFIXES.get(out.suffix.lower() if out else "", "text")
+    ending = out.suffix.lower() if out else ""
+    if form and SUFFIXES.get(ending, form) not in (form, "csv" if form == "spreadsheet" else form):
+        raise TomevalError(f"-o {out}: its ending says {SUFFIXES[ending]}, --format says {form}")
+    form = form or SUFFIXES.get(ending, "text")
     if form != "latex" and (caption is not None or label):
         raise TomevalError("--caption and --label go with --format latex")
     named = tuple(part for text in columns or () for part in split(text))

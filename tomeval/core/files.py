@@ -21,6 +21,8 @@ def replacing(path: Path) -> Iterator[Path]:
     TomevalError
         The draft cannot be written.
     """
+    if not path.name:  # "." and "/"
+        raise TomevalError(f"{path}: cannot be written (is a folder)")
     draft = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -243,7 +243,9 @@ def _measure(measures: Mapping[str, Measure], text: str) -> str:
     if len(starts) > 1:
         raise TomevalError(f"metric {text!r}: several begin with it: {', '.join(starts)}")
     if not starts:
-        raise unknown("metric", text, measures)
+        spoken = [*SYNONYMS, *(measure.heading for measure in measures.values())]
+        near = did_you_mean(text, measures) or did_you_mean(text, spoken)
+        raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
     return starts[0]
 
 
