@@ -38,7 +38,7 @@ quickstart: $(VENV)/.installed
 	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and every game"
 	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files; captions.md says what they show"
 	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
-	@echo "next:   README.md, 'A five-minute tour'"
+	@echo "next:   README.md, 'Five minutes'"
 	@rm -f quickstart/plots.txt
 
 check: $(VENV)/.installed-dev

@@ -312,6 +312,23 @@ def test_ranges_take_the_unit_away(tmp_path) -> None:
     assert plain.p_permutation == pytest.approx(scaled.p_permutation)
 
 
+def test_attainable_ranges_are_those_of_best_and_worst_response(tmp_path) -> None:
+    folder = small(tmp_path / "run", games=["RPS", "IPD"])
+    plain, scaled = compare(folder, "subject"), compare(folder, "subject", scale="attainable")
+    name, level = "delta_functional_per_step", plain.levels[-1]
+    found = []
+    for scope, task in enumerate(plain.scopes[1:], start=1):
+        rows = tomeval.bounds(task.partition(",")[0], SMALL["partners"], SMALL["horizon"])
+        width = sum(row.weight * (row.best - row.worst) for row in rows)
+        here = scaled.at(level, name, scope)["difference"]
+        assert here == pytest.approx(plain.at(level, name, scope)["difference"] / width)
+        found.append(here)
+    assert len(found) == 2
+    assert scaled.at(level, name)["difference"] == pytest.approx(np.mean(found))
+    with pytest.raises(TomevalError, match="did you mean 'attainable'"):
+        compare(folder, "subject", scale="atainable")
+
+
 def test_families(sweep) -> None:
     by_metric = compare(sweep, "subject", "low", resamples=199)
     scope = compare(sweep, "subject", "low", resamples=199, family="scope")

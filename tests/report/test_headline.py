@@ -15,6 +15,10 @@ from tomeval.report.compared import comparisons
 from tomeval.report.headline import headline, standing
 from tomeval.runs.results import Run
 
+# Best less worst action against one that is played for ever: 1 - -1 in RPS; in IPD 10 - 8 against
+# cooperation and 5 - 0 against defection, which are equally likely.
+ATTAINABLE = {"RPS": 2.0, "IPD": 3.5}
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -50,7 +54,7 @@ def test_the_first_sentence_counts_episodes_by_hand(run) -> None:
 def test_best_and_worst_are_means_over_common_tasks_in_one_unit(run) -> None:
     _, functional, literal = headline(run, run.rows(), run.headline)
     for text, name, ranges in (
-        (functional, "delta_functional_per_step", {"RPS": 2, "IPD": 10}),
+        (functional, "delta_functional_per_step", ATTAINABLE),
         (literal, "tom_percent", {"RPS": 1, "IPD": 1}),
     ):
         digits = 3 if ranges["IPD"] > 1 else 2
@@ -60,8 +64,8 @@ def test_best_and_worst_are_means_over_common_tasks_in_one_unit(run) -> None:
         # random played one of the two tasks: it is in no mean over both.
         assert "random" not in text
         assert "Without 1 player" in text
-    assert "in ranges of the game's payoffs" in functional
-    assert "ranges" not in literal
+    assert "ΔFunctional/T / attainable range (mean" in functional
+    assert "range" not in literal
 
 
 def test_a_run_of_one_game_is_in_payoff_units(run) -> None:
@@ -143,14 +147,14 @@ def test_strategies_are_compared_within_each_model(models) -> None:
         assert len(group["table"].rows) == 2 * 3 * len(models.headline)
 
 
-def test_pooled_games_of_different_payoffs_are_in_ranges(run) -> None:
+def test_pooled_games_are_in_what_is_attainable(run) -> None:
     [group] = comparisons(run, ["delta_functional_per_step"])["groups"]
     by_scope = {row[1].text: row for row in group["table"].rows if row[0].text == "blunt"}
-    assert {row[2].text for row in by_scope.values()} == {"ΔFunctional/T / range"}
+    assert {row[2].text for row in by_scope.values()} == {"ΔFunctional/T / attainable range"}
     difference = float(by_scope["all tasks"][6].sort)
     wanted = [
         (mean(run, "blunt", game, "") - mean(run, "sharp", game, "")) / width
-        for game, width in (("RPS", 2), ("IPD", 10))
+        for game, width in ATTAINABLE.items()
     ]
     assert difference == pytest.approx(np.mean(wanted))
     assert not [note for note in group["notes"] if "dominated" in note]

@@ -474,29 +474,29 @@ ROW = {
     [
         (
             {"verdict": "lower"},
-            "regret per step is lower by 0.500 than with QA, which is better (95 % interval 0.250 "
+            "ΔFunctional/T is lower by 0.500 than with QA, which is better (95 % interval 0.250 "
             "to 0.750; p < 0.001; 40 pairs of episodes).",
         ),
         (
             {"verdict": "higher", "difference": 0.5, "difference_low": -0.1,
              "difference_high": 1.1, "p_holm": 0.04},
-            "regret per step is higher by 0.500 than with QA, which is worse (95 % interval −0.100 "
+            "ΔFunctional/T is higher by 0.500 than with QA, which is worse (95 % interval −0.100 "
             "to 1.100; p = 0.040; 40 pairs of episodes).",
         ),
         (
             {"verdict": "undecided", "p_holm": 0.25},
-            "regret per step: the data do not tell it from QA (difference −0.500, 95 % interval "
+            "ΔFunctional/T: the data do not tell it from QA (difference −0.500, 95 % interval "
             "−0.750 to −0.250; p = 0.250; 40 pairs of episodes).",
         ),
         (
             {"verdict": "equivalent", "difference": 0.0, "p_holm": 1.0},
-            "regret per step is that of QA to within 0.1 (difference 0.000, 95 % interval −0.750 "
+            "ΔFunctional/T is that of QA to within 0.1 (difference 0.000, 95 % interval −0.750 "
             "to −0.250; p = 1.000; 40 pairs of episodes).",
         ),
         ({"verdict": "identical", "pairs": 1},
-         "regret per step is the same as with QA in each of 1 pair of episodes."),
+         "ΔFunctional/T is the same as with QA in each of 1 pair of episodes."),
         ({"verdict": "untested", "pairs": 0},
-         "regret per step cannot be compared with QA (0 pairs of episodes)."),
+         "ΔFunctional/T cannot be compared with QA (0 pairs of episodes)."),
     ],
 )  # fmt: skip
 def test_sentences_follow_from_the_numbers(change, expected) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -62,15 +63,25 @@ def _options(
         use_plugin(spec)
 
 
-_MODULES = (
-    *(starting, playing, table, reading, plotting, rating, viewing, checking, compare, share),
-    *(matrix, people),
-)
-for _module in _MODULES:
-    for _command in _module.COMMANDS:
-        app.command(_command.__name__.rstrip("_"))(_command)
-app.add_typer(arena.app)
-app.add_typer(decrypto.app)
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Measure": (playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+    "Read": (
+        *(table.table, plotting.plot, share.report, reading.transcript),
+        *(compare.compare, compare.power, rating.ratings, matrix.bounds),
+    ),
+    "Begin and extend": (starting.list_, starting.init, starting.schema),
+    "People, and games played elsewhere": (
+        *(people.play, people.study, matrix.import_, matrix.score, matrix.audit),
+    ),
+    "Keep and share": (share.export, share.push, checking.verify, playing.convert),
+}
+"""The commands by what one does with them, in the order of ``--help``."""
+
+for _panel, _commands in PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+app.add_typer(arena.app, rich_help_panel="Domains")
+app.add_typer(decrypto.app, rich_help_panel="Domains")
 
 
 def main() -> None:

@@ -34,6 +34,3 @@ def verify(
             show(line)
     if not found.sound:
         raise typer.Exit(1)
-
-
-COMMANDS = (verify,)

@@ -51,8 +51,12 @@ Margins = Annotated[
     typer.Option("--margin", help="METRIC=VALUE: test equivalence within it. Repeatable."),
 ]
 ScaleOption = Annotated[
-    Literal["payoff", "range"],
-    typer.Option("--scale", help="range: divide payoffs by the game's range of payoffs."),
+    Literal["payoff", "range", "attainable"],
+    typer.Option(
+        "--scale",
+        help="range: divide payoffs by the game's range of payoffs; attainable: by how far the "
+        "worst response to the partners falls short of the best.",
+    ),
 ]
 FamilyOption = Annotated[
     Literal["metric", "scope", "all"],
@@ -195,6 +199,3 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
     return found
-
-
-COMMANDS = (compare, power)

@@ -264,6 +264,3 @@ def audit(
         show_table(rows, form)
     if rows:
         raise typer.Exit(1)
-
-
-COMMANDS = (bounds, score, import_, audit)

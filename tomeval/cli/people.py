@@ -110,6 +110,3 @@ def study(
 def _own_name(host: str) -> list[str]:
     """Return the address as a name that requests may have, unless it stands for all addresses."""
     return [] if host in ("0.0.0.0", "::") else [host]
-
-
-COMMANDS = (play, study)

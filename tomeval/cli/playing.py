@@ -311,6 +311,3 @@ def convert(
     from tomeval.runs.convert import convert as copy_run
 
     tell(f"next: tomeval table {copy_run(old, new)}")
-
-
-COMMANDS = (run, plan, prompt, convert)

@@ -104,6 +104,3 @@ def plot(
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
             tell(f"note: not drawn: {', '.join(left)}; --all draws them, --only NAME one of them")
-
-
-COMMANDS = (plot,)

@@ -84,6 +84,3 @@ def _subsets_once(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], boo
         for row in rows
         if row[SUBSET] == "all"
     ], True
-
-
-COMMANDS = (ratings,)

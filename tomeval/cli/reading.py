@@ -110,6 +110,3 @@ def _folded(line: str) -> list[str]:
     columns = max(40, shutil.get_terminal_size().columns)
     folded = textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
     return folded or [line]
-
-
-COMMANDS = (status, transcript)

@@ -168,6 +168,3 @@ def push(
             return
         show(f"\nREADME.md:\n\n{staged.card}")
         tell("Nothing was uploaded. To upload this: add --upload")
-
-
-COMMANDS = (report, export, push)

@@ -83,6 +83,3 @@ def schema(
     from tomeval.runs.file_schema import experiment_schema
 
     show_data(json.dumps(experiment_schema(get_domain(domain)), indent=1, ensure_ascii=False))
-
-
-COMMANDS = (list_, init, schema)

@@ -265,6 +265,3 @@ def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
             gone.add(column)
     return [{name: value for name, value in row.items() if name not in gone} for row in rows]
-
-
-COMMANDS = (table,)

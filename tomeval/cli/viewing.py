@@ -39,6 +39,3 @@ def view(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         with suppress(KeyboardInterrupt):  # how it ends
             serve(app, listening)
-
-
-COMMANDS = (view,)

@@ -14,17 +14,16 @@ from tomeval.comparing.notes import comparison_notes, once_notes, share_notes, u
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import bootstrap_interval, differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
+from tomeval.comparing.scales import SCALES, in_ranges, scale_notes
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
-from tomeval.runs.domain import Domain
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
 from tomeval.statistics.flips import smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
-SCALES = ("payoff", "range")
 FAMILIES = {
     "metric": "the comparisons of one metric in one scope with the baseline",
     "scope": "the comparisons of all metrics in one scope with the baseline",
@@ -62,9 +61,10 @@ def compare(
         Default: all with a value in any episode.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
-    scale : {"payoff", "range"}
-        ``range`` divides metrics in payoff units by the cell's range of payoffs, so that means over
-        different games have one unit.
+    scale : {"payoff", "range", "attainable"}
+        What metrics in payoff units are divided by, so that means over different games have one
+        unit: ``range`` by the cell's range of payoffs, ``attainable`` by how far the worst response
+        to its partners falls short of the best (`RunCell.regret_range`).
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     family : {"metric", "scope", "all"}
@@ -102,8 +102,7 @@ def compare(
         margin_of = dict(zip(known, _margins(asked, known), strict=True))
         names, sides = compared_sides(listed, by, metrics, reference)
         margin = np.array([margin_of[name] for name in names])
-        if scale == "range":
-            sides = [in_ranges(side, names) for side in sides]
+        sides = [in_ranges(side, names, scale, reference) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
@@ -142,26 +141,6 @@ def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
     values = np.concatenate([side.values for side in sides])
     some: NDArray[np.bool_] = np.isfinite(values).any(axis=0)
     return some if some.any() else ~some
-
-
-def in_ranges(side: Side, names: Sequence[str]) -> Side:
-    """Divide metrics in payoff units by the range of the cell's payoffs."""
-    cell = side.cell
-    measured = [cell.domain.measures[name] for name in names]
-    if not any(measure.in_payoffs for measure in measured):
-        return side
-    if not cell.payoff_range:
-        raise TomevalError(f"{cell.name}: its payoffs have no range to divide by")
-    divisor = np.array([cell.payoff_range if m.in_payoffs else 1.0 for m in measured])
-    return replace(side, values=side.values / divisor, sizes=side.sizes / divisor)
-
-
-def scale_notes(domain: Domain, names: Sequence[str], scale: str) -> list[str]:
-    """Tell that a scale by range changes no number of metrics without payoff units."""
-    if scale != "range" or any(domain.measures[name].in_payoffs for name in names):
-        return []
-    said = ", ".join(domain.measures[name].heading for name in names)
-    return [f'scale "range" changes nothing here: no payoff units in {said}']
 
 
 def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.comparing.comparison import SCALES, in_ranges, scale_notes
+from tomeval.comparing.scales import SCALES, in_ranges, scale_notes
 from tomeval.comparing.sides import (
     Runs,
     Side,
@@ -143,8 +143,7 @@ def mixed_model(
         [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
         sides = read_sides(listed, by, [metric], reference)
-        if scale == "range":
-            sides = [in_ranges(side, [metric]) for side in sides]
+        sides = [in_ranges(side, [metric], scale, reference) for side in sides]
         notes = scale_notes(listed[0].domain, [metric], scale)
         heading = listed[0].measures[metric].heading
         held = listed[0].domain.held_name(by)

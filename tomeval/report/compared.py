@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
+from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.report.sentences import compared_by, statements, summary
 from tomeval.report.table import comparison_table
@@ -70,22 +71,22 @@ def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
 def _compared(
     run: Run, by: str, baseline: str | None, names: Sequence[str], reference: str | None
 ) -> Comparison:
-    """Compare levels; measures in payoff units in ranges of the payoffs where these differ."""
-    ranges = {cell.payoff_range for cell in run.cells}
-    scaled = len(ranges) > 1 and all(ranges)
+    """Compare levels; measures in payoff units in ranges where games are pooled."""
+    scale = pooled_scale(run.cells, reference)
+    words = SCALES[scale]
     found = compare(
         run,
         by,
         baseline,
         metrics=[name for name in names if name in run.headline] or names,
         reference=reference,
-        scale="range" if scaled else "payoff",
+        scale=scale,
         by_task=False,  # the page shows Student's intervals
     )
-    if not scaled:
+    if scale == "payoff":
         return found
     measures = (
-        replace(m, heading=f"{m.heading} / range", spoken=f"{m.words} / range of payoffs")
+        replace(m, heading=f"{m.heading} / {words}", spoken=f"{m.words} / {words}")
         if m.in_payoffs
         else m
         for m in found.measures

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tomeval.comparing.scales import SCALES, pooled_scale, width
 from tomeval.core.numbers import number
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.report import facts
@@ -112,32 +113,33 @@ def _best_and_worst(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measur
 def standing(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measure) -> Standing:
     """Return every player's mean over the tasks in which the most players have a value.
 
-    Every task counts the same. Measures in payoff units are divided by the range of the cell's
-    payoffs where tasks differ in it: a mean over games has no meaning otherwise.
+    Every task counts the same. Where games are pooled, measures in payoff units are divided as
+    `tomeval.comparing.scales.pooled_scale` says: a mean over games has no meaning otherwise.
     """
+    scale = pooled_scale(run.cells) if measure.in_payoffs else "payoff"
     values: dict[str, dict[str, list[tuple[float, float | None]]]] = {}
     for cell, row in zip(run.cells, rows, strict=True):
         value = float(row[measure.name])
         if math.isfinite(value):
             at = values.setdefault(facts.task_text(cell), {}).setdefault(cell.title, [])
-            at.append((value, cell.payoff_range))
+            at.append((value, width(cell, scale)))
     if not values:
         return Standing({}, [], "", measure.digits, 0)
     players = list(dict.fromkeys(cell.title for cell in run.cells))
-    ranges = {width for task in values.values() for some in task.values() for _, width in some}
-    scaled = measure.in_payoffs and len(ranges) > 1
+    ranges = {cell.payoff_range for cell in run.cells}
+    unknown = scale == "payoff" and measure.in_payoffs and len(ranges) > 1
     everywhere = [p for p in players if all(p in task for task in values.values())]
     # Where too few played everything, or the scales differ by nobody knows what, the fullest task.
-    if len(everywhere) < min(2, len(players)) or (scaled and not all(ranges)):
+    if len(everywhere) < min(2, len(players)) or unknown:
         fullest = max(values, key=lambda task: len(values[task]))
-        values, scaled = {fullest: values[fullest]}, False
+        values, scale = {fullest: values[fullest]}, "payoff"
         everywhere = [p for p in players if p in values[fullest]]
 
     def mean_of(task: Mapping[str, list[tuple[float, float | None]]], player: str) -> float:
-        return _mean([v / width if scaled and width else v for v, width in task[player]])
+        return _mean([v / (by if scale != "payoff" and by else 1.0) for v, by in task[player]])
 
     means = {p: _mean([mean_of(task, p) for task in values.values()]) for p in everywhere}
-    words = " in ranges of the game's payoffs" if scaled else ""
+    words = f" / {SCALES[scale]}" if scale != "payoff" else ""
     return Standing(means, list(values), words, measure.digits, len(players) - len(everywhere))
 
 

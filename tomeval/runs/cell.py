@@ -118,6 +118,13 @@ class RunCell(ABC):
         measure = self.domain.measures[name]
         return (0.0, 100.0) if measure.unit == "%" else (measure.least, math.inf)
 
+    def regret_range(self, reference: str | None = None) -> float | None:
+        """Return how much regret can differ here in expectation, whoever plays; None if unknown.
+
+        That is how far the worst response to the cell's partners falls short of the best, per step.
+        """
+        return None
+
     @property
     def payoff_range(self) -> float | None:
         """Range of the payoffs, for measures in payoff units; None without payoffs."""

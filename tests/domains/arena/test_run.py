@@ -255,7 +255,7 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
         ),
         (
             {"lineups": [{"game": "g", "subject": "tft", "other": "tft"}]},
-            "x.toml: missing key 'lineups.0.others'",
+            "x.toml: unknown key 'lineups.0.other' (did you mean 'others'?)",
         ),
         (
             {"games": {"g": {"game": "ipd3", "rouns": 3}}},

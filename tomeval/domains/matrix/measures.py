@@ -258,7 +258,6 @@ MEASURES = registry(
         "Functional theory of mind, as regret: how much less reward per step the subject earned "
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
-        spoken="regret per step",
         label="regret",
     ),
     _measure(

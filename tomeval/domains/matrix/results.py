@@ -158,6 +158,13 @@ class MatrixRunCell(RunCell):
             return found.regret_min, found.regret_max
         return 0.0, found.belief
 
+    def regret_range(self, reference: str | None = None) -> float | None:
+        """Return the difference between worst and best response; None without a known partner."""
+        if not self.partners or not self.as_planned:
+            return None
+        found = self.regret_limits(reference)
+        return found.regret_max - found.regret_min
+
     @property
     def payoff_range(self) -> float:
         """Range of the game's own payoffs."""
