@@ -4,13 +4,12 @@ from dataclasses import replace
 
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
 from tomeval.models.remembering import request_hash
-from tomeval.models.scripted import ScriptedModel
 
 PROMPT = Prompt((Message("user", "Play."),), prefill="I choose")
 
 
 def hash_of(prompt):
-    return request_hash(ScriptedModel([]), GenerateRequest(prompt, Sampling(), 1))
+    return request_hash("scripted", "", GenerateRequest(prompt, Sampling(), 1))
 
 
 def test_what_stands_in_for_a_prefill_counts():
@@ -19,5 +18,5 @@ def test_what_stands_in_for_a_prefill_counts():
 
 def test_without_it_a_request_is_what_it_always_was():
     # Kept replies of runs made before are found again.
-    score = request_hash(ScriptedModel([]), ScoreRequest(PROMPT, ("J", "F")))
+    score = request_hash("scripted", "", ScoreRequest(PROMPT, ("J", "F")))
     assert score == "9703d435fcf5c5affac810e8633f3346c3c972026f844dd982da52db798b6800"

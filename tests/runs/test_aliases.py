@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
 
 import pytest
@@ -10,6 +11,7 @@ from fake_server import FakeServer
 import tomeval
 from tomeval.interchange.exporting import export_run
 from tomeval.interchange.push import stage
+from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.report import ReportOptions, write_report
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.transcripts import transcript_lines
@@ -99,6 +101,24 @@ def test_no_address_of_an_aliased_model_is_kept_and_its_server_may_move(tmp_path
     for url in (first, second):
         port = url.split(":")[2].partition("/")[0]
         assert f"127.0.0.1:{port}".encode() not in kept
+
+
+def test_replies_of_an_episode_that_was_broken_off_serve_it_after_its_server_moved(tmp_path):
+    def asked(folder, budget=None):
+        with FakeServer() as server:  # on another port each time
+            server.reply = {"content": "Final answer: Rock"}
+            made, one = served(server.url), {"concurrency": 1, "startup_test": False}
+            try:
+                tomeval.run(made, tmp_path / folder, budget=budget, **one).close()
+            except BudgetExceeded:
+                assert budget is not None
+            bodies = [json.dumps(body) for _, body in server.requests]
+        return Counter(body for body in bodies if "game" in body)
+
+    whole = asked("whole")
+    first = asked("moved", Budget(max_calls=8))
+    assert 0 < first.total() < whole.total()
+    assert first + asked("moved") == whole
 
 
 def test_without_an_alias_the_address_stays_in_the_run_folder(tmp_path):

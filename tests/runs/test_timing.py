@@ -84,6 +84,7 @@ def test_served_models_take_what_the_given_speed_says():
     made, needed = asked("QA", SERVED)
     [unknown] = times(made, needed, None)
     assert (unknown.seconds, "--speed" in unknown.why) == (None, True)
+    assert "://" not in unknown.name
     [took] = times(made, needed, Speed.of("4 calls/s"))
     assert took.seconds == pytest.approx(40 * 10 * 2 / 4)
     [took] = times(made, needed, Speed.of("100"))

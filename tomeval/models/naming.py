@@ -79,6 +79,14 @@ def public_spec(spec: Spec) -> Spec:
     return {**kept, "name": without_address(model_name(spec))}
 
 
+def known_name(spec: Spec, name: str) -> str:
+    """Return what the replies of a model are kept under: of an aliased one, the server may move.
+
+    `name` is what the opened model calls itself.
+    """
+    return without_address(name) if isinstance(spec, dict) and ALIAS in spec else name
+
+
 def unaliased(spec: Spec) -> Spec:
     """Return a spec without its alias; the plain name if that is all that is left.
 

@@ -23,20 +23,25 @@ class RememberingModel(WrappedModel):
     """A model for one episode that answers from what is kept, and keeps new answers.
 
     `kept` holds replies by request hash, from an earlier, interrupted try at the same episode.
-    `keep` is called with (request hash, reply as JSON) before a new reply is used.
+    `keep` is called with (request hash, reply as JSON) before a new reply is used. `name` is what
+    the model is known by; default: its own name.
     """
 
     model: Model
 
     def __init__(
-        self, model: Model, kept: dict[str, str], keep: Callable[[str, str], None]
+        self,
+        model: Model,
+        kept: dict[str, str],
+        keep: Callable[[str, str], None],
+        name: str = "",
     ) -> None:
         super().__init__(model)
-        self._kept, self._keep = kept, keep
+        self._kept, self._keep, self._known_by = kept, keep, name or model.name
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""
-        key = request_hash(self.model, request)
+        key = request_hash(self._known_by, self.model.revision, request)
         if key in self._kept:
             data = json.loads(self._kept[key])
             return Reply(**data | {"usage": Usage(**data["usage"])})
@@ -46,7 +51,7 @@ class RememberingModel(WrappedModel):
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Return the kept scores, or ask."""
-        key = request_hash(self.model, request)
+        key = request_hash(self._known_by, self.model.revision, request)
         if key in self._kept:
             data = json.loads(self._kept[key])
             usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])
@@ -56,9 +61,9 @@ class RememberingModel(WrappedModel):
         return scores
 
 
-def request_hash(model: Model, request: GenerateRequest | ScoreRequest) -> str:
+def request_hash(name: str, revision: str, request: GenerateRequest | ScoreRequest) -> str:
     """Return a hash over all that decides a reply: model, prompt, labels, sampling, seed."""
-    what: list[Any] = [model.name, model.revision, request.prompt.prefill]
+    what: list[Any] = [name, revision, request.prompt.prefill]
     what += [tuple(message) for message in request.prompt.messages]
     what += filter(None, [request.prompt.instead])
     if isinstance(request, GenerateRequest):

@@ -24,7 +24,7 @@ from tomeval.models.base import (
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, side_by_side
-from tomeval.models.naming import shown_name
+from tomeval.models.naming import known_name, shown_name
 from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
@@ -194,7 +194,14 @@ async def _worker(
             with lines.episode(list(keys.values())) as mine:
                 models: dict[str, Model] = {
                     seat: _Counting(
-                        _remembering(store, (*job, seat), mine[key], stopping, watch.count_of(key)),
+                        _remembering(
+                            store,
+                            (*job, seat),
+                            mine[key],
+                            stopping,
+                            watch.count_of(key),
+                            known_name(cell.models[seat], mine[key].name),
+                        ),
                         watch,
                         counted,
                         watch.count_of(key),
@@ -290,11 +297,15 @@ def _remembering(
     model: Model,
     stopping: Stopping,
     asked: ModelCount,
+    name: str,
 ) -> Model:
-    """Return a seat's own model, which repeats the replies kept from an earlier session."""
+    """Return a seat's own model, which repeats the replies kept from an earlier session.
+
+    `name` is what the model was known by then, too.
+    """
     kept = store.kept_replies(*place)
     line = _Metered(stopping.gate(model.episode(len(kept))), asked)
-    return RememberingModel(line, kept, partial(store.keep_reply, *place))
+    return RememberingModel(line, kept, partial(store.keep_reply, *place), name)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.models import is_served, lacking, model_name, open_model
 from tomeval.models.base import GenerateRequest, LocalModel, Prompt, Sampling, ScoreRequest
-from tomeval.models.naming import shown_name
+from tomeval.models.naming import brief_names, shown_name
 from tomeval.runs.domain import Cell, Doing, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
@@ -106,8 +106,9 @@ def times(
     from tomeval.models.local.opening import on_this_machine
 
     found = []
-    for demand in asked.values():
-        name, shown = model_name(demand.spec), shown_name(demand.spec)
+    brief = brief_names(shown_name(demand.spec) for demand in asked.values())
+    for demand, shown in zip(asked.values(), brief, strict=True):
+        name = model_name(demand.spec)
         if is_served(demand.spec):
             if speed is None:
                 found.append(Took(shown, None, "give --speed: tokens or calls a second"))
