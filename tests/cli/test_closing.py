@@ -20,10 +20,12 @@ from support import forget_checksums, scripts
 
 from tomeval.cli import progress
 from tomeval.models.base import BackendError, Reply, Usage
+from tomeval.models.naming import brief_names
 from tomeval.models.served.limits import BudgetExceeded
 from tomeval.models.waiting import Waiting
 from tomeval.runs.counts import Counts
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.pace import Pace, Work
 from tomeval.strategies.readers import MARKER
 
 
@@ -235,7 +237,7 @@ def played_live(**more):
     """Return a run of made-up models, the first of which is served and waited for."""
     live = Live()
     live.steps, live.total, live.counts = 320, 7_600, Counts(12, 3, 1, 40)
-    waiting = Waiting("http://gpu-box.example.org:8000/v1", retries=117, under_way=16, at_a_time=8)
+    waiting = Waiting(retries=117, under_way=16, at_a_time=8)
     waiting.trouble, waiting.until = "HTTP 429: " + "slow down, please; " * 9, math.inf
     names = ["openai:meta-llama/Llama-3.1-70B-Instruct@http://gpu-box.example.org:8000/v1"]
     names += [f"hf:somebody/a-model-with-quite-a-long-name-{i}" for i in range(more["count"] - 1)]
@@ -244,6 +246,8 @@ def played_live(**more):
         count = ModelCount(name, 123_456, 98_765_432, 1_234_567, cost, 9_999, 216, 1_200, 12_000)
         live.models[name] = count
     live.models[names[0]].waiting = waiting
+    for count, name in zip(live.models.values(), brief_names(names), strict=True):
+        count.waiting.model = name
     return live
 
 
@@ -258,13 +262,39 @@ def test_what_is_shown_of_models_fits_eighty_columns(monkeypatch, count, priced)
     assert row[0].startswith("meta-llama/Llama")
     cost = ["1,234.57"] if priced else []
     assert row[1:] == ["1,200/12,000", "123k", "98.8M", "1.23M", *cost, "117", "2.16", "%"]
-    assert lines[-1].startswith("gpu-box.example.org:8000/v1: HTTP 429: slow down")
-    assert len(lines) <= 2 + 8 + 2  # a head, a row each, how many more, one server
+    first = "meta-llama/Llama-3.1-70B-Instruct: again in 38 s; HTTP 429: slow down"
+    assert lines[-2].startswith(first)
+    assert len(lines) <= 2 + 8 + 3  # a head, a row each, how many more, two for a server
+    assert all(len(line) <= 60 for line in progress.screen_of(live, 60))
     told = progress.line_of(live)
-    assert "again in 38 s; 16 requests under way, 8 at a time" in told
+    assert "again in 38 s; HTTP 429: slow down" in told
+    assert "; 16 requests under way, 8 at a time" in told
+    assert "gpu-box" not in told + "".join(lines)
     assert "123,456 calls, 98.8M tokens in, 1.23M out" in told
     assert "117 retries, 2.16 % unreadable, 1,200 of 12,000 episodes" in told
     assert ("cost 1,234.57" in told) == priced
+
+
+def test_the_time_left_says_what_it_supposes() -> None:
+    live = played_live(count=2, priced=False)
+    works = [Work(10, ("a",)), Work(10, ("b",)), Work(10, ("c",))]
+    now = [0.0]
+    live.pace = Pace(works, {0: 2, 1: 2, 2: 2}, 1, clock=lambda: now[0])
+    live.pace.group()
+    live.pace.begun(0, 0)
+    for step in range(3):
+        now[0] = step + 1.0
+        live.pace.stepped(0, 0)
+    served = next(iter(live.models.values())).waiting
+    served.heard, served.until = time.monotonic() - 1, time.monotonic() + 60
+    said = "2 models have not begun: the time left takes the speed of the others"
+    assert said in progress.screen_of(live)
+    assert f"; {said}; " in progress.line_of(live)
+    assert "left after the wait" not in progress.line_of(live)  # others are answered meanwhile
+    served.heard -= 20
+    assert "left after the wait" in progress.line_of(live)
+    live.note = "tomeval: finishing what is in flight"
+    assert progress.screen_of(live)[-1] == live.note
 
 
 def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:

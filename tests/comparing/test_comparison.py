@@ -208,6 +208,25 @@ def test_equal_subjects_are_identical(tmp_path) -> None:
     assert found.verdict("two", "tom_percent") == "identical"
 
 
+def test_tasks_of_equal_pairs_are_identical_together_even_if_one_has_a_single_pair() -> None:
+    def meeting(task, pairs):
+        values = np.full((pairs, 1, 1, 1), 5.0)
+        return Meeting(
+            [(task, i) for i in range(pairs)], [task], values, values, np.ones((pairs, 1, 1), bool)
+        )
+
+    pairing = Pairing(
+        *("subject", "base", ("one",), (MEASURES["reward_per_step"],)),
+        *(("0", "1"), ({"game": "0"}, {"game": "1"}), [meeting(0, 3), meeting(1, 1)]),
+        np.zeros((2, 1), dtype=np.int64),
+        np.ones((2, 1)),
+    )
+    found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
+    said = [found.verdict("one", "reward_per_step", scope) for scope in range(3)]
+    assert said == ["identical", "identical", "untested"]
+    assert not [note for note in found.notes if "reject" in note]
+
+
 def test_differences_that_never_vary(tmp_path) -> None:
     """Always wrong against always right: 100 points in every pair."""
     subjects = [

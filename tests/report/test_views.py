@@ -47,7 +47,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
         task = {name: found[name] for name in MATRIX.task}
         size = ranges[found["partners"] == "y"]
         told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
-        cells.append(SimpleNamespace(**told))
+        cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(
         domain=MATRIX, measures=MEASURES, headline=(REGRET, TOM), cells=cells, folder="run"
     )

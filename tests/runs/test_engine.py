@@ -994,7 +994,8 @@ def test_progress_counts_steps_of_episodes_that_are_not_finished(tmp_path):
     done = [ready for ready, _ in seen]
     assert {total for _, total in seen} == {12}
     assert done == sorted(done)
-    assert (done[0], done[1], done[2], done[-1]) == (0, 1, 2, 12)
+    assert sorted(set(done))[:3] == [0, 1, 2]  # some counts are told twice, none is left out
+    assert done[-1] == 12
 
 
 def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):

@@ -23,6 +23,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.runs.calling import run_loop
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
 
 SERVED = """
@@ -99,6 +100,22 @@ def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> 
             assert resumed.wait(120) == 0, resumed.stderr.read()
         assert +server.asked == needed
     assert dump(tmp_path / "run")["steps"] == dump(tmp_path / "whole")["steps"]
+
+
+def test_where_a_run_is_displayed_the_display_says_that_it_stops(tmp_path, capfd) -> None:
+    """A display redraws its lines: what is written beside it is gone the next moment."""
+    live = Live()
+    live.shown = "field"
+    made = make_experiment(TABULAR)
+
+    def stop(done: int, total: int) -> None:
+        if not live.note:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(made, tmp_path / "run", progress=stop, live=live)
+    assert live.note == "tomeval: finishing what is in flight; once more stops at once"
+    assert "in flight" not in capfd.readouterr().err
 
 
 def test_the_second_signal_stops_at_once(tmp_path) -> None:

@@ -11,7 +11,7 @@ from every_domain import EXPERIMENTS, episode_of, experiment, good
 from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted
+from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.closing import closing
 from tomeval.runs.counts import Counts
@@ -149,6 +149,9 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
     [
         (Reply("Let me see", finish="length"), "cut off: raise max_tokens of 'qa' calls (now "),
         (Reply("<think>Hm", finish="length"), "had not finished thinking: raise max_tokens"),
+        (Reply("<think>Hm"), "ended its reply within its thinking, below the limit"),
+        (Reply("<think>Hm", usage=Usage(9, 8)), "(qa, ended by itself after 8 tokens)"),
+        (Reply("<think>Hm", usage=Usage(9, 9_999)), "had not finished thinking: raise max_tokens"),
         (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
         (Reply("Final answer: Z"), "illegal (qa"),
         (Reply("I cannot", finish="refusal"), "declined: reword the question"),

@@ -372,6 +372,8 @@ def test_people_and_players_stand_in_one_table_and_are_compared(tmp_path):
         assert list(rows) == ["people", "random", "model"]
         assert rows["model"]["delta_functional_per_step"] == pytest.approx(2 / 3)
         assert [row["unfinished"] for row in run.status()] == [1, 0, 0]
+        # People's episodes, five with the leaver's, are not what is asked of the others.
+        assert [row["wanted"] for row in run.status()] == [0, 4, 4]
         # Who cooperates throughout loses 2 in the last round alone; who defects gets 10 + 5 + 5.
         assert rows["people"]["delta_functional_per_step"] == pytest.approx((2 / 3 + 6 / 3) / 2)
         found = compare(run, by="subject", baseline="random")

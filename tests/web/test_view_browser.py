@@ -121,8 +121,7 @@ def check_an_episode(page, folder) -> None:
             if "reply" in record
         ]
     page.select_option("#by-cell", "2")
-    page.wait_for_selector("#episode-rows a")
-    page.locator("#episode-rows a").first.click()
+    page.locator("#episode-rows a[href^='#episode=2/']").first.click()
     page.wait_for_selector(f"#episode-title:has-text('Episode {episode}:')")
     page.get_by_role("button", name="Show all questions").click()
     said = [pre.text_content() for pre in page.query_selector_all(".call pre.reply")]

@@ -27,7 +27,7 @@ from tomeval.cli import (
     viewing,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import notes_handler, show, tell
+from tomeval.core.printing import notes_handler, show, tell_wrapped
 
 app = typer.Typer(name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -93,5 +93,5 @@ def main() -> None:
     try:
         app()
     except TomevalError as error:
-        tell("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
+        tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
         sys.exit(2)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.printing import notes_handler, tell
@@ -27,7 +27,7 @@ EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
 
 WIDTH = 80
-"""Columns that the display of a run needs; of narrower terminals it is cut."""
+"""Columns that the display of a run needs; in narrower terminals it is cut."""
 
 _SAID = "tomeval.runs.startup"
 """The log whose notes are shown too, not only its warnings."""
@@ -175,11 +175,11 @@ def line_of(live: Live) -> str:
             said = "nothing asked yet"
         said += f", {count.ended:,} of {count.wanted:,} episodes"
         parts.append(f"{in_line(name)}: {said}")
-    return "; ".join(parts + [in_line(line) for line in _servers(live)])
+    return "; ".join([*parts, *_unseen(live), *(in_line(line) for line in _servers(live))])
 
 
-def screen_of(live: Live) -> list[str]:
-    """Return what a terminal shows below the bar: at most `WIDTH` columns wide."""
+def screen_of(live: Live, width: int = WIDTH) -> list[str]:
+    """Return what a terminal shows below the bar: at most `width` columns wide."""
     lines = [f"episodes: {live.counts}"]
     rows = _rows(live)
     if rows:
@@ -187,16 +187,20 @@ def screen_of(live: Live) -> list[str]:
         head = ["episodes", "calls", "in", "out", *["cost"] * priced, "retries", "unread"]
         table = [head, *([*_cells(count, priced)] for count in rows)]
         widths = [max(len(row[place]) for row in table) for place in range(len(head))]
-        room = max(8, WIDTH - sum(widths) - 2 * len(widths))
+        room = max(8, width - sum(widths) - 2 * len(widths))
         names = ["model", *(_cut(in_line(name), room) for name in _brief(rows))]
         first = max(map(len, names))
         for name, row in zip(names, table, strict=True):
-            cells = (f"  {text:>{width}}" for text, width in zip(row, widths, strict=True))
+            cells = (f"  {text:>{wide}}" for text, wide in zip(row, widths, strict=True))
             lines.append(name.ljust(first) + "".join(cells))
     if hidden := len(live.models) - len(rows):
         lines.append(f"and {hidden:,} more models")
-    lines += [in_line(line) for line in _servers(live)]
-    return [_cut(line, WIDTH) for line in lines]
+    lines += _unseen(live)
+    for line in _servers(live):
+        lines += wrap(in_line(line), width, max_lines=2, placeholder=" …", subsequent_indent="  ")
+    if live.note:
+        lines += wrap(live.note, width)
+    return [_cut(line, width) for line in lines]
 
 
 def _percent(live: Live) -> int:
@@ -204,9 +208,20 @@ def _percent(live: Live) -> int:
 
 
 def _left(live: Live) -> str:
-    """Return the time left; models that have not begun are taken to be as fast as the others."""
-    unseen = live.pace.unseen
-    return time_left(live.left) + (f" if {unseen} more are as fast" if unseen and live.left else "")
+    """Return the time left; while nothing goes on it does not get less, which is said."""
+    if live.note:
+        return "stopping"
+    left = live.left
+    held = left and any(count.waiting.stalled() for count in list(live.models.values()))
+    return time_left(left) + (" after the wait" if held else "")
+
+
+def _unseen(live: Live) -> list[str]:
+    """Return what the time left supposes, if models have not begun."""
+    if not (count := live.pace.unseen) or not live.left:
+        return []
+    many = "1 model has" if count == 1 else f"{count:,} models have"
+    return [f"{many} not begun: the time left takes the speed of the others"]
 
 
 def _rows(live: Live) -> list[ModelCount]:
@@ -218,10 +233,7 @@ def _rows(live: Live) -> list[ModelCount]:
 
 
 def _brief(counts: list[ModelCount]) -> list[str]:
-    """Return names of models without their kind and address, if these still tell them apart."""
-    names = [count.name for count in counts]
-    brief = [re.sub(r"^(openai|hf|inspect):|@https?://.*", "", name) for name in names]
-    return brief if len(set(brief)) == len(set(names)) else names
+    return [count.waiting.model or count.name for count in counts]
 
 
 def _cells(count: ModelCount, priced: bool) -> Iterator[str]:
@@ -242,8 +254,7 @@ def _servers(live: Live) -> Iterator[str]:
     """Yield a line for every server that is waited for."""
     for count in list(live.models.values()):
         if said := count.waiting.line():
-            place = count.waiting.server.partition("://")[2] or count.waiting.server
-            yield f"{place}: {said}"
+            yield f"{count.waiting.model or count.name}: {said}"
 
 
 def _cut(text: str, width: int) -> str:
@@ -332,7 +343,8 @@ def _display(live: Live) -> Iterator[None]:
         steps = f"{short(live.steps)} of {short(live.total)} steps"
         grid = Table.grid(padding=(0, 1))
         grid.add_row(f"{_percent(live):>3} %", bar, steps, _left(live))
-        return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in screen_of(live)))
+        lines = screen_of(live, console.width)
+        return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in lines))
 
     console = Console(stderr=True)
     with Shown(get_renderable=shown, console=console, refresh_per_second=2, redirect_stdout=False):

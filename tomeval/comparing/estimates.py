@@ -39,6 +39,7 @@ class _Task(NamedTuple):
     deviation: FloatArray
     chance: FloatArray
     moved: FloatArray  # influences on the chance, shape (U, M)
+    alike: NDArray[np.bool_]  # whether both sides have the same value in every pair
 
 
 def estimates(layout: Layout, margin: FloatArray) -> Estimates:
@@ -68,7 +69,8 @@ def _task(
     influences = layout.moves[number][rows, task, level]
     _fill(found, at, (x.mean(axis=0), y.mean(axis=0), mean), [influences], margin)
     tie = _TIE * layout.pairing.sizes[layout.order[index]]
-    found.identical[at] = (np.abs(x - y) <= tie).all(axis=0) if count > 1 else False
+    alike = (np.abs(x - y) <= tie).all(axis=0)
+    found.identical[at] = alike if count > 1 else False
     deviation = np.sqrt((influences**2).sum(axis=0) * count**2 / max(count - 1, 1))
     found.numbers["effect_size"][at] = hedges(mean, deviation, count - 1)
     better = np.array([measure.better for measure in layout.pairing.measures])
@@ -77,7 +79,7 @@ def _task(
     _fill_improvement(found, at, chance, [moved], count)
     whole = np.zeros((len(rows), len(better)))
     whole[rows] = moved
-    return _Task(number, scope, deviation, chance, whole)
+    return _Task(number, scope, deviation, chance, whole, alike)
 
 
 def _pool(
@@ -98,7 +100,7 @@ def _pool(
             mine = [part.moved[rows] for part in parts if part.number == number]
             moved.append(share * np.sum(mine, axis=0))
     _fill(found, at, (means[0], means[1], means[2]), influences, margin)
-    found.identical[at] = found.identical[[part.scope for part in parts], level].all(axis=0)
+    found.identical[at] = units > 1 and np.all([part.alike for part in parts], axis=0)
     freedom = sum(int(count) - 1 for count in layout.counts[:, level] if count)
     variance = np.mean([part.deviation**2 for part in parts], axis=0)
     found.numbers["effect_size"][at] = hedges(means[2], np.sqrt(variance), freedom)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Protocol, TextIO
 
 from tomeval.core.text import visible
@@ -34,6 +36,28 @@ def show_bold(lines: Iterable[Iterable[tuple[str, bool]]]) -> None:
 def tell(text: object = "") -> None:
     """Print a note, a warning or an error on standard error."""
     show(text, to=sys.stderr)
+
+
+def tell_wrapped(text: str) -> None:
+    """Tell a text of any length; at a terminal no line is longer than that is wide."""
+    if sys.stderr.isatty():
+        width = max(20, get_terminal_size().columns)
+        text = "\n".join(_folded(line, width) for line in visible(text).split("\n"))
+    tell(text)
+
+
+def _folded(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    start = line[: len(line) - len(line.lstrip())]
+    return fill(
+        line.strip(),
+        width,
+        initial_indent=start,
+        subsequent_indent=f"{start}  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def show_data(text: str) -> None:
@@ -66,7 +90,7 @@ class _Safe(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; standard error is looked up each time, as a bar takes its place."""
-        tell(record.getMessage())
+        tell_wrapped(record.getMessage())
 
 
 def notes_handler(level: int = logging.NOTSET) -> logging.Handler:

@@ -15,6 +15,7 @@ Spec = str | dict[str, Any]
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
+_KIND = re.compile(r"^(openai|hf|inspect):")
 _OPTIONS = ("base_url",)  # those that hold an address
 
 
@@ -168,6 +169,26 @@ def public_names(definitions: Iterable[Any]) -> dict[str, str]:
         count = sum(without_address(other) == short for other in found)
         found[name] = f"{short} ({count + 1})" if count else short
     return found
+
+
+def brief_names(names: Iterable[str]) -> list[str]:
+    """Return what to call the models of a run in lines that go by: no address, and no kind.
+
+    Names that would be equal so keep their kind, and are numbered if need be.
+
+    Examples
+    --------
+    >>> brief_names(["Llama 8B", "openai:m@http://127.0.0.1:8000/v1", "hf:org/m"])
+    ['Llama 8B', 'm', 'org/m']
+    >>> brief_names(["openai:m@http://a:1/v1", "openai:m@http://b:1/v1"])
+    ['openai:m', 'openai:m (2)']
+    """
+    full = list(names)
+    brief = [_KIND.sub("", without_address(name)) for name in full]
+    if len(set(brief)) == len(set(full)):
+        return brief
+    kept = public_names(full)
+    return [kept.get(name, name) for name in full]
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:

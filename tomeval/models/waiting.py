@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 SILENT = 30.0
 """Seconds without a reply after which that is worth saying."""
+
+STALLED = 5.0
+"""Seconds without a reply, while requests wait to be sent again, after which nothing goes on."""
 
 
 @dataclass
@@ -17,8 +20,8 @@ class Waiting:
 
     Attributes
     ----------
-    server : str
-        Its base URL; empty for models that have none.
+    model : str
+        What its model is called in lines that people read, without an address; may be empty.
     shown : str
         Where it is seen already, so that the log need not repeat it: ``field`` (a field that is
         updated), ``lines`` (a line now and then), or empty.
@@ -27,7 +30,7 @@ class Waiting:
     trouble : str
         What came in place of the last reply that did not come, such as ``HTTP 429: slow down``.
     until : float
-        When it is asked again after that, by `time.monotonic`.
+        When the first of the requests that failed is sent again, by `time.monotonic`.
     under_way : int
         Requests that have no reply yet.
     heard : float
@@ -38,7 +41,7 @@ class Waiting:
         Seconds after which a request is given up.
     """
 
-    server: str = ""
+    model: str = ""
     shown: Literal["", "field", "lines"] = ""
     retries: int = 0
     trouble: str = ""
@@ -47,6 +50,31 @@ class Waiting:
     heard: float = math.inf
     at_a_time: int = 0
     patience: float = 0.0
+    _again: list[float] = field(default_factory=list)
+
+    def pauses(self, trouble: str, until: float) -> None:
+        """Hear that a request waits to be sent again."""
+        self.trouble = trouble
+        self.retries += 1
+        self._again.append(until)
+        self.until = min(self._again)
+
+    def resumes(self, until: float) -> None:
+        """Hear that it waits no longer."""
+        self._again.remove(until)
+        self.until = min(self._again, default=-math.inf)
+
+    def replied(self, now: float) -> None:
+        """Hear a reply; others may still wait because of what came before."""
+        self.heard = now
+        if not self._again:
+            self.trouble = ""
+
+    def stalled(self, now: float | None = None) -> bool:
+        """Tell whether nothing goes on, so that the time left does not get less."""
+        now = time.monotonic() if now is None else now
+        silent = now - self.heard if self.under_way else 0.0
+        return silent >= (STALLED if self.until > now else SILENT)
 
     def line(self, now: float | None = None) -> str:
         """Say what it is waited for, without its name; empty if it is not.
@@ -54,7 +82,7 @@ class Waiting:
         Examples
         --------
         >>> Waiting(trouble="HTTP 429: slow down", until=40, under_way=3, at_a_time=8).line(now=2)
-        'HTTP 429: slow down; again in 38 s; 3 requests under way, 8 at a time'
+        'again in 38 s; HTTP 429: slow down; 3 requests under way, 8 at a time'
         >>> Waiting(under_way=1, heard=100).line(now=145)
         'no reply for 45 s; 1 request under way'
         >>> Waiting(under_way=1, heard=100).line(now=110)
@@ -65,7 +93,7 @@ class Waiting:
         many = f"{self.under_way:,} request{plural} under way"
         if self.until > now and self.trouble:
             limit = f", {self.at_a_time:,} at a time" if self.at_a_time else ""
-            return f"{self.trouble}; again in {math.ceil(self.until - now):,} s; {many}{limit}"
+            return f"again in {math.ceil(self.until - now):,} s; {self.trouble}; {many}{limit}"
         if self.under_way and now - self.heard >= SILENT:
             seen = f"; last: {self.trouble}" if self.trouble else ""
             return f"no reply for {now - self.heard:,.0f} s; {many}{seen}"

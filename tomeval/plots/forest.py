@@ -69,6 +69,7 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     cells = [cell for _, members in page.family.panels for cell in members]
     shares = any(cell.totals(measure.name).share for cell in cells)
     intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
+    intervals = intervals.replace("episodes", f"{run.domain.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in cells)
     line = f"Dashed: the {run.domain.baseline}, its interval shaded." if based else ""

@@ -219,7 +219,7 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
         elif name in RATES and known:
             said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
         elif name == INTERVAL and len(set(values)) > 1:
-            kinds = sorted({value for value in values if value})  # rows without one have none
+            kinds = sorted({value or "none" for value in values})
             said.append(f"{heading(name)} {' or '.join(kinds)}")
         elif name in told or has_interval(rows[0], name):
             continue

@@ -13,7 +13,7 @@ from tomeval.statistics.estimates import AUTO, FEW
 
 _INTERVALS = {
     AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
-    f"{FEW} episodes, ± 1.96 standard errors from there on",
+    "{few} {unit}s, ± 1.96 standard errors from there on",
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
     "t": "mean over complete episodes, ± half of Student's 95 % interval",
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
@@ -24,7 +24,8 @@ _INTERVALS = {
 def interval_words(run: Run, interval: str) -> str:
     """Say how the table's numbers are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
-    return _INTERVALS[interval] + "; shares of items have Wilson's interval" * shares
+    words = _INTERVALS[interval].format(few=FEW, unit=run.domain.unit)
+    return words + "; shares of items have Wilson's interval" * shares
 
 
 def results(

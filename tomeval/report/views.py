@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.report.grid import Grid
 from tomeval.report.pivot import (
+    INTERVAL,
     SETTINGS,
     SIDES,
     Layout,
@@ -154,12 +155,23 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
     plain = asked.pivot == AS_IT_IS or BEST_OF in rows[0]
     if layout and (wanted or (not plain and len(one) == 1 and layout.reads_well)):
         shown = one or headline[:1]
-        grids = [_pivoted(run, rows, layout, name, asked, words) for name in shown]
+        grids = [
+            _pivoted(run, _with_kinds(run, rows, [name]), layout, name, asked, words)
+            for name in shown
+        ]
     else:
         shown = names or headline
+        rows = _with_kinds(run, rows, shown)
         ordered = sorted_rows(rows, asked.sort or shown[0], measures, task)
         grids = [by_row(ordered, Asked(metrics=tuple(shown)))]
     return View(grids, shown, len(valued - set(shown)))
+
+
+def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:
+    """Return rows that name Wilson's interval if all shown measures are shares, which have it."""
+    if not all(cell.totals(name).share for cell in run.cells for name in names):
+        return rows
+    return [{**row, INTERVAL: row[INTERVAL] and "Wilson"} for row in rows]
 
 
 def _layout(run: Run, rows: Rows, asked: Asked) -> Layout | None:

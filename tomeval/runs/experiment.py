@@ -130,6 +130,13 @@ class Experiment(BaseModel):
         """How many episodes a cell is to have."""
         return self.episodes
 
+    @property
+    def apart(self) -> set[int]:
+        """The cells whose number of episodes is another one: their own, or what people play."""
+        return {
+            n for n, cell in enumerate(self.cells) if (cell.wanted(0), cell.wanted(1)) != (0, 1)
+        }
+
     @classmethod
     def use_model(cls, data: dict[str, Any], model: str) -> None:
         """Put one model in place of all that an experiment's raw data name."""

@@ -7,7 +7,7 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
@@ -83,11 +83,18 @@ def _held_by(holder: Path) -> str:
         return ""
 
 
-def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted: int) -> None:
+def begin_or_resume(
+    store: Store,
+    folder: Path,
+    identity: dict[str, Any],
+    wanted: int,
+    apart: Container[int] = (),
+) -> None:
     """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
 
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
-    `Experiment.identity`, `wanted` the number of episodes that a cell is to have.
+    `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
+    the cells that have other numbers, see `Experiment.apart`.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
@@ -100,7 +107,7 @@ def begin_or_resume(store: Store, folder: Path, identity: dict[str, Any], wanted
             f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
             "changed. Choose another folder with --out"
         )
-    most = max([0, *(len(done) for done in store.finished().values())])
+    most = max([0, *(len(done) for n, done in store.finished().items() if n not in apart)])
     resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
     path = folder / EXPERIMENT
     if path.exists() and not isinstance(_read(path), dict):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tomeval.models.base import Reply, Scores
+from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.counts import Counts
@@ -27,7 +28,7 @@ class ModelCount:
     Attributes
     ----------
     name : str
-        As tables show it.
+        As tables show it; where lines go by, `Waiting.model` is shorter.
     calls, prompt, completion : int
         Replies that came, and their tokens.
     cost : float or None
@@ -87,6 +88,8 @@ class Live:
         Whether language models play by now.
     shown : str
         Where servers that are waited for are shown, see `Waiting.shown`.
+    note : str
+        What else is to be shown, such as that the run is to stop.
     """
 
     def __init__(self) -> None:
@@ -94,7 +97,7 @@ class Live:
         self.models: dict[str, ModelCount] = {}
         self.pace = Pace([], {})
         self.shown: Literal["", "field", "lines"] = ""
-        self.asking = False
+        self.asking, self.note = False, ""
 
     def begin(
         self,
@@ -145,6 +148,9 @@ class Live:
                 count.unreadable += said.unreadable
                 if said.cost is not None:
                     count.cost = (count.cost or 0.0) + said.cost
+        brief = brief_names(count.name for count in found.values())
+        for count, name in zip(found.values(), brief, strict=True):
+            count.waiting.model = name
         self.models = found
         return sum(said.again for said in asked.values())
 

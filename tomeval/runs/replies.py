@@ -36,8 +36,10 @@ class Unread(NamedTuple):
     call: Mapping[str, Any]
 
     def __str__(self) -> str:
-        limit = max_tokens(self.call)
+        limit, used = max_tokens(self.call), _ended_by_itself(self.call)
         parts = [str(self.call.get("kind", ""))] + [f"at most {limit:,} tokens"] * bool(limit)
+        if self.outcome == "truncated" and used is not None:
+            parts[1:] = [f"ended by itself{f' after {used:,} tokens' if used else ''}"]
         about = ", ".join(filter(None, parts))
         return f"{self.outcome}{f' ({about})' if about else ''}: {said(self.call)}"
 
@@ -77,6 +79,12 @@ def advice(unread: Unread) -> str:
     calls = f" of {kind!r} calls" if kind in ALLOWANCES else ""
     now = f" (now {limit:,})" if limit else ""
     constrain = "let the server restrict replies (constrain, structured)"
+    if unread.outcome == "truncated" and _ended_by_itself(unread.call) is not None:
+        return (
+            "the model ended its reply within its thinking, below the limit: more tokens will not "
+            "help; switch thinking off (model option thinking = false), or look at question and "
+            "reply (tomeval transcript)"
+        )
     if unread.outcome == "truncated" and thinks(unread.call):
         return (
             f"the model had not finished thinking: raise max_tokens{calls}{now} or its "
@@ -163,6 +171,15 @@ def thinks(call: Mapping[str, Any]) -> bool:
     reply = call.get("reply", {})
     text = reply.get("text", "")
     return bool(reply.get("reasoning")) or visible(text) != text
+
+
+def _ended_by_itself(call: Mapping[str, Any]) -> int | None:
+    """Return the tokens of a reply that was not cut off at its limit, 0 if not known; else None."""
+    reply = call.get("reply", {})
+    used = int(reply.get("usage", {}).get("completion") or 0)
+    room = max_tokens(call) + int(reply.get("details", {}).get("thinking_budget") or 0)
+    # Some servers say "stop" whatever ended a reply.
+    return used if reply.get("finish") == "stop" and used < room else None
 
 
 def max_tokens(call: Mapping[str, Any]) -> int:

@@ -6,6 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,10 +80,12 @@ def run_experiment(
     with Stopping() as stopping, locked(folder):
         store = Store(folder, get_domain(experiment.domain))
         try:
-            begin_or_resume(store, folder, identity, experiment.per_cell)
+            begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
             told = _Told(live or Live(), concurrency, progress, on_counts)
+            if told.live.shown == "field":  # whose display would write over a line
+                stopping.say = partial(setattr, told.live, "note")
             filler = _Filler(store, experiment, startup, stopping, told)
             filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}

@@ -20,7 +20,7 @@ from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
 from tomeval.models import is_served
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
-from tomeval.models.naming import shown_name
+from tomeval.models.naming import brief_names, shown_name
 from tomeval.runs.checksums import signed
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engine import spec_key
@@ -173,7 +173,7 @@ class StartUp:
         for found in asked:
             if isinstance(found, BaseException):
                 raise found
-        _tell(shown_name(json.loads(key)), results)
+        _tell(brief_names([shown_name(json.loads(key))])[0], results)
 
 
 async def _ask(model: Model, question: Overheard) -> Found:
@@ -235,7 +235,8 @@ def _tell(name: str, results: Sequence[Found]) -> None:
     tokens = sum(
         sum(u.get("usage", {}).get(k, 0) for k in ("prompt", "completion")) for u in usages
     )
-    lines = [f"start-up questions to {name}: {good} of {len(results)} readable ({tokens:,} tokens)"]
+    head = f"start-up questions to {name}: {good} of {len(results)} readable ({tokens:,} tokens)"
+    lines = [wrapped(head)]
     for found in results:
         if what := found.remarks():
             lines.append(wrapped(f"{found.name}: {'; '.join(what)}", 2))

@@ -24,7 +24,7 @@ from tomeval.models.base import (
     WrappedModel,
 )
 
-_SAID = "tomeval: finishing what is in flight{}; once more stops at once\n"
+_SAID = "tomeval: finishing what is in flight{}; once more stops at once"
 _STDERR = 2
 
 
@@ -43,12 +43,15 @@ class Stopping:
         Called when the run is asked to stop.
     patience : float
         Seconds for which replies in flight may be waited for; 0: not worth saying.
+    say : callable
+        Tells the user so; default: on standard error, which a display there would overwrite.
     """
 
     def __init__(self) -> None:
         self.signal = 0
         self.on_request: Callable[[], None] = lambda: None
         self.patience = 0.0
+        self.say: Callable[[str], None] = _write
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Stopping:
@@ -71,7 +74,7 @@ class Stopping:
             _raise(number)
         self.signal = number
         most = f", which can take up to {self.patience:.0f} s" if self.patience else ""
-        os.write(_STDERR, _SAID.format(most).encode())  # a print may meet a half-written line
+        self.say(_SAID.format(most))
         self.on_request()
 
     def check(self) -> None:
@@ -106,6 +109,10 @@ class _Gate(WrappedModel):
     def _check(self) -> None:
         if self._stopping.signal:
             raise Interrupted("stopped")
+
+
+def _write(text: str) -> None:
+    os.write(_STDERR, f"{text}\n".encode())  # a print may meet a half-written line
 
 
 def _raise(number: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.models import is_served, lacking, model_name, open_model
 from tomeval.models.base import GenerateRequest, LocalModel, Prompt, Sampling, ScoreRequest
+from tomeval.models.naming import shown_name
 from tomeval.runs.domain import Cell, Doing, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
@@ -106,22 +107,24 @@ def times(
 
     found = []
     for demand in asked.values():
-        name = model_name(demand.spec)
+        name, shown = model_name(demand.spec), shown_name(demand.spec)
         if is_served(demand.spec):
             if speed is None:
-                found.append(Took(name, None, "give --speed: tokens or calls a second"))
+                found.append(Took(shown, None, "give --speed: tokens or calls a second"))
             else:
                 amount = demand.calls if speed.unit == "calls" else demand.written
-                found.append(Took(name, amount / speed.value, f"at {speed.value:g} {speed.unit}/s"))
+                found.append(
+                    Took(shown, amount / speed.value, f"at {speed.value:g} {speed.unit}/s")
+                )
         elif lacking(demand.spec):
-            found.append(Took(name, None, "what it needs is not installed here"))
+            found.append(Took(shown, None, "what it needs is not installed here"))
         elif name.startswith("hf:") and not on_this_machine(name, experiment.base):
-            found.append(Took(name, None, "its weights are not on this machine yet"))
+            found.append(Took(shown, None, "its weights are not on this machine yet"))
         else:
             opened = open_model(demand.spec, base=experiment.base, scores=demand.scores)
             if isinstance(opened, LocalModel):
                 seconds = _timed(get_domain(experiment.domain), opened, demand)
-                found.append(Took(name, seconds, "by a timed step of each player"))
+                found.append(Took(shown, seconds, "by a timed step of each player"))
     return found
 
 

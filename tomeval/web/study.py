@@ -53,7 +53,7 @@ def opened_desk(experiment: Experiment, folder: Path, **more: Any) -> Iterator[D
     with locked(folder):
         store = Store(folder, get_domain(experiment.domain))
         try:
-            begin_or_resume(store, folder, identity, experiment.per_cell)
+            begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, 0)
             desk = Desk(experiment, folder, store, **more)
             try:

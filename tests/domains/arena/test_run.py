@@ -11,7 +11,11 @@ from tomeval.core.streams import Stream
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.replaying import actions_of, replay
 from tomeval.domains.arena.transcripts import game_lines
+from tomeval.plots.drawing import Options
+from tomeval.plots.forest import forest
+from tomeval.report.views import Asked, cells_view
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
 PLAYERS = {
@@ -224,6 +228,42 @@ def test_rows_do_not_depend_on_sessions_or_workers(tmp_path):
     assert dump(tmp_path / "whole") == dump(tmp_path / "parts")
 
 
+def test_a_lineups_own_number_of_games_is_not_that_of_the_others(tmp_path):
+    """Its 12 games are no reason to ask the other line-up for as many when a run goes on."""
+    lineups = [
+        {"game": "g", "subject": "noisy", "others": ["noisy", "alld"]},
+        {"game": "g", "subject": "chance", "others": ["noisy", "alld"], "episodes": 12},
+    ]
+    for _ in range(2):
+        run_experiment(experiment([], [], lineups=lineups), tmp_path / "r")
+        with Run(tmp_path / "r") as run:
+            assert [row["wanted"] for row in run.status()] == [6, 12]
+    run_experiment(experiment([], [], lineups=lineups, episodes=9), tmp_path / "r")
+    run_experiment(experiment([], [], lineups=lineups, episodes=6), tmp_path / "r")
+    with Run(tmp_path / "r") as run:
+        assert [row["wanted"] for row in run.status()] == [9, 12]  # as many as there are
+
+
+def test_a_table_and_a_caption_say_of_which_kind_intervals_are(playing):
+    """Shares have Wilson's, cells without chance none; the sampling unit is the deal."""
+    lineups = [
+        {"game": "g", "subject": "tft", "others": ["tft", "alld"]},
+        {"game": "g", "subject": "chance", "others": ["noisy", "alld"], "episodes": 60},
+    ]
+    run = playing(experiment)([], [], lineups=lineups, episodes=30)
+    assert [cell.units for cell in run.cells] == [1, 20]  # three seatings a deal
+
+    def above(*metrics):
+        (grid,) = cells_view(run, run.rows(), Asked(metrics)).grids
+        return [said for said in grid.above if said.startswith("95 % interval")]
+
+    assert above("reward") == ["95 % interval none or t"]
+    assert above("win_percent") == ["95 % interval Wilson or none"]
+    captions = [drawn.caption for drawn in forest(run, Options(metrics=("reward", "win_percent")))]
+    assert "95 % intervals over deals (Student's t below 30," in captions[0]
+    assert "95 % intervals (Wilson's, with deals as clusters)" in captions[1]
+
+
 def test_a_players_draws_do_not_depend_on_who_else_plays(played):
     one, two = (
         played(["chance"], others).store.query(
@@ -255,7 +295,7 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
         ),
         (
             {"lineups": [{"game": "g", "subject": "tft", "other": "tft"}]},
-            "x.toml: missing key 'lineups.0.others'",
+            "x.toml: unknown key 'lineups.0.other' (did you mean 'others'?)",
         ),
         (
             {"games": {"g": {"game": "ipd3", "rouns": 3}}},

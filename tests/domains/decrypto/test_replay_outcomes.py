@@ -103,7 +103,7 @@ def test_the_table_that_people_read(ten, monkeypatch, capsys) -> None:
     assert head[:7] == ["interceptor", "games", *COUNTS]
     assert recorded[:9] == ["minilm,", "as", "recorded", "10", "2", "4", "0", "4", "0"]
     assert script[:7] == ["s", "20", "4", "4", "0", "8", "4"]
-    _, out, _ = call(monkeypatch, capsys, "table", ten, "--format", "csv")
+    _, out, _ = call(monkeypatch, capsys, "table", ten, "--what", "outcomes", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["undecided"] for row in rows][:2] == ["0", "4"]
     assert rows[0]["turns_per_game"] == "3.7"
@@ -206,7 +206,8 @@ def test_import_replay_and_table_in_one_go(tmp_path, monkeypatch, capsys) -> Non
     assert said[-1].endswith("1 games left out")
     replay = ("decrypto", "replay", tmp_path / "games.json", "--out", tmp_path / "r")
     assert call(monkeypatch, capsys, *replay, "--interceptor", "scripted:decrypto")[0] == 0
-    _, out, _ = call(monkeypatch, capsys, "table", tmp_path / "r", "--format", "json")
+    shown = ("--what", "outcomes", "--format", "json")
+    _, out, _ = call(monkeypatch, capsys, "table", tmp_path / "r", *shown)
     recorded, row = json.loads(out)
     assert [recorded[name] for name in COUNTS] == [1, 0, 0, 0, 0]
     assert [row[name] for name in COUNTS] == [1, 0, 0, 0, 0]

@@ -98,7 +98,7 @@ def test_python_objects_serve_as_well() -> None:
         ),
         ({"subjects": {"name": "x"}}, "missing key 'kind'"),
         ({"subjects": {"kind": ["rmax"]}}, "unknown subject"),
-        ({"subjects": ["rmax", "rmax"]}, "the same cell appears twice"),
+        ({"subjects": ["rmax", "rmax"]}, "subjects[1]: the same subject as subjects[0]: 'rmax'"),
         ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
         ({"name": 3}, "name"),
     ],

@@ -314,7 +314,7 @@ def test_importing_the_module_does_not_import_torch():
 @pytest.mark.parametrize("library", ["torch", "transformers"])
 def test_a_missing_library_names_the_extra(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(TomevalError, match=rf"{library}.*tomeval\[hf\]"):
+    with pytest.raises(TomevalError, match=rf"{library}.*tomeval\[local\]"):
         TransformersModel("./anything")
 
 

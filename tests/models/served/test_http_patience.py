@@ -22,6 +22,7 @@ from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_mends import Refused, Unanswered
 from tomeval.models.served.http_patience import Patience, ServerGone, Timing, delay
 from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.waiting import Waiting
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -66,6 +67,33 @@ def test_a_request_that_keeps_failing_is_told_with_status_and_wait(caplog):
         server.faults.append({"status": 429, "headers": {"Retry-After": "40"}})
         post(server)
     assert f"{server.url}: HTTP 429: a fault; again in 42 s" in caplog.text
+
+
+def test_while_requests_wait_it_says_why_and_when_the_first_of_them_is_sent_again():
+    """One of several waits is over, or a reply comes: the others still wait for what was said."""
+    told = Waiting(model="Llama 8B", under_way=3, heard=0.0)
+    told.pauses("HTTP 429: slow down", 60.0)
+    told.pauses("HTTP 429: slow down", 20.0)
+    assert told.line(now=10) == "again in 10 s; HTTP 429: slow down; 3 requests under way"
+    assert told.stalled(now=10)
+    told.resumes(20.0)
+    told.replied(21.0)
+    assert told.line(now=22) == "again in 38 s; HTTP 429: slow down; 3 requests under way"
+    assert not told.stalled(now=22)  # somebody is answered
+    assert told.stalled(now=30)
+    told.resumes(60.0)
+    told.replied(61.0)
+    assert (told.line(now=62), told.retries) == ("", 2)
+
+
+def test_notes_of_a_server_name_its_model_and_no_address(caplog):
+    caplog.set_level(logging.INFO)
+    with FakeServer() as server:
+        server.faults += [{"status": 503}] * 2
+        post(server, waiting=Waiting(model="Llama 8B"))
+    noted = [r.message for r in caplog.records if r.name.startswith("tomeval")]
+    assert sum(text.startswith("Llama 8B: HTTP 503: a fault; again in ") for text in noted) == 2
+    assert "127.0.0.1" not in "".join(noted)
 
 
 def test_a_short_fault_is_not_told(caplog):

@@ -87,7 +87,7 @@ class HttpClient:
         told = waiting or Waiting()
         self.patience = Patience(self.base_url, retry_budget, timeout, self._timing, told)
         told.patience = retry_budget
-        self._limiter = AdaptiveLimiter(concurrency, self.base_url, told)
+        self._limiter = AdaptiveLimiter(concurrency, self.patience.said, told)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
         self._client: httpx2.AsyncClient | None = None
@@ -153,7 +153,8 @@ class HttpClient:
                 if not changes:
                     raise
                 for change in changes:
-                    logger.warning("%s: %s (%s)", self._url(path), change, refusal.message[:120])
+                    said = self.patience.said
+                    logger.warning("%s: %s (%s)", said, change, refusal.message[:120])
             else:
                 return answer._replace(mended=mended)
 
@@ -239,8 +240,7 @@ class HttpClient:
                     f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
                     f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
                 )
-            self.patience.note(str(trouble), spent, wait)
-            await self._timing.sleep(wait)
+            await self.patience.pause(str(trouble), spent, wait)
 
     async def _attempt(
         self,

@@ -90,8 +90,9 @@ def startup_patience(trouble: Trouble) -> float:
 class Patience:
     """What one server is given: time, further attempts, and an end.
 
-    `name` is how messages call it; `budget` the seconds after which a request is given up,
-    `timeout` those that one attempt may take. `told` is kept up to date for those who show it.
+    `name` is its base URL, for errors; notes call it as `told` does. `budget` has the seconds after
+    which a request is given up, `timeout` those that one attempt may take. `told` is kept up to
+    date for those who show it.
     """
 
     def __init__(
@@ -99,7 +100,6 @@ class Patience:
     ) -> None:
         self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
         self.told = told or Waiting()
-        self.told.server = name
         self._given_up = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._told_at = -math.inf
@@ -129,8 +129,7 @@ class Patience:
                     spent = self._timing.monotonic() - started
                     if spent + wait > min(self.budget, UNUSABLE_PATIENCE):
                         raise
-                    self.note(str(error), spent, wait)
-                    await self._timing.sleep(wait)
+                    await self.pause(str(error), spent, wait)
                 else:
                     self._given_up = 0
                     if attempt > 1:
@@ -149,19 +148,28 @@ class Patience:
         self._given_up += 1
         if self._given_up >= IN_A_ROW:
             self._gone = self._gone or ServerGone(
-                f"{self.name}: {self._given_up} requests in a row were not answered, so the run "
+                f"{self.said}: {self._given_up} requests in a row were not answered, so the run "
                 f"stops; what was answered is kept, and the same command goes on. The last: {error}"
             )
             raise self._gone from None
 
-    def note(self, trouble: str, spent: float, wait: float) -> None:
-        """Note why a request waits; tell it if that takes long."""
-        self._trouble = self.told.trouble = trouble
-        self.told.until = self._clock() + wait
-        self.told.retries += 1
-        logger.info("%s: %s; again in %.1f s", self.name, trouble, wait)
+    @property
+    def said(self) -> str:
+        """What notes call the server: its model, if that has a name."""
+        return self.told.model or self.name
+
+    async def pause(self, trouble: str, spent: float, wait: float) -> None:
+        """Wait before a request is sent again; tell why if that takes long."""
+        self._trouble = trouble
+        logger.info("%s: %s; again in %.1f s", self.said, trouble, wait)
         if spent + wait > SOON:
             self._tell(f"{trouble}; again in {wait:.0f} s")
+        until = self._clock() + wait
+        self.told.pauses(trouble, until)
+        try:
+            await self._timing.sleep(wait)
+        finally:
+            self.told.resumes(until)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -184,7 +192,7 @@ class Patience:
     def heard(self) -> None:
         """Note a reply."""
         self._heard, self._trouble, self._every = self._clock(), "", SOON
-        self.told.heard, self.told.trouble = self._heard, ""
+        self.told.replied(self._heard)
 
     def _listen(self) -> None:
         """Tell of a silence, each time after twice as long."""
@@ -204,7 +212,7 @@ class Patience:
             return  # who shows it says so from now on
         if now - self._told_at >= SOON - 1:
             self._told_at = now
-            logger.warning("%s: %s", self.name, what)
+            logger.warning("%s: %s", self.said, what)
 
     @staticmethod
     def _clock() -> float:

@@ -58,7 +58,7 @@ async def describe(client: HttpClient, model: str) -> About:
     models = [entry for entry in entries if isinstance(entry, dict)]
     mine = next((entry for entry in models if entry.get("id") == model), None)
     if models and mine is None:
-        logger.warning("%s: the server does not list the model %s", client.base_url, model)
+        logger.warning("%s: the server does not list the model %s", client.patience.said, model)
     found = _kept(mine or {}, _MODEL_FIELDS)
     answers: dict[str, Mapping[str, Any]] = {}
     for path, fields in _SERVER_FIELDS.items():

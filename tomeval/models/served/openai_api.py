@@ -113,6 +113,7 @@ class OpenAIModel(Model):
             omit=self.options.omit,
         )
         self.name = f"openai:{model}@{self._client.base_url}"
+        self._said = self._client.patience.told.model or f"openai:{model}"  # in notes
         self._requests = Requests(self.name, model, self.options)
         self._price: Price | None = price_of(model, self.options.prices)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
@@ -169,7 +170,7 @@ class OpenAIModel(Model):
             await self._test_scoring()
             await self._test_prefill()
         except BackendError as error:
-            raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
+            raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
         self.capabilities = Capabilities(
             score=self._route is not None, seeded=self.facts["seeded"] is True
         )
@@ -196,7 +197,7 @@ class OpenAIModel(Model):
             raise explained
         if not self._requests.prefill_by_ids:
             self._requests.prefill_by_ids = True
-            logger.warning("%s: prefills go through the completions API from now on", self.name)
+            logger.warning("%s: prefills go through the completions API from now on", self._said)
         return await self.generate(request)
 
     async def score(self, request: ScoreRequest) -> Scores:
@@ -314,11 +315,11 @@ class OpenAIModel(Model):
         self.facts["api"] = "chat" if self._requests.chat else "completions"
         self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
-            logger.warning("%s: equal draws at temperature 1: is it ignored?", self.name)
+            logger.warning("%s: equal draws at temperature 1: is it ignored?", self._said)
         if not self.facts["seeded"]:
-            logger.warning("%s: equal seeds do not give equal replies", self.name)
+            logger.warning("%s: equal seeds do not give equal replies", self._said)
         if self._requests.kind == OLLAMA:
-            logger.warning("%s: top_k and min_p are its own: Ollama takes neither here", self.name)
+            logger.warning("%s: top_k and min_p are its own: Ollama takes neither here", self._said)
         drawn = [first, again, other]
         self.facts["thinks"] = await thinks(self._probe, drawn, chat=self._requests.chat)
         await self._make_room()
@@ -331,7 +332,7 @@ class OpenAIModel(Model):
             if ask.thinking_fields(CHAT if ask.chat else COMPLETIONS):
                 await self._probe(draw(1))
             logger.warning(
-                "%s: the model thinks before it answers: thinking_budget = %d", self.name, ask.room
+                "%s: the model thinks before it answers: thinking_budget = %d", self._said, ask.room
             )
         self.facts["thinking_budget"] = ask.room
 
