@@ -157,11 +157,11 @@ def test_what_compare_says_fits_the_terminal_and_is_whole_when_piped(tomeval, fo
     assert max(map(len, notes)) <= 80
 
 
-def test_a_row_without_an_interval_is_no_kind_of_interval() -> None:
+def test_a_row_without_an_interval_says_so() -> None:
     from tomeval.report.pivot import shared_words
 
     rows = [{"game": "RPS", "interval": kind} for kind in ("t", "", "normal")]
-    assert shared_words(rows, ["game"], str) == ["95 % interval normal or t"]
+    assert shared_words(rows, ["game"], str) == ["95 % interval none or normal or t"]
 
 
 # --- status ---------------------------------------------------------------------------------------
