@@ -40,7 +40,7 @@ def summary(found: Comparison) -> list[str]:
     """Return one sentence per spoken measure that counts the verdicts of the first scope."""
     sentences = []
     for measure in found.measures[:SPOKEN]:
-        name = measure.words
+        name = measure.heading
         verdicts = Counter(found.verdict(level, measure.name) for level in found.levels)
         parts = [
             f"{verdicts[verdict]} {'has' if verdicts[verdict] == 1 else 'have'} {text}"
@@ -87,7 +87,7 @@ def sentence(row: dict[str, Any], measure: Measure) -> str:
     pairs of episodes).'
     """
     verdict, baseline = row["verdict"], row["baseline"]
-    name, digits = measure.words, measure.digits
+    name, digits = measure.heading, measure.digits
     pairs = counted(row["pairs"], "pair of episodes", "pairs of episodes")
     difference, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
     if verdict == "identical":
