@@ -339,6 +339,8 @@ def _display(live: Live) -> Iterator[None]:
     from rich.text import Text
 
     def shown() -> Any:
+        if not live.total:  # nothing has begun, and perhaps nothing will
+            return Group()
         bar = ProgressBar(total=max(1, live.total), completed=live.steps, width=24)
         steps = f"{short(live.steps)} of {short(live.total)} steps"
         grid = Table.grid(padding=(0, 1))
