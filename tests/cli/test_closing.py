@@ -449,7 +449,7 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> No
 
 
 def test_times_that_are_not_known_for_one_reason_are_said_once() -> None:
-    from tomeval.cli.progress import time_words
+    from tomeval.cli.progress_words import time_words
     from tomeval.runs.timing import Took
 
     found = [Took("a", None, "no weights"), Took("b", 60.0, "timed"), Took("c", None, "no weights")]

@@ -171,7 +171,7 @@ def plan(
 
     Models of this machine are loaded, for the time of a few made-up questions (--no-time does not).
     """
-    from tomeval.cli.progress import time_words
+    from tomeval.cli.progress_words import time_words
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.experiment import load_experiment
