@@ -414,7 +414,8 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
             "answer", unicodedata.normalize("NFKC", line), maxsplit=1, flags=re.IGNORECASE
         )[1]
         for place, line in enumerate(lines)
-        if words(re.sub(r"^\W*\d[.)]", "", line))[:2] == ["final", "answer"]
+        if words(re.sub(r"^\W*(?:\d[.)]|(?:(?:boxed|text|textbf)\W+)+)", "", line))[:2]
+        == ["final", "answer"]
     } or {place: said for place, line in enumerate(lines) if (said := loosely(line)) is not None}
     if not claims:
         return set()
