@@ -245,7 +245,7 @@ def _range_notes(sides: Sequence[Side], metric: str, scale: str) -> list[str]:
         return []
     return [
         "payoffs have different ranges: the widest decide differences and spread, and intervals "
-        'are too narrow if a sample can miss such ones; use scale "range"'
+        "are too narrow if a sample can miss such ones; use --scale range"
     ]
 
 

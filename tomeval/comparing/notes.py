@@ -170,7 +170,7 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
             f"the {column}s' payoffs have different ranges ({shown}); over all tasks, metrics in "
-            f'payoff units are dominated by the widest: use scale "range" to give {column}s equal '
+            f"payoff units are dominated by the widest: use --scale attainable or range (scale= in Python) to give {column}s equal "
             "weight"
         )
     largest = int(found.family_size.max(initial=0))
