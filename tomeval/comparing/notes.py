@@ -170,8 +170,8 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
             f"the {column}s' payoffs have different ranges ({shown}); over all tasks, metrics in "
-            f"payoff units are dominated by the widest: --scale attainable or range gives {column}s "
-            "equal weight"
+            "payoff units are dominated by the widest: --scale attainable or range gives all "
+            f"{column}s equal weight"
         )
     largest = int(found.family_size.max(initial=0))
     if largest and largest / (1 + found.resamples) >= ALPHA:
