@@ -9,6 +9,7 @@ import os
 import shutil
 
 import pytest
+from browsing import watched
 from hostile import NASTY, PLANTED, model_run
 from support import ROOT, scripts
 
@@ -83,14 +84,7 @@ def opened(chromium):
             **{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options
         )
         contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(f"console: {m.type} {m.text}"))
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
-        page.on(
-            "request",
-            lambda r: r.url.startswith("file:") or problems.append(f"request: {r.url[:200]}"),
-        )
+        page = watched(context, "file:", problems)
         page.goto(address)
         if options.get("java_script_enabled", True):
             page.wait_for_selector("#episode-rows tr")

@@ -13,6 +13,7 @@ import threading
 from contextlib import closing
 
 import pytest
+from browsing import watched
 from study_support import experiment
 
 from tomeval.runs.results import Run, iterate_export
@@ -67,14 +68,7 @@ def person(chromium, served):
     def open_page(**options):
         context = chromium.new_context(**options)
         contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(f"console: {m.type} {m.text}"))
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
-        page.on(
-            "request",
-            lambda r: r.url.startswith(address) or problems.append(f"request: {r.url[:200]}"),
-        )
+        page = watched(context, address, problems)
         page.goto(address)
         return page
 

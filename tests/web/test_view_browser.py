@@ -7,6 +7,7 @@ import os
 import shutil
 
 import pytest
+from browsing import watched
 from viewer_support import interrupt, viewing, writing
 
 from tomeval.runs.results import Run
@@ -32,14 +33,7 @@ def opened(chromium):
     def open_page(address, **options):
         context = chromium.new_context(viewport={"width": 1200, "height": 900}, **options)
         contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(f"console: {m.type} {m.text}"))
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
-        page.on(
-            "request",
-            lambda r: r.url.startswith(address) or problems.append(f"request: {r.url[:200]}"),
-        )
+        page = watched(context, address, problems)
         page.goto(address)
         return page
 
