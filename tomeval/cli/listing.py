@@ -221,9 +221,11 @@ def tables() -> Rows:
             {
                 "table": name,
                 "domain": domain.name,
-                "about": "printed unless another is named" if name == first else "",
+                "about": "printed unless another is named"
+                if name == first
+                else getattr(table, "about", ""),
             }
-            for name in domain.tables
+            for name, table in domain.tables.items()
         ]
     return rows
 

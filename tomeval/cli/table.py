@@ -137,7 +137,8 @@ def table(
         elif what == CELLS:
             rows, notes = _of_cells(opened, best, interval, reference)
         else:
-            rows, notes = opened.domain.tables[what](opened, by or []), []
+            rows = opened.domain.tables[what](opened, by or [])
+            notes = opened.domain.notes_of_table(opened, what)
         view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
         _put(opened, rows, view, asked, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
@@ -165,10 +166,12 @@ def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
 
 def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
     """Return which table is asked for."""
-    tables = run.domain.tables
+    tables = run.domain.tables_of(run)
     first = run.domain.first_table or next(iter(tables), CELLS)
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
+        if what in run.domain.tables:
+            raise TomevalError(f"--what {what}: {run.folder} has no data for this table")
         raise unknown("table", what, [CELLS, *tables])
     if what != CELLS and asked_of_cells:
         raise TomevalError(
@@ -236,7 +239,7 @@ def _put(
 
 def _more(run: Run, view: View) -> list[str]:
     """Say what else there is to see."""
-    names = list(run.domain.tables)
+    names = run.domain.tables_of(run)
     notes = []
     if view.left_out:
         metrics = "metric" if view.left_out == 1 else "metrics"

@@ -406,6 +406,18 @@ class Domain(ABC):
 
     # To report
 
+    def tables_of(self, run: Run) -> list[str]:
+        """Return which of `tables` a run has data for; default: all."""
+        return list(self.tables)
+
+    def notes_of_table(self, run: Run, name: str) -> list[str]:
+        """Return the sentences that go with one of `tables`."""
+        return []
+
+    def reported(self, run: Run) -> list[str]:
+        """Return which of `tables` a report shows."""
+        return []
+
     def rates(self, run: Run) -> Mapping[str, str]:
         """Return which rates besides those of all answers tables print, in order.
 

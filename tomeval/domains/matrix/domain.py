@@ -15,7 +15,7 @@ from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
-from tomeval.domains.matrix.measures import MEASURES, measures_for
+from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.play import play_episode_async
@@ -30,6 +30,7 @@ from tomeval.domains.matrix.storing import (
     has_reactions,
     partners_known,
 )
+from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
@@ -82,6 +83,8 @@ class Matrix(Domain):
     first_figures = ("forest", "literal_against_functional", "decomposition")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
+    tables = TABLES
+    first_table = "cells"
     scores: ClassVar = {
         "attained": Score(
             "reward attained, from 0, the worst response, to 1, the best",
@@ -146,7 +149,11 @@ class Matrix(Domain):
     def measured(self, run: Run) -> Mapping[str, Measure]:
         """Return the measures that the run's partners and questions allow."""
         names = measures_for(partners_known(run.store), has_reactions(run.store))
-        return {name: self.measures[name] for name in names}
+        found = {name: self.measures[name] for name in names}
+        for group in GROUPS:
+            if group.present(run.store):
+                found |= {measure.name: measure for measure in group.measures}
+        return found
 
     def rates(self, run: Run) -> Mapping[str, str]:
         """Return the rate of the conditional probe, if it was asked."""
@@ -165,6 +172,18 @@ class Matrix(Domain):
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, and of people."""
         return recorded_notes(run) + people_notes(run)
+
+    def tables_of(self, run: Run) -> list[str]:
+        """Return the tables that a run has data for."""
+        return [name for name, table in self.tables.items() if table.present(run)]
+
+    def notes_of_table(self, run: Run, name: str) -> list[str]:
+        """Return the sentences that go with a table."""
+        return self.tables[name].notes(run)
+
+    def reported(self, run: Run) -> list[str]:
+        """Return all tables that a run has data for."""
+        return self.tables_of(run)
 
     def recorded(self, path: Path, keys: LogKeys) -> Recorded:
         """Read a log of matches."""

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tomeval.domains.matrix.conditional import conditional_metrics
+from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
@@ -241,7 +242,7 @@ def _measure(
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
 # reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
 # rise while regret falls, and acting on one's prediction can be a fault.
-MEASURES = registry(
+_ALWAYS = (
     _measure(
         "tom_percent",
         "ToM %",
@@ -353,5 +354,10 @@ MEASURES = registry(
         "any sign.",
     ),
 )
+
+GROUPS: tuple[Group, ...] = ()
+"""Measures of runs with more than moves and predictions, each group in a module of its own."""
+
+MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))
 """All measures, in the order of the tables. The conditional probe and unknown partners add to
-`METRICS`, see `measures_for`."""
+`METRICS`, see `measures_for`; groups add theirs where a run has their data."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import operator
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -172,17 +172,23 @@ async def play_episode_async(
         lost = own is None or (prediction is not None and predicted is None)
         reactions: tuple[Answer, ...] | None = None
         stated: list[int | None] = []
+        asides: Mapping[str, Answer] = {}
         if not lost:
             reactions = await _wait(subject.react(observation))
             stated = [
                 _settle(setup, said, setup.game.m, fallback, f"episode {episode}, step {step}")
                 for said in reactions or ()
             ]
+        if not lost and None not in stated:
+            asides = await _wait(subject.aside(observation))
+            lost = _failed(*asides.values())
         record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
         if reactions is not None:
             record.add_reactions(step, reactions, stated)
+        record.add_asides(step, asides)
+        _check_asides(setup, asides, f"episode {episode}, step {step}")
         if own is None or lost or None in stated:
-            failed = _failed(answer, prediction, *(reactions or ()))
+            failed = _failed(answer, prediction, *(reactions or ()), *asides.values())
             return record.steps(FAILED if failed else VOID)
         rewards = setup.game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
@@ -211,6 +217,13 @@ def _checked(answer: Any) -> Answer:
     return answer
 
 
+def _check_asides(setup: Setup, asides: Mapping[str, Answer], where: str) -> None:
+    """Stop at an answer that cannot be read, if the experiment asks for that."""
+    for answer in asides.values():
+        if isinstance(answer, Invalid) and setup.on_invalid == "stop":
+            raise _stopped(setup, answer, where)
+
+
 def _settle(
     setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
 ) -> int | None:
@@ -220,10 +233,14 @@ def _settle(
             raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
         return answer.action
     if setup.on_invalid == "stop":
-        raise InvalidAnswerError(
-            f"stopped at {where} ({setup.kind}, {setup.game.name}, {setup.partners.name}): "
-            f"{answer.reason} answer {answer.raw[:200]!r}; finished episodes are kept"
-        )
+        raise _stopped(setup, answer, where)
     if setup.on_invalid == "random" and answer.reason != "backend_error":
         return int(fallback.integers(count))
     return None
+
+
+def _stopped(setup: Setup, answer: Invalid, where: str) -> InvalidAnswerError:
+    return InvalidAnswerError(
+        f"stopped at {where} ({setup.kind}, {setup.game.name}, {setup.partners.name}): "
+        f"{answer.reason} answer {answer.raw[:200]!r}; finished episodes are kept"
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class Played:
     partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
     # Recorded games only: takes the place of `which` in what regret is measured from.
     mixture: Mixture | None = None
+    # What groups of measures read besides, by name, when it is first called; see `groups`.
+    more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property
     def episodes(self) -> int:

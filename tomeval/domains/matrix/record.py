@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,23 @@ class Record:
         """Add the answers of the conditional probe to a step, and the actions that count."""
         counted = [NONE if action is None else action for action in stated]
         self.details.setdefault((0, step - 1), {})["reactions"] = counted
-        for own, (answer, action) in enumerate(zip(answers, counted, strict=True)):
-            said, raw = (answer.reason, answer.raw) if isinstance(answer, Invalid) else (VALID, "")
-            value = json.dumps(action) if said == VALID else None
-            question = f"{REACT} {own}"
-            self.asked.append((self.episode, step, question, said, answer.attempts, value, raw))
-            self._log(step, REACT, answer)
+        for own, answer in enumerate(answers):
+            self._ask(step, f"{REACT} {own}", answer)
+
+    def add_asides(self, step: int, answers: Mapping[str, Answer]) -> None:
+        """Add the answers to questions that were asked aside, by question."""
+        for question, answer in answers.items():
+            self._ask(step, question, answer)
+
+    def _ask(self, step: int, question: str, answer: Answer) -> None:
+        """Add the answer to a question that has no columns of its own."""
+        said, raw, value = VALID, "", None
+        if isinstance(answer, Invalid):
+            said, raw = answer.reason, answer.raw
+        else:
+            value = json.dumps(answer.action)
+        self.asked.append((self.episode, step, question, said, answer.attempts, value, raw))
+        self._log(step, question.partition(" ")[0], answer)
 
     def _log(self, step: int, form: str, answer: Answer) -> None:
         """Keep an answer's calls; one that names its own step and purpose is kept under those."""

@@ -15,8 +15,9 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.groups import readers
 from tomeval.domains.matrix.limits import Attainable, attainable
-from tomeval.domains.matrix.measures import curves
+from tomeval.domains.matrix.measures import GROUPS, curves
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
@@ -59,7 +60,8 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self._store, self.number, self.recorded)
-        played = Played(self.game, self.partners, **read)
+        more = readers(GROUPS, self._store, self.number, self.definition)
+        played = Played(self.game, self.partners, **read, more=more)
         problem = _contradiction(played, len(self.partner_names), self.recorded)
         if problem:
             raise self._store.damaged(f"cell {self.number}: {problem}")

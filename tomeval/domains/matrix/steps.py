@@ -16,6 +16,10 @@ NONE = -1
 REACT = "react"
 """The question of the conditional probe; a number follows it, the index of an own action."""
 
+ASIDES = ("payoff", "draw")
+"""Questions that are asked aside, after all others of a step, see `Subject.aside`; a number follows
+them. An answer that cannot be read ends no episode."""
+
 IntArray = NDArray[np.integer[Any]]
 
 
@@ -49,7 +53,8 @@ class Steps:
     # that answer) and ``reactions`` (per own action the partner's next action that counts, stated
     # or, under the policy ``random``, drawn; -1 where there is none).
     details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
-    # (episode, step, question, outcome, attempts, value, raw) of every reaction; see `REACT`.
+    # (episode, step, question, outcome, attempts, value, raw) of every reaction and every question
+    # asked aside; see `REACT` and `ASIDES`.
     asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
     # (episode, step, form, call) of every model call; `form` is what it was for.
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.steps import NONE, REACT, Steps
+from tomeval.domains.matrix.steps import ASIDES, NONE, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
@@ -44,7 +44,9 @@ _STEP_COLUMNS = {
     "reactions": "TEXT",
 }
 
-_VIEWS = """
+_ASIDES = ", ".join(f"'{name}'" for name in (REACT, *ASIDES))
+
+_VIEWS = f"""
 CREATE VIEW step_records AS
 SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.game, c.labels,
        c.partners, c.horizon, c.seed, c.reference,
@@ -78,7 +80,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-WHERE question LIKE 'react %'
+WHERE substr(question, 1, instr(question, ' ') - 1) IN ({_ASIDES})
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -256,7 +258,10 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
 def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, str]]]:
     """Return why reactions were invalid, by episode, step and own action."""
     found: dict[int, dict[int, dict[int, str]]] = {}
-    sql = "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ?"
+    sql = (
+        "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ? "
+        f"AND question LIKE '{REACT} %'"
+    )
     for episode, step, question, outcome in store.query(sql, (cell, VALID)):
         own = question.removeprefix(f"{REACT} ")
         if not own.isdecimal():
@@ -269,7 +274,8 @@ def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
     sql = (
         "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND question NOT LIKE '{REACT} %' ORDER BY step, question"
+        f"AND substr(question, 1, instr(question, ' ') - 1) NOT IN ({_ASIDES}) "
+        "ORDER BY step, question"
     )
     rows = store.query(sql, (cell, episode))
     return {name: (step, json.loads(value)) for name, step, value in rows}

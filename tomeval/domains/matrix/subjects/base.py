@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -108,6 +108,16 @@ class Subject(ABC):
         A probe, asked after `predict`. None if the subject is not asked.
         """
         return None
+
+    def aside(
+        self, observation: Observation
+    ) -> Mapping[str, Answer] | Awaitable[Mapping[str, Answer]]:
+        """Answer what else is asked in this step, by question: one of `ASIDES` and a number.
+
+        Probes, asked after all others. One that cannot be read has no value and ends no episode;
+        a backend error does, as everywhere. Empty if the subject is not asked.
+        """
+        return {}
 
     def observe(self, joint: Joint) -> Awaitable[None] | None:
         """Learn what was played and earned in this step."""

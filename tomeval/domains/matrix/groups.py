@@ -1,0 +1,58 @@
+"""Measures that only some runs have data for: how a group of them is found and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.matrix.played import Played
+from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.store import Store
+
+
+@dataclass(frozen=True)
+class Group:
+    """Measures that need more of an episode than moves, predictions and rewards.
+
+    Attributes
+    ----------
+    name : str
+        Key of what it reads in `Played.more`.
+    measures : tuple of Measure
+        Their `of` takes what was read from `data_of`.
+    present : callable
+        Tells whether a run has the data; tables of other runs leave the measures out.
+    read : callable
+        Returns what the measures need of one cell, given its number and definition: arrays over the
+        complete episodes in the order of `Played`. Called once, when a measure is first asked for.
+    """
+
+    name: str
+    measures: tuple[Measure, ...]
+    present: Callable[[Store], bool]
+    read: Callable[[Store, int, Mapping[str, Any]], Any]
+
+
+def readers(
+    groups: tuple[Group, ...], store: Store, number: int, definition: Mapping[str, Any]
+) -> dict[str, Callable[[], Any]]:
+    """Return what `Played.more` holds of a cell, for the groups that the run has data for."""
+    return {
+        group.name: cache(partial(group.read, store, number, definition))
+        for group in groups
+        if group.present(store)
+    }
+
+
+def data_of(played: Played, name: str) -> Any:
+    """Return what a group has read of a cell; None if the run has no such data."""
+    return played.more[name]() if name in played.more else None
+
+
+def nothing(played: Played) -> Totals:
+    """Return a measure that no episode has a value of."""
+    return Totals(np.full(played.episodes, np.nan))
