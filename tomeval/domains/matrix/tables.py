@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix.reasoning import has_reasoning
+from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +43,12 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "reasoning": Table(
+        "reasoning consistency: the text's last expectation beside probe and action",
+        lambda run: has_reasoning(run.store),
+        reasoning_rows,
+        reasoning_notes,
+    ),
+}
 """In the order in which a report shows them, after the measures."""
