@@ -204,17 +204,34 @@ def change_of(partner: Partner) -> Change | None:
     """
     if partner.change is not None:
         return partner.change
-    size = len(partner.emissions)
-    counted = np.minimum(np.arange(size) + 1, size - 1)
-    if size < 2 or partner.start != 0 or not partner.is_deterministic:
-        return None
-    if (partner.next_state != counted[:, None, None]).any():
+    if not _counts_once(partner.emissions, partner.next_state, partner.start):
         return None
     played = partner.emissions.argmax(axis=1)
-    if (played[:-1] != played[0]).any() or played[-1] == played[0]:
-        return None
     first, second = (_always(partner, int(played[place])) for place in (0, -1))
-    return Change(size, first, second)
+    return Change(len(played), first, second)
+
+
+def table_change(told: Mapping[str, Any]) -> int | None:
+    """Return the step of the change of a partner as definitions of cells have it; None: none."""
+    if "change" in told:
+        return int(told["change"]["step"])
+    table = np.array(told["emissions"])
+    counts = _counts_once(table, np.array(told["next_state"]), told["start"])
+    return len(table) if counts else None
+
+
+def _counts_once(
+    emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int
+) -> bool:
+    """Tell whether a table counts steps with one action for sure, then plays another for ever."""
+    size = len(emissions)
+    counted = np.minimum(np.arange(size) + 1, size - 1)
+    if size < 2 or start != 0 or (next_state != counted[:, None, None]).any():
+        return False
+    if (emissions.max(axis=1) != 1.0).any():
+        return False
+    played = emissions.argmax(axis=1)
+    return bool((played[:-1] == played[0]).all() and played[-1] != played[0])
 
 
 def _always(partner: Partner, action: int) -> Partner:
