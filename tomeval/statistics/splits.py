@@ -11,9 +11,7 @@ MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""
 
 
-def last_split(
-    right: ArrayLike, counted: ArrayLike, margin: int = MARGIN
-) -> NDArray[np.float64]:
+def last_split(right: ArrayLike, counted: ArrayLike, margin: int = MARGIN) -> NDArray[np.float64]:
     """Return where each row is best split into a wrong part and, after it, a right part.
 
     The split leaves the fewest exceptions: right answers before it and wrong ones from it on. Of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +31,8 @@ def median_time(times: ArrayLike, seen: ArrayLike) -> Median:
     -------
     Median
         The first time at which no more than half is left. The interval is that of Brookmeyer and
-        Crowley 1982 with the log-log band of `scipy.stats`; NaN without two rows.
+        Crowley 1982 with the log-log band of `scipy.stats`; an end is NaN where the band is not
+        known so far, and both without two rows.
 
     Examples
     --------
@@ -44,16 +46,13 @@ def median_time(times: ArrayLike, seen: ArrayLike) -> Median:
         return Median(np.nan, np.nan, np.nan)
     curve = ecdf(CensoredData(uncensored=values[events], right=values[~events])).sf
     middle = _first(curve.quantiles, curve.probabilities)
-    if len(values) < 2:
-        return Median(middle, np.nan, np.nan)
-    with np.errstate(all="ignore"):  # the band has no ends where all or none are left
-        band = curve.confidence_interval(method="log-log")
-    # Where all or none are left, the band is the curve.
-    low, high = (
-        np.where(np.isnan(end.probabilities), curve.probabilities, end.probabilities)
-        for end in (band.low, band.high)
-    )
-    return Median(middle, _first(curve.quantiles, low), _first(curve.quantiles, high))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the band is undefined where all or none are left: NaN
+        band: Any = curve.confidence_interval(method="log-log")
+    # Where none are left, the lower end is 0; the upper one is not known.
+    low = np.where(curve.probabilities == 0.0, 0.0, band.low.probabilities)
+    ends = (_first(curve.quantiles, end) for end in (low, band.high.probabilities))
+    return Median(middle, *ends) if len(values) > 1 else Median(middle, np.nan, np.nan)
 
 
 def _first(times: np.ndarray, left: np.ndarray) -> float:

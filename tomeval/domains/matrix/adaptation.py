@@ -96,7 +96,8 @@ def _last_start(counts: BoolArray) -> IntArray:
     """Return the last place at which a turn can begin, per row; -1 if too few steps count."""
     ahead = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     places = np.arange(counts.shape[1])
-    return np.where(ahead >= MARGIN, places, -1).max(axis=1, initial=-1)
+    last: IntArray = np.where(ahead >= MARGIN, places, -1).max(axis=1, initial=-1)
+    return last
 
 
 def _lags(found: Around, side: Side, window: Window, guess: float) -> Lags:

@@ -133,7 +133,9 @@ def nominal(
     return predicted[1], acted[1]
 
 
-def _judged(right: list[BoolArray], answer: IntArray, after: BoolArray, given: BoolArray) -> _Arrays:
+def _judged(
+    right: list[BoolArray], answer: IntArray, after: BoolArray, given: BoolArray
+) -> _Arrays:
     """Judge answers, (E, T), by what is right, (E, T, k), for the partner and its two policies."""
     now, first, second = right
     hit, early = (
@@ -158,7 +160,8 @@ def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:
 def _likely(machine: Partner) -> BoolArray:
     """Tell which actions are most probable in each state, shape (S, m)."""
     table = machine.emissions
-    return table >= table.max(axis=1, keepdims=True) - 1e-12
+    likely: BoolArray = table >= table.max(axis=1, keepdims=True) - 1e-12
+    return likely
 
 
 def _losses(game: MatrixGame, partner: Partner, plan: Plan) -> FloatArray:

@@ -263,8 +263,10 @@ def _partner(text: str) -> Partner:
 
 
 def _read_partner(told: Mapping[str, Any]) -> Partner:
-    change = told.get("change")
-    parts = change and [_read_partner(change[name]) for name in ("first", "second")]
+    change = None
+    if "change" in told:
+        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        change = Change(told["change"]["step"], *parts)
     return Partner(
         told["name"],
         told["emissions"],
@@ -273,7 +275,7 @@ def _read_partner(told: Mapping[str, Any]) -> Partner:
         tuple(told["states"]),
         told["title"],
         told["source"],
-        Change(change["step"], *parts) if parts else None,
+        change,
     )
 
 

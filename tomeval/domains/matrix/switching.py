@@ -220,9 +220,7 @@ def table_change(told: Mapping[str, Any]) -> int | None:
     return len(table) if counts else None
 
 
-def _counts_once(
-    emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int
-) -> bool:
+def _counts_once(emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int) -> bool:
     """Tell whether a table counts steps with one action for sure, then plays another for ever."""
     size = len(emissions)
     counted = np.minimum(np.arange(size) + 1, size - 1)

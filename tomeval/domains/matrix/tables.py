@@ -6,6 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix.adaptation_table import (
+    adaptation_notes,
+    adaptation_rows,
+    changes,
+    check_notes,
+    check_rows,
+    pair_rows,
+    several_pairs,
+)
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +50,24 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "adaptation": Table(
+        "steps to detection and to adaptation, regret around the change, of partners that switch",
+        changes,
+        adaptation_rows,
+        adaptation_notes,
+    ),
+    "adaptation_pairs": Table(
+        "the same for each pair of policies",
+        several_pairs,
+        pair_rows,
+        adaptation_notes,
+    ),
+    "adaptation_checks": Table(
+        "what these lags rest on: evidence, medians, turns found by chance",
+        changes,
+        check_rows,
+        check_notes,
+    ),
+}
 """In the order in which a report shows them, after the measures."""
