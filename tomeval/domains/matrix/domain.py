@@ -79,6 +79,7 @@ class Matrix(Domain):
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
             "adaptation": "adaptation:adaptation_figures",
+            "reasoning": "consistency:consistency",
         }.items()
     }
     first_figures = ("forest", "literal_against_functional", "decomposition")

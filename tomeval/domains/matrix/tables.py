@@ -6,15 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tomeval.domains.matrix.adaptation_table import (
-    adaptation_notes,
-    adaptation_rows,
-    changes,
-    check_notes,
-    check_rows,
-    pair_rows,
-    several_pairs,
-)
+from tomeval.domains.matrix import adaptation_table as adapting
+from tomeval.domains.matrix.reasoning import has_reasoning
+from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -53,21 +47,27 @@ class Table:
 TABLES: Mapping[str, Table] = {
     "adaptation": Table(
         "steps to detection and to adaptation, regret around the change, of partners that switch",
-        changes,
-        adaptation_rows,
-        adaptation_notes,
+        adapting.changes,
+        adapting.adaptation_rows,
+        adapting.adaptation_notes,
     ),
     "adaptation_pairs": Table(
         "the same for each pair of policies",
-        several_pairs,
-        pair_rows,
-        adaptation_notes,
+        adapting.several_pairs,
+        adapting.pair_rows,
+        adapting.adaptation_notes,
     ),
     "adaptation_checks": Table(
         "what these lags rest on: evidence, medians, turns found by chance",
-        changes,
-        check_rows,
-        check_notes,
+        adapting.changes,
+        adapting.check_rows,
+        adapting.check_notes,
+    ),
+    "reasoning": Table(
+        "reasoning consistency: the text's last expectation beside probe and action",
+        lambda run: has_reasoning(run.store),
+        reasoning_rows,
+        reasoning_notes,
     ),
 }
 """In the order in which a report shows them, after the measures."""
