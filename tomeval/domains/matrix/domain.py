@@ -78,6 +78,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "adaptation": "adaptation:adaptation_figures",
             "reasoning": "consistency:consistency",
         }.items()
     }

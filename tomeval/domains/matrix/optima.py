@@ -275,11 +275,13 @@ def _rewards_against(
     joint[believed.start, actual.start] = 1.0
     rewards = np.empty(len(own))
     for t, row in enumerate(own):
-        # mass[s', s'', a, b]: the two tables' states and the joint action of this step
-        mass = joint[:, :, None, None] * row[:, None, :, None] * actual.emissions[None, :, None, :]
+        # Of two partners that count steps few pairs of states are possible at a time.
+        s, z = np.nonzero(joint)
+        # mass[pair, a, b]: the two tables' states and the joint action of this step
+        mass = joint[s, z, None, None] * row[s][:, :, None] * actual.emissions[z][:, None, :]
         rewards[t] = (mass * game.own).sum()
         joint = np.zeros_like(joint)
-        np.add.at(joint, (believed.next_state[:, None], actual.next_state[None]), mass)
+        np.add.at(joint, (believed.next_state[s], actual.next_state[z]), mass)
     return rewards
 
 
