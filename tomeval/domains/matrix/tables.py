@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix import probabilistic_table
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +42,18 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "probabilistic": Table(
+        "stated probabilities: losses, skills, calibration",
+        probabilistic_table.present,
+        probabilistic_table.rows,
+        probabilistic_table.notes,
+    ),
+    "calibration": Table(
+        "stated probabilities: how often predictions of each confidence are right",
+        probabilistic_table.present,
+        probabilistic_table.curve_rows,
+        probabilistic_table.curve_notes,
+    ),
+}
 """In the order in which a report shows them, after the measures."""
