@@ -79,6 +79,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "reasoning": "consistency:consistency",
         }.items()
     }
     first_figures = ("forest", "literal_against_functional", "decomposition")

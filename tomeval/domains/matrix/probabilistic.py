@@ -22,7 +22,7 @@ from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics.forecasts import brier_scores, log_losses, smoothed, top
 
-GROUP = "probabilistic"
+NAME = "probabilistic"
 STATED, DRAWN = "stated", "draws"
 """Where probabilities come from: the prediction itself (scored labels), or repeated draws."""
 
@@ -137,10 +137,10 @@ def _counts(
 
 def bayes(played: Played) -> FloatArray | None:
     """Return the Bayes-optimal prediction of every step, (N, m); None without a partner set."""
-    stated = data_of(played, GROUP)
+    stated = data_of(played, NAME)
     if stated is None or not stated.weights or not played.partners:
         return None
-    partners = PartnerSet(GROUP, tuple(played.partners), stated.weights)
+    partners = PartnerSet(NAME, tuple(played.partners), stated.weights)
     return bayes_predictions(partners, played.own, played.partner, played.lengths)
 
 
@@ -148,10 +148,10 @@ def bayes(played: Played) -> FloatArray | None:
 def by_step(played: Played) -> dict[str, FloatArray]:
     """Return what every step adds to each measure, shape (N,); NaN in steps without.
 
-    Keys: the measures of `GROUP`; ``bayes_log_loss`` and ``bayes_brier_score``, the Bayes
+    Keys: those of `MEASURES`; ``bayes_log_loss`` and ``bayes_brier_score``, the Bayes
     predictor's, in steps in which the subject states probabilities.
     """
-    stated: Stated = data_of(played, GROUP)
+    stated: Stated = data_of(played, NAME)
     missing = np.full(len(played.own), np.nan)
     found = dict.fromkeys((*(measure.name for measure in MEASURES), *REFERENCE), missing)
     best = bayes(played)
@@ -194,7 +194,7 @@ def episode_means(played: Played, values: FloatArray) -> FloatArray:
 
 
 def _of(name: str, played: Played, reference: str) -> Totals:
-    if data_of(played, GROUP) is None:
+    if data_of(played, NAME) is None:
         return nothing(played)
     values = episode_means(played, by_step(played)[name])
     there = ~np.isnan(values)
@@ -285,5 +285,5 @@ MEASURES = (
     ),
 )
 
-PROBABILISTIC = Group(GROUP, MEASURES, has_probabilities, read_stated)
+GROUP = Group(NAME, MEASURES, has_probabilities, read_stated)
 """The group of measures; its data are `Stated`."""

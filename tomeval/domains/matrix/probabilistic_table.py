@@ -12,7 +12,7 @@ from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
 from tomeval.domains.matrix.probabilistic import (
     DRAWN,
     FEWEST_DRAWS,
-    GROUP,
+    NAME,
     Stated,
     by_step,
     episode_means,
@@ -56,7 +56,7 @@ def stated_cells(run: Run) -> list[MatrixRunCell]:
 
 
 def _stated(cell: MatrixRunCell) -> Stated:
-    found: Stated = data_of(cell.played, GROUP)
+    found: Stated = data_of(cell.played, NAME)
     return found
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.domains.matrix import probabilistic_table
+from tomeval.domains.matrix.reasoning import has_reasoning
+from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -43,6 +45,12 @@ class Table:
 
 
 TABLES: Mapping[str, Table] = {
+    "reasoning": Table(
+        "reasoning consistency: the text's last expectation beside probe and action",
+        lambda run: has_reasoning(run.store),
+        reasoning_rows,
+        reasoning_notes,
+    ),
     "probabilistic": Table(
         "stated probabilities: losses, skills, calibration",
         probabilistic_table.present,
