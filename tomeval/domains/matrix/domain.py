@@ -79,6 +79,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
         }.items()
     }
