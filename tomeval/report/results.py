@@ -60,7 +60,8 @@ def further(run: Run) -> list[Further]:
         if rows:
             about = getattr(run.domain.tables[name], "about", "") or name
             notes = run.domain.notes_of_table(run, name)
-            found.append(Further(name, about, main_table(rows, run.measures), notes))
+            known = {key: run.measures[key] for key in run.measures if key in rows[0]}
+            found.append(Further(name, about, main_table(rows, known), notes))
     return found
 
 

@@ -168,7 +168,7 @@ def _last(text: str, labels: tuple[str, ...]) -> Expectation | None:
 
 def _clause(before: str) -> str:
     """Return what stands before a statement in its own clause."""
-    return re.split(r"[,:()]|\b(?:so|and|but|that|because|since)\b", before)[-1]
+    return re.split(r"[,:()]|\b(?:so|and|but|because|since)\b", before)[-1]
 
 
 def _index(said: str, labels: tuple[str, ...]) -> int:
