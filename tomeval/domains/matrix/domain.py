@@ -22,7 +22,7 @@ from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.domains.matrix.steps import REACT
+from tomeval.domains.matrix.steps import DRAW, REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
@@ -30,6 +30,7 @@ from tomeval.domains.matrix.storing import (
     has_reactions,
     partners_known,
 )
+from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
@@ -79,6 +80,7 @@ class Matrix(Domain):
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
             "adaptation": "adaptation:adaptation_figures",
+            "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
         }.items()
     }
@@ -202,13 +204,15 @@ class Matrix(Domain):
         return prompts_of_round(cell.setup, form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts and is asked for reactions."""
+        """Return when the subject acts, predicts, and is asked for reactions and draws."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
         if cell.predicts:
             found["predict"] = range(1, horizon + 1)
         if cell.setup.options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
+        if draws_of(cell.setup.options):
+            found[DRAW] = range(1, horizon + 1)
         return found
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:

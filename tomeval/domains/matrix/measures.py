@@ -9,7 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from tomeval.domains.matrix import adaptation, reasoning
+from tomeval.domains.matrix import (
+    adaptation,
+    probabilistic,
+    reasoning,
+)
 from tomeval.domains.matrix.conditional import conditional_metrics
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
@@ -356,7 +360,11 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = (adaptation.GROUP, reasoning.GROUP)
+GROUPS: tuple[Group, ...] = (
+    adaptation.GROUP,
+    reasoning.GROUP,
+    probabilistic.GROUP,
+)
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))

@@ -65,8 +65,9 @@ class Setup:
         """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            # Whether the probe is asked must not change what a subject draws when it acts.
-            options = {key: value for key, value in self.options.items() if key != "literal"}
+            # Whether probes are asked must not change what a subject draws when it acts.
+            probes = ("literal", "draws")
+            options = {key: value for key, value in self.options.items() if key not in probes}
             if "model" in options:  # nor must what the model is called
                 options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
@@ -82,7 +83,7 @@ class Setup:
         self, partner: Partner, rng: np.random.Generator, model: Model | None = None, name: str = ""
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
-        door = Door(partner)
+        door = Door(partner, self.partners)
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
 

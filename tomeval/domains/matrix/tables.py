@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.domains.matrix import adaptation_table as adapting
+from tomeval.domains.matrix import probabilistic_table
 from tomeval.domains.matrix.reasoning import has_reasoning
 from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
@@ -68,6 +69,18 @@ TABLES: Mapping[str, Table] = {
         lambda run: has_reasoning(run.store),
         reasoning_rows,
         reasoning_notes,
+    ),
+    "probabilistic": Table(
+        "stated probabilities: losses, skills, calibration",
+        probabilistic_table.present,
+        probabilistic_table.rows,
+        probabilistic_table.notes,
+    ),
+    "calibration": Table(
+        "stated probabilities: how often predictions of each confidence are right",
+        probabilistic_table.present,
+        probabilistic_table.curve_rows,
+        probabilistic_table.curve_notes,
     ),
 }
 """In the order in which a report shows them, after the measures."""

@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.models.base import Model
 
 Answer = Decision | Invalid
@@ -28,8 +28,8 @@ class Door:
     Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
     """
 
-    def __init__(self, partner: Partner) -> None:
-        self._partner = partner
+    def __init__(self, partner: Partner, drawn_from: PartnerSet | None = None) -> None:
+        self._partner, self._set = partner, drawn_from
         self._state = partner.start
         self._action = -1
         self.used = False
@@ -47,6 +47,11 @@ class Door:
         """Return the partner's table and its current state."""
         self.used = True
         return self._partner, self._state
+
+    def partner_set(self) -> PartnerSet:
+        """Return the set that the partner was drawn from; it does not tell which one it is."""
+        self.used = True
+        return self._set or PartnerSet(self._partner.name, (self._partner,))
 
 
 @dataclass(frozen=True)

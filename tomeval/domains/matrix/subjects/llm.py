@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
 from tomeval.domains.matrix.examples import EXAMPLES
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.scene import MatrixScene
+from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
-from tomeval.strategies.answers import DECIDES
+from tomeval.strategies.answers import DECIDES, LabelAnswer
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import ModelOptions
@@ -49,6 +52,10 @@ class SubjectOptions(ModelOptions):
         only; a prediction that the strategy acts on (Social) is made and recorded all the same.
     conditional : bool
         Ask in every round, for each own action, what the partner would do next.
+    draws : int
+        Ask what the partner does so often again in every round, aside, to see how often each answer
+        comes: probabilities of written predictions. 0, or at least 2; without effect on predictions
+        that are scored, which state their probabilities.
     constrain : bool
         Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
         whose replies hold more than the answer.
@@ -62,7 +69,10 @@ class SubjectOptions(ModelOptions):
     examples: str = "reciprocal"
     literal: bool = True
     conditional: bool = False
+    draws: int = 0
     constrain: bool = False
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,11 +89,33 @@ class SubjectOptions(ModelOptions):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
+        self._check_draws()
         if self.conditional and not self.literal:
             raise TomevalError(
                 "conditional = true goes with literal = true: what stated reactions are worth is "
                 "measured from the prediction that they follow"
             )
+
+    def _check_draws(self) -> None:
+        """Refuse draws that would tell nothing."""
+        if self.draws == 1:
+            raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
+        if self.draws and not self.literal:
+            raise TomevalError("draws go with literal = true: they repeat the literal question")
+        if self.draws and self.temperature == 0:
+            raise TomevalError(
+                "draws go with a temperature above 0: at temperature 0 all of them are alike"
+            )
+
+
+def draws_of(options: Mapping[str, Any]) -> int:
+    """Return how many draws a subject of these options is asked for in every round.
+
+    None where its predictions are scored, as `LLMSubject.aside` asks.
+    """
+    strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
+    scored = strategy.advice == "social_lm" or (strategy.scored and not strategy.predicts_first)
+    return 0 if scored else int(options.get("draws", 0))
 
 
 class LLMSubject(Subject, Foresight):
@@ -118,6 +150,8 @@ class LLMSubject(Subject, Foresight):
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
         self._beside: Beside[int] | None = None
+        # How the literal question is answered: as everything, or as advice that predicts asks.
+        self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -176,6 +210,33 @@ class LLMSubject(Subject, Foresight):
             answers.append(self._close((await self.player.ask(question)).answer))
         return tuple(answers)
 
+    async def aside(self, observation: Observation) -> Mapping[str, Answer]:
+        """Ask the literal question again and again, if that is wanted and its answers are written.
+
+        Every draw has request seeds of its own and the prompt of the prediction; a summary that it
+        stands on is not written anew. Servers are asked for all of them at once.
+        """
+        if self._literal_kind == LabelAnswer.style.kind:
+            return {}
+        together = bool(self.settings.draws) and self.player.line.model.capabilities.concurrent
+        asking = [self._draw(number) for number in range(self.settings.draws)]
+        if together:
+            found = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
+        else:
+            found = [await one for one in asking]
+        for one in found:
+            if isinstance(one, BaseException):
+                raise one
+        said = [one for one in found if not isinstance(one, BaseException)]
+        return {f"{DRAW} {number}": answer for number, answer in enumerate(said)}
+
+    async def _draw(self, number: int) -> Answer:
+        """Ask the literal question once more, on a line of its own."""
+        question = replace(self._literal(), purpose=f"{DRAW} {number}")
+        line = self.player.line.fork()
+        asked = await self.player.ask(question, line=line, kind=self._literal_kind)
+        return self._close(asked.answer, line.drain())
+
     async def observe(self, joint: Joint) -> None:
         """Add the round to the history, and reflect where the strategy does."""
         self.scene.observe(joint)
@@ -185,7 +246,7 @@ class LLMSubject(Subject, Foresight):
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask for the partner's action first; the prediction is the literal record of the round."""
         asked = await self.player.ask(self._literal(), kind=kind)
-        self._expected = self._close(asked.answer, ())
+        self._expected, self._literal_kind = self._close(asked.answer, ()), kind
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
