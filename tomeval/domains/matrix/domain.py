@@ -19,6 +19,7 @@ from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.play import play_episode_async
+from tomeval.domains.matrix.planted_tables import TABLES as PLANTED_TABLES
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
@@ -78,12 +79,13 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "planted": "planted:planted",
         }.items()
     }
     first_figures = ("forest", "literal_against_functional", "decomposition")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    tables = TABLES
+    tables: ClassVar = {**TABLES, **PLANTED_TABLES}
     first_table = "cells"
     scores: ClassVar = {
         "attained": Score(
