@@ -95,15 +95,20 @@ def advice_part(key: str) -> Part | None:
 
     Parts with parameters are made as they are asked for.
     """
-    if key == "none" or key in _ADVICE:
-        return _ADVICE.get(key, _NONE)
-    belief = Belief.of_key(key)
-    return None if belief is None else _believing(belief)
+    if key == "none":
+        return _NONE
+    if key in _ADVICE:
+        return _ADVICE[key]
+    found: Part | None = _believing(key)
+    return found
 
 
 @lru_cache(maxsize=512)
-def _believing(belief: Belief) -> Part:
-    """Return the part that states a belief."""
+def _believing(key: str) -> Part | None:
+    """Return the part that states a belief; None if the key is none."""
+    belief = Belief.of_key(key)
+    if belief is None:
+        return None
     return Part(
         belief.name,
         f"a belief that is right on {belief.accuracy} % of the steps",

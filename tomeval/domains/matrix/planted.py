@@ -48,9 +48,7 @@ def _present(store: Store) -> bool:
     return bool(cells_with_beliefs(store))
 
 
-def read_statements(
-    store: Store, number: int, definition: Mapping[str, Any]
-) -> Statements | None:
+def read_statements(store: Store, number: int, definition: Mapping[str, Any]) -> Statements | None:
     """Return what was stated in a cell; None if nothing was."""
     if number not in cells_with_beliefs(store):
         return None
@@ -102,13 +100,15 @@ def compliance(played: Played, told: Statements, right: bool) -> tuple[FloatArra
     action is such a one.
     """
     best, stated, truth = best_responses(played.game), told.stated, played.partner
-    same = stated == truth
+    same: NDArray[np.bool_] = np.asarray(stated == truth)
     if right:
-        tells = (contrast(played.game).max(axis=0) > 0)[stated] & same
+        shows: NDArray[np.bool_] = np.asarray(contrast(played.game).max(axis=0) > 0)
+        tells = shows[stated] & same
         hits = best[played.own, stated] & tells
     else:
         misleads = best[:, :, None] & ~best[:, None, :]  # [action, stated, actual]
-        tells = misleads.any(axis=0)[stated, truth] & ~same
+        misled: NDArray[np.bool_] = np.asarray(misleads.any(axis=0))
+        tells = misled[stated, truth] & ~same
         hits = misleads[played.own, stated, truth] & tells
     return hits.astype(np.float64), tells.astype(np.float64)
 

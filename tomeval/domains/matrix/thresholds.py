@@ -99,7 +99,7 @@ def own_threshold(
         if place and not together:
             counts = draw_counts(resamples, len(level.uses), rng)
         means[:, place] = counts @ level.uses / len(level.uses)
-    found = np.array([crossing(accuracies, row)[0] for row in means])
+    found = np.array([crossing(accuracies, row)[0] for row in means.tolist()])
     if np.isfinite(found).all():
         low, high = (float(end) for end in percentile_ends(found))
     else:  # ranks alone: nothing is interpolated towards infinity

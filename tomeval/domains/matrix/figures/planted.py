@@ -79,12 +79,13 @@ def _name(subject: Sequence[Told]) -> str:
 
 def _caption(title: str, options: Options) -> str:
     return (
-        f"Given predictions of the partner that are right as often as the axis below says, {title}: "
-        "what subjects lose step by step, on which share of the steps with a wrong one they do what "
-        "is best against it and not against the partner, and how much a prediction moves them (1: "
-        "always followed, 0: without effect). Dashed: a rational believer, who knows how often "
-        "they are right and nothing else, in expectation. Dotted: from where following them pays. "
-        f"Means with {INTERVAL_WORDS[options.interval]}, shares with Wilson's; {CUT}."
+        "Given predictions of the partner that are right as often as the axis below says, "
+        f"{title}: what subjects lose step by step, on which share of the steps with a wrong one "
+        "they do what is best against it and not against the partner, and how much a prediction "
+        "moves them (1: always followed, 0: without effect). Dashed: a rational believer, who "
+        "knows how often they are right and nothing else, in expectation. Dotted: from where "
+        f"following them pays. Means with {INTERVAL_WORDS[options.interval]}, shares with "
+        f"Wilson's; {CUT}."
     )
 
 
@@ -96,9 +97,7 @@ def _describe(panels: Sequence[Panel], names: Sequence[str], options: Options) -
             if _name(subject) not in names:
                 continue
             both = ("stepwise_regret_per_step", "rational_regret_per_step")
-            values = [
-                (told.accuracy, *measured(told.cell, both, options).mean) for told in subject
-            ]
+            values = [(told.accuracy, *measured(told.cell, both, options).mean) for told in subject]
             text = ", ".join(
                 f"{100 * accuracy:.0f} %: {number(own)} and {number(rational)}"
                 for accuracy, own, rational in values
@@ -108,9 +107,7 @@ def _describe(panels: Sequence[Panel], names: Sequence[str], options: Options) -
 
 
 @in_style
-def _figure(
-    panels: Sequence[Panel], names: Sequence[str], title: str, options: Options
-) -> Figure:
+def _figure(panels: Sequence[Panel], names: Sequence[str], title: str, options: Options) -> Figure:
     """Draw a column per task and a row per measure."""
     from matplotlib.lines import Line2D
 
