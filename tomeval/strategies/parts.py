@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tomeval.core.resources import shipped as shipped_file
+from tomeval.strategies.beliefs import Belief, read_belief
 
 CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
 _CONTEXTS = {
@@ -32,9 +36,11 @@ class Part(NamedTuple):
     memory : int
         How many lessons are shown.
     make : callable or None
-        What makes it, for parts from outside: its class.
+        What makes it, for parts with templates of their own and parts from outside: their class.
     templates : path or None
-        The folder of templates of a part from outside.
+        The folder of such a part's templates.
+    belief : Belief or None
+        What it states before every action, for parts with parameters.
     """
 
     shown: str
@@ -47,6 +53,7 @@ class Part(NamedTuple):
     memory: int = 0
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
+    belief: Belief | None = None
 
 
 def _lessons(count: int) -> Part:
@@ -84,8 +91,38 @@ _WORDS: dict[str, str] = {}
 
 
 def advice_part(key: str) -> Part | None:
-    """Return an advice part by its key; None if there is none of that name."""
-    return _NONE if key == "none" else _ADVICE.get(key)
+    """Return an advice part by its key; None if there is none of that name.
+
+    Parts with parameters are made as they are asked for.
+    """
+    if key == "none":
+        return _NONE
+    if key in _ADVICE:
+        return _ADVICE[key]
+    found: Part | None = _believing(key)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _believing(key: str) -> Part | None:
+    """Return the part that states a belief; None if the key is none."""
+    belief = Belief.of_key(key)
+    if belief is None:
+        return None
+    return Part(
+        belief.name,
+        f"a belief that is right on {belief.accuracy} % of the steps",
+        is_told=True,
+        make=_planting,
+        templates=shipped_file("prompts") / "parts" / "belief",
+        belief=belief,
+    )
+
+
+def _planting(strategy: Any) -> Any:
+    from tomeval.strategies.planting import Planting  # which is made of the parts
+
+    return Planting(strategy)
 
 
 def advice_parts() -> Mapping[str, Part]:
@@ -99,22 +136,35 @@ def named_strategies() -> Mapping[str, Mapping[str, str]]:
 
 
 def shown() -> dict[str, str]:
-    """Return the names of all parts, by key."""
+    """Return the names of all parts without parameters, by key."""
     return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
+
+
+def shown_as(key: str) -> str:
+    """Return the name of any part."""
+    part = advice_part(key)
+    return part.shown if part else shown()[key]
 
 
 def read_words(text: str) -> list[str] | None:
     """Return the parts and named strategies that a text without spaces consists of, or None."""
     found = []
     while text:
+        if belief := read_belief(text):
+            found.append(belief[0].key)
+            text = _joined(belief[1])
+            continue
         word = next((word for word in _WORDS if text.startswith(word)), None)
         if word is None:
             return None
         found.append(_WORDS[word])
-        text = text[len(word) :]
-        if text.startswith("+") and text != "+":
-            text = text[1:]
+        text = _joined(text[len(word) :])
     return found
+
+
+def _joined(rest: str) -> str:
+    """Return what follows a word without the plus sign that joins it."""
+    return rest[1:] if rest.startswith("+") and rest != "+" else rest
 
 
 def parts_of(key: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +172,7 @@ def parts_of(key: str) -> Iterator[tuple[str, str]]:
     if key in _CALLED:
         yield from _CALLED[key].items()
     else:
-        yield ("context" if key in CONTEXTS else "advice" if key in _ADVICE else "answer"), key
+        yield ("context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"), key
 
 
 def called_name(spec: object) -> str:

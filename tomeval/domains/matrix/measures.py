@@ -18,6 +18,7 @@ from tomeval.domains.matrix.conditional import conditional_metrics
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
+from tomeval.domains.matrix.planted import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.steps import NONE
@@ -361,6 +362,7 @@ _ALWAYS = (
 )
 
 GROUPS: tuple[Group, ...] = (
+    PLANTED,
     adaptation.GROUP,
     reasoning.GROUP,
     probabilistic.GROUP,

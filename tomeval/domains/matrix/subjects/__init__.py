@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
+from tomeval.domains.matrix.subjects.believer import Believer
 from tomeval.domains.matrix.subjects.detector import Detector
 from tomeval.domains.matrix.subjects.forecaster import Forecaster
 from tomeval.domains.matrix.subjects.llm import LLMSubject
@@ -26,6 +27,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "simulated": SimulatedSubject,
     "detector": Detector,
     "forecaster": Forecaster,
+    "believer": Believer,
     "llm": LLMSubject,
     "person": Person,
 }

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
@@ -14,11 +15,12 @@ from tomeval.domains.matrix.examples import EXAMPLES
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.scene import MatrixScene
 from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.answers import DECIDES, LabelAnswer
 from tomeval.strategies.asking import Asker, Beside
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.player import LLMPlayer
@@ -152,6 +154,7 @@ class LLMSubject(Subject, Foresight):
         self._beside: Beside[int] | None = None
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._stated: dict[str, Any] = {}
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -165,6 +168,7 @@ class LLMSubject(Subject, Foresight):
         prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
         self._expected = self._beside = None
+        self._stated = {}
         question = Question("act", "functional", "act", self._own, observation.round)
         waits = self.strategy.scored or not self._probed
         asked = await self.player.act(question, self, None if waits else self._literal())
@@ -173,7 +177,7 @@ class LLMSubject(Subject, Foresight):
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
             calls += (await self._beside.answer()).calls
-        answer = self._close(asked.answer, calls)
+        answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
         return answer
@@ -258,18 +262,28 @@ class LLMSubject(Subject, Foresight):
         label = self.seat.labels.partner[self.seat.door.next_action()]
         return {**self.scene.words.common, "truth": label, "round": self.scene.step}
 
+    async def planted(self, belief: Belief) -> dict[str, Any]:
+        """State an action of the partner."""
+        said = self.seat.door.statement(belief.share)
+        self._stated = stated(said, belief.share, belief.wording)
+        label = self.seat.labels.partner[said.stated]
+        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""
         own = {} if own_action is None else {"own_action": self.seat.labels.own[own_action]}
         return Question("predict", "literal", "predict", self._partner, self.scene.step, own)
 
     def _close(
-        self, answer: Said[int] | Invalid, calls: tuple[dict[str, Any], ...] | None = None
+        self,
+        answer: Said[int] | Invalid,
+        calls: tuple[dict[str, Any], ...] | None = None,
+        more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
-        """Attach the calls made since the last answer, and the order of options."""
+        """Attach the calls made since the last answer, the order of options, and more facts."""
         calls = self.player.line.drain() if calls is None else calls
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
-        details = {**(answer.details or {}), **order}
+        details = {**(answer.details or {}), **order, **more}
         if isinstance(answer, Invalid):
             return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
         return Decision(answer.value, answer.probs, answer.attempts, calls, details)
