@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tomeval.core.resources import shipped
+
 CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
 _CONTEXTS = {
     "s2a": "S2A",
@@ -32,9 +34,13 @@ class Part(NamedTuple):
     memory : int
         How many lessons are shown.
     make : callable or None
-        What makes it, for parts from outside: its class.
+        What makes it, for parts with a module of their own and those from outside, which may only
+        do what they declare.
     templates : path or None
-        The folder of templates of a part from outside.
+        The folder of templates of such a part.
+    aid : bool
+        Whether it is an intervention, made for some kinds of game only: legal like all others, but
+        no part of the product that `tomeval.strategies.all_strategies` returns.
     """
 
     shown: str
@@ -47,6 +53,7 @@ class Part(NamedTuple):
     memory: int = 0
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
+    aid: bool = False
 
 
 def _lessons(count: int) -> Part:
@@ -68,12 +75,51 @@ _ADVICE = {
         "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
     ),
 }
+
+
+def _rung(strategy: Any) -> Any:
+    """Make a rung of the ladder of aids, whose module stands above this one."""
+    from tomeval.strategies.ladder import Rung
+
+    return Rung(strategy)
+
+
+def _aid(shown: str, about: str, **more: bool) -> Part:
+    return Part(
+        shown,
+        about,
+        make=_rung,
+        templates=shipped("prompts") / "parts" / "ladder",
+        aid=True,
+        **more,
+    )
+
+
+_TABLE = "what earns most against each action of the partner"
+LADDER: Mapping[str, Part] = {
+    "replies": _aid("Replies", _TABLE),
+    "replies_social": _aid(
+        "Replies + Social", f"{_TABLE}, its own prediction", predicts_first=True
+    ),
+    "replies_oracle": _aid(
+        "Replies + Oracle", f"{_TABLE}, the partner's true action", is_told=True
+    ),
+    "best_reply": _aid(
+        "Best Reply", f"{_TABLE}, the partner's true action, its own best action", is_told=True
+    ),
+}
+"""The rungs above no advice, each with one aid more; see `tomeval.strategies.ladder`."""
+
 _NONE = Part("")
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
 ADVICE = ("none", *_ADVICE)
+"""The advice parts of the product of all strategies, without those from outside."""
+
+_ADVICE |= LADDER
+_SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 
 _CALLED: dict[str, dict[str, str]] = {}
@@ -144,8 +190,9 @@ def add_named(name: str, parts: Mapping[str, str]) -> None:
 
 
 def forget(name: str) -> None:
-    """Forget a part, by its key, or a named strategy from outside."""
-    _ADVICE.pop(name, None)
+    """Forget a part, by its key, or a named strategy from outside; those that ship stay."""
+    if name not in _SHIPPED:
+        _ADVICE.pop(name, None)
     _CALLED.pop(name, None)
     _index()
 

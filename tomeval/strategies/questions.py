@@ -123,6 +123,14 @@ class Foresight:
         """Look up what others truly do; that this was done is recorded."""
         raise NotImplementedError
 
+    async def replies(self) -> dict[str, Any] | Invalid:
+        """Work out which actions are best against each action of others, from the rules alone."""
+        raise NotImplementedError
+
+    async def best_reply(self) -> dict[str, Any] | Invalid:
+        """Look up which actions are best against what others truly do; it is recorded."""
+        raise NotImplementedError
+
 
 def join(*parts: str) -> str:
     """Join paragraphs; empty ones are left out."""

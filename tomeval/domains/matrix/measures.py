@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from tomeval.domains.matrix import computing
 from tomeval.domains.matrix.conditional import conditional_metrics
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
@@ -355,7 +356,7 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = ()
+GROUPS: tuple[Group, ...] = (computing.GROUP,)
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix.aids import has_ladders
+from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +43,12 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "aids": Table(
+        "the ladder of aids: regret by rung, and the share of it that every aid removes",
+        has_ladders,
+        aids_rows,
+        aids_notes,
+    ),
+}
 """In the order in which a report shows them, after the measures."""

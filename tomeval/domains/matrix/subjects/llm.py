@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.domains.matrix.computing import COMPUTING, computing_templates, payoff_rounds
 from tomeval.domains.matrix.examples import EXAMPLES
+from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import MatrixScene
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
+from tomeval.domains.matrix.subjects.payoff_probe import ask_payoffs
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.answers import DECIDES
 from tomeval.strategies.asking import Asker, Beside
 from tomeval.strategies.compose import parse_strategy
-from tomeval.strategies.options import ModelOptions
+from tomeval.strategies.options import ModelOptions, templates_of
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import Labels
+from tomeval.strategies.templates import Prompts, load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
 
@@ -49,6 +58,9 @@ class SubjectOptions(ModelOptions):
         only; a prediction that the strategy acts on (Social) is made and recorded all the same.
     conditional : bool
         Ask in every round, for each own action, what the partner would do next.
+    computing : {"never", "first", "ends", "always"}
+        In which rounds to ask, for each action of the partner, which own action earns most against
+        it: in none, the first, the first and the last, or all.
     constrain : bool
         Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
         whose replies hold more than the answer.
@@ -62,6 +74,7 @@ class SubjectOptions(ModelOptions):
     examples: str = "reciprocal"
     literal: bool = True
     conditional: bool = False
+    computing: str = "never"
     constrain: bool = False
 
     def __post_init__(self) -> None:
@@ -72,6 +85,7 @@ class SubjectOptions(ModelOptions):
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
             ("examples", EXAMPLES),
+            ("computing", COMPUTING),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -84,6 +98,11 @@ class SubjectOptions(ModelOptions):
                 "conditional = true goes with literal = true: what stated reactions are worth is "
                 "measured from the prediction that they follow"
             )
+
+    def templates(self, domain: str, base: Path | None) -> Prompts:
+        """Return the templates, with those of the questions that are asked aside."""
+        more = (*templates_of(self.strategy, domain), *computing_templates(vars(self)))
+        return load_prompts(domain, self.prompts, base, more)
 
 
 class LLMSubject(Subject, Foresight):
@@ -176,6 +195,12 @@ class LLMSubject(Subject, Foresight):
             answers.append(self._close((await self.player.ask(question)).answer))
         return tuple(answers)
 
+    async def aside(self, observation: Observation) -> dict[str, Answer]:
+        """Ask the payoff question in the rounds that the option names."""
+        if observation.round not in payoff_rounds(self.settings.computing, observation.horizon):
+            return {}
+        return await ask_payoffs(self.seat, self.player, self._close)
+
     async def observe(self, joint: Joint) -> None:
         """Add the round to the history, and reflect where the strategy does."""
         self.scene.observe(joint)
@@ -196,6 +221,26 @@ class LLMSubject(Subject, Foresight):
         """Return the partner's true action."""
         label = self.seat.labels.partner[self.seat.door.next_action()]
         return {**self.scene.words.common, "truth": label, "round": self.scene.step}
+
+    async def replies(self) -> dict[str, Any]:
+        """Return the best responses of one round to each of the partner's actions."""
+        best = best_responses(self.seat.game)
+        lines = [
+            {"partner": self.seat.labels.partner[b], "own": self._named(best[:, b])}
+            for b in self.order.partner
+        ]
+        return {**self.scene.words.common, "replies": lines, "round": self.scene.step}
+
+    async def best_reply(self) -> dict[str, Any]:
+        """Return what is best now, to the end of the episode, given the partner's true action."""
+        partner, state = self.seat.door.partner()
+        step, truth = self.scene.step, self.seat.door.next_action()
+        best = informed_best(self.seat.game, partner, self.seat.horizon, step, state, truth)
+        return {**self.scene.words.common, "own": self._named(best), "round": step}
+
+    def _named(self, actions: NDArray[np.bool_]) -> list[str]:
+        """Return the labels of some own actions, in the order of the options."""
+        return [self.seat.labels.own[a] for a in self.order.own if actions[a]]
 
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""
