@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,8 +30,6 @@ the last by what remains where the best reply is told."""
 
 REGRET, STEPWISE = "delta_functional_per_step", "stepwise_regret_per_step"
 
-_NO_RUNG = re.compile(rf"\(rung={RUNGS[0]}\)|rung={RUNGS[0]}, |, rung={RUNGS[0]}(?=\))")
-
 _WHY = {
     NO_EPISODE: "no episode is complete on every rung",
     ONE_EPISODE: "one episode gives no interval",
@@ -55,7 +52,11 @@ class Ladder:
     @property
     def subject(self) -> str:
         """The subject without aids."""
-        return _NO_RUNG.sub("", str(self.ground.columns["subject"]))
+        name = str(self.ground.columns["subject"])
+        for said in (f"rung={RUNGS[0]}", f"strategy={self.ground.columns['strategy']}"):
+            for text in (f"({said})", f"{said}, ", f", {said}"):
+                name = name.replace(text, "", 1)
+        return name
 
     @property
     def name(self) -> str:

@@ -79,9 +79,10 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "aids": "aids:aids",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition")
+    first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES

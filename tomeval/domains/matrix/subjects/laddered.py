@@ -15,6 +15,9 @@ from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, check_unit
 from tomeval.strategies.ladder import RUNGS
 
+LINKS = ("compute", "use", "choose", "obey")
+"""The links that hold or fail in a step, in the order in which their chance is drawn."""
+
 
 class Laddered(Subject):
     """A subject of known truth for the ladder of aids.
@@ -47,12 +50,7 @@ class Laddered(Subject):
         obey: float = 1.0,
     ) -> None:
         super().__init__(seat)
-        if rung not in RUNGS:
-            raise unknown("rung", rung, RUNGS, "laddered")
-        self.rung = rung
-        given = {"compute": compute, "use": use, "choose": choose, "obey": obey}
-        self.links = {name: check_unit(f"laddered: {name}", p) for name, p in given.items()}
-        self.know = check_unit("laddered: know", know)
+        self.rung, self.links = checked(rung, compute, use, know, choose, obey)
         self.prediction = -1
 
     def act(self, observation: Observation) -> Decision:
@@ -60,9 +58,9 @@ class Laddered(Subject):
         game, door = self.seat.game, self.seat.door
         right, which, choice, *drawn = self.seat.rng.random(7)
         truth = door.next_action()
-        shift = 0 if right < self.know else 1 + min(int(which * (game.m - 1)), game.m - 2)
+        shift = 0 if right < self.links["know"] else 1 + min(int(which * (game.m - 1)), game.m - 2)
         self.prediction = (truth + shift) % game.m
-        held = dict(zip(self.links, drawn, strict=True))
+        held = dict(zip(LINKS, drawn, strict=True))
         whole = all(held[name] < self.links[name] for name in links_left(self.rung))
         options = np.flatnonzero(self._wanted(observation, truth)) if whole else np.arange(game.n)
         return Decision(int(options[min(int(choice * len(options)), len(options) - 1)]))
@@ -82,6 +80,21 @@ class Laddered(Subject):
         return Decision(self.prediction)
 
 
+def checked(
+    rung: str = "none",
+    compute: float = 1.0,
+    use: float = 1.0,
+    know: float = 1.0,
+    choose: float = 1.0,
+    obey: float = 1.0,
+) -> tuple[str, dict[str, float]]:
+    """Return the options of `Laddered`, checked: the rung, and the probability of each link."""
+    if rung not in RUNGS:
+        raise unknown("rung", rung, RUNGS, "laddered")
+    given = {"compute": compute, "use": use, "know": know, "choose": choose, "obey": obey}
+    return rung, {name: check_unit(f"laddered: {name}", p) for name, p in given.items()}
+
+
 def links_left(rung: str) -> tuple[str, ...]:
     """Return the links that no aid of a rung replaces, knowing apart.
 
@@ -91,4 +104,4 @@ def links_left(rung: str) -> tuple[str, ...]:
     [('use', 'choose', 'obey'), ('choose', 'obey'), ('choose', 'obey')]
     """
     replaced = {"none": 0, "replies": 1, "replies_social": 2, "replies_oracle": 2, "best_reply": 3}
-    return ("compute", "use", "choose", "obey")[replaced[rung] :]
+    return LINKS[replaced[rung] :]
