@@ -11,6 +11,7 @@ from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
+from tomeval.domains.matrix.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
@@ -84,9 +85,10 @@ class Matrix(Domain):
             "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
             "planted": "planted:planted",
+            "aids": "aids:aids",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition")
+    first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables: ClassVar[Mapping[str, Table]] = {**TABLES, **PLANTED_TABLES}
@@ -206,7 +208,7 @@ class Matrix(Domain):
         return prompts_of_round(cell.setup, form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts, and is asked for reactions and draws."""
+        """Return when the subject acts, predicts, and is asked the questions beside these."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
         if cell.predicts:
@@ -215,6 +217,9 @@ class Matrix(Domain):
             found["react"] = range(1, horizon)  # nothing follows the last round
         if draws_of(cell.setup.options):
             found[DRAW] = range(1, horizon + 1)
+        computing = payoff_rounds(cell.setup.options.get("computing", "never"), horizon)
+        if computing:
+            found[PAYOFF] = computing
         return found
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:

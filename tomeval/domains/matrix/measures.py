@@ -11,6 +11,7 @@ import numpy as np
 
 from tomeval.domains.matrix import (
     adaptation,
+    computing,
     probabilistic,
     reasoning,
 )
@@ -363,6 +364,7 @@ _ALWAYS = (
 
 GROUPS: tuple[Group, ...] = (
     PLANTED,
+    computing.GROUP,
     adaptation.GROUP,
     reasoning.GROUP,
     probabilistic.GROUP,

@@ -24,6 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
+from tomeval.domains.matrix.computing import computing_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -69,9 +70,10 @@ class Setup:
         """
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            # Whether probes are asked must not change what a subject draws when it acts.
-            probes = ("literal", "draws")
-            options = {key: value for key, value in self.options.items() if key not in probes}
+            # Whether a probe is asked must not change what a subject draws when it acts, and levels
+            # of an option that are compared meet the same chance.
+            apart = ("literal", "draws", "computing", *SUBJECTS[self.kind].compared)
+            options = {key: value for key, value in self.options.items() if key not in apart}
             if "model" in options:  # nor must what the model is called
                 options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
@@ -105,6 +107,7 @@ class Setup:
         if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        more += computing_templates(self.options)
         return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from tomeval.domains.matrix import adaptation_table as adapting
 from tomeval.domains.matrix import probabilistic_table
+from tomeval.domains.matrix.aids import has_ladders
+from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
 from tomeval.domains.matrix.reasoning import has_reasoning
 from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
@@ -81,6 +83,12 @@ TABLES: Mapping[str, Table] = {
         probabilistic_table.present,
         probabilistic_table.curve_rows,
         probabilistic_table.curve_notes,
+    ),
+    "aids": Table(
+        "the ladder of aids: regret by rung, and the share of it that every aid removes",
+        has_ladders,
+        aids_rows,
+        aids_notes,
     ),
 }
 """In the order in which a report shows them, after the measures."""

@@ -8,6 +8,7 @@ from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.believer import Believer
 from tomeval.domains.matrix.subjects.detector import Detector
 from tomeval.domains.matrix.subjects.forecaster import Forecaster
+from tomeval.domains.matrix.subjects.laddered import Laddered
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.person import Person
 from tomeval.domains.matrix.subjects.simulated import (
@@ -28,6 +29,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "detector": Detector,
     "forecaster": Forecaster,
     "believer": Believer,
+    "laddered": Laddered,
     "llm": LLMSubject,
     "person": Person,
 }

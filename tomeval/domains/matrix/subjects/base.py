@@ -116,6 +116,9 @@ class Subject(ABC):
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
 
+    compared: ClassVar[tuple[str, ...]] = ()
+    """Options whose values meet the same chance, because differences between them are measured."""
+
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
 
