@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts import blind_notes, recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
@@ -174,8 +175,8 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of subjects that learned the partner's move, of recorded games, and of people."""
-        return told_notes(run) + recorded_notes(run) + people_notes(run)
+        """Tell of what cannot be told, of subjects that were, of recorded games, and of people."""
+        return blind_notes(run) + told_notes(run) + recorded_notes(run) + people_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, and of people."""
@@ -225,6 +226,11 @@ class Matrix(Domain):
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def cannot_tell(self, cells: Sequence[MatrixCell]) -> list[str]:
+        """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
+        setups = (cell.setup for cell in cells)
+        return blind_sentences((setup.game, setup.partners, setup.horizon) for setup in setups)
 
     def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
         """Describe games, subjects with their options, and partners."""
