@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix import sensitivity
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +42,27 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "sensitivity": Table(
+        "variance of the measures by option of wording and strategy",
+        sensitivity.present,
+        sensitivity.variance_rows,
+        sensitivity.variance_notes,
+    ),
+    "wording_gap": Table(
+        "share of the literal-functional gap that wording explains",
+        sensitivity.present,
+        sensitivity.gap_rows,
+        sensitivity.gap_notes,
+    ),
+    "rank_stability": Table(
+        "agreement of the strategies' ranks over wordings",
+        sensitivity.present,
+        sensitivity.rank_rows,
+        sensitivity.rank_notes,
+    ),
+    "ranks": Table(
+        "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
+    ),
+}
 """In the order in which a report shows them, after the measures."""
