@@ -36,6 +36,7 @@ from tomeval.domains.matrix.storing import (
 from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.domains.matrix.tables import TABLES, Table
 from tomeval.domains.matrix.transcripts import episode_lines
+from tomeval.domains.matrix.worded import worded
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import (
@@ -48,6 +49,7 @@ from tomeval.runs.domain import (
     Parts,
     Recorded,
     Score,
+    Worded,
 )
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import REACTION_INVALID
@@ -273,6 +275,10 @@ class Matrix(Domain):
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""
         return "subject" if by in ("model", "labels", "condition", "run") else "model"
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return a language model's labels and options of wording."""
+        return worded(cell.definition)
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return payoffs and partner tables by name."""

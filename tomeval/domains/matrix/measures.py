@@ -22,6 +22,7 @@ from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planted import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
 
@@ -365,9 +366,10 @@ _ALWAYS = (
 GROUPS: tuple[Group, ...] = (
     PLANTED,
     computing.GROUP,
-    adaptation.GROUP,
-    reasoning.GROUP,
     probabilistic.GROUP,
+    adaptation.GROUP,
+    GAP_GROUP,
+    reasoning.GROUP,
 )
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 

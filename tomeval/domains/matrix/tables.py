@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.domains.matrix import adaptation_table as adapting
-from tomeval.domains.matrix import probabilistic_table
+from tomeval.domains.matrix import probabilistic_table, sensitivity
 from tomeval.domains.matrix.aids import has_ladders
 from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
 from tomeval.domains.matrix.reasoning import has_reasoning
@@ -89,6 +89,27 @@ TABLES: Mapping[str, Table] = {
         has_ladders,
         aids_rows,
         aids_notes,
+    ),
+    "sensitivity": Table(
+        "variance of the measures by option of wording and strategy",
+        sensitivity.present,
+        sensitivity.variance_rows,
+        sensitivity.variance_notes,
+    ),
+    "wording_gap": Table(
+        "share of the literal-functional gap that wording explains",
+        sensitivity.present,
+        sensitivity.gap_rows,
+        sensitivity.gap_notes,
+    ),
+    "rank_stability": Table(
+        "agreement of the strategies' ranks over wordings",
+        sensitivity.present,
+        sensitivity.rank_rows,
+        sensitivity.rank_notes,
+    ),
+    "ranks": Table(
+        "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
     ),
 }
 """In the order in which a report shows them, after the measures."""

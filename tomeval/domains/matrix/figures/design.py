@@ -207,7 +207,7 @@ def _draw_machine(
     up = np.array([0.0, 1.0])
     for state, centre in enumerate(centres):
         away = centre if count > 2 else up
-        here = centre + [0.0, shift]
+        here = centre + np.array([0.0, shift])
         colour = COLOURS[int(moves[state]) % len(COLOURS)]
         for size in (13, 16) if state == partner.start else (13,):
             axes.plot(*here, "o", markersize=size, color="none", markeredgecolor=colour,
