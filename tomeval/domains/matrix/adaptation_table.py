@@ -109,7 +109,8 @@ def _side(
     seen = known & np.isfinite(lags.lag)
     times = np.where(seen, lags.lag, lags.reach)
     middle = median_time(times[known], seen[known])
-    row: _Row = _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
+    row: _Row = {f"{name}_shown_in": int(known.sum())}
+    row |= _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
     row |= {
         f"{name}_median": middle.median,
         f"{name}_median_ci95": (middle.high - middle.low) / 2,
@@ -148,6 +149,7 @@ def adaptation_notes(run: Run) -> list[str]:
 def check_notes(run: Run) -> list[str]:
     """Say what the checks are."""
     return [
+        "Shown in: switched episodes in which a turn could be found; the others count nowhere. "
         "Once evident: the steps after the first one that could tell the policies apart. Medians: "
         "Kaplan-Meier's, of all episodes. Early: turns found before the change, where none can be. "
         f"Guessed: turns after it that random answers would show. A turn begins on a step on which "
