@@ -121,7 +121,10 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
     per_step = np.empty(horizon)
     rows = np.arange(size)
     for t in range(horizon):
-        per_step[t] = state @ rewards[rows, policy[t]]
+        if partner.is_deterministic:  # one payoff, as it is
+            per_step[t] = state @ rewards[rows, policy[t]]
+        else:  # probabilities add up to 1 but for rounding, which a large payoff would multiply
+            per_step[t] = least + sign * float(state @ gain[rows, policy[t]])
         mass = state[:, None] * partner.emissions
         reached = following[rows, policy[t]].ravel()
         state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
