@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, WithJsonSchema, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
@@ -58,7 +58,8 @@ class MatrixExperiment(Experiment):
 
     games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
     subjects: list[str | dict[str, Any]] = Field(min_length=1)
-    partners: list[str | dict[str, Any] | PartnerSet] = Field(
+    # What a set holds is for Python alone: in a file it is a name or a table.
+    partners: list[str | dict[str, Any] | Annotated[PartnerSet, WithJsonSchema({})]] = Field(
         default=["single_action"], min_length=1
     )
     MODEL_AXIS = True
