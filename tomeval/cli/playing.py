@@ -245,7 +245,10 @@ def prompt(
     cell: Annotated[int, typer.Option("--cell", help="With --experiment: from 0.")] = 0,
     seat: Annotated[str, typer.Option("--seat", help="Whose prompt. Default: the first's.")] = "",
     form: Annotated[
-        str, typer.Option("--form", help="Which question; in matrix games act, predict or react.")
+        str,
+        typer.Option(
+            "--form", help="Which question; in matrix games act, predict, react or payoff."
+        ),
     ] = "",
     number: Annotated[
         int | None, typer.Option("--round", help="Which round is asked about. Default: 5.")

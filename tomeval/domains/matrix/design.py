@@ -26,6 +26,7 @@ from tomeval.domains.matrix.design_search import Searched, best_first, search_ma
 from tomeval.domains.matrix.design_set_search import search_sets
 from tomeval.domains.matrix.design_sets import rounded, unavoidable
 from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.optima import bounds, relevance
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
@@ -269,6 +270,8 @@ def _separating(
     finalists = searched.machines.take(order[: top if exact else FINALISTS * top])
     measured = differences(found, finalists, True)
     order = best_first(measured.worth())[:top]
+    if not measured.worth()[order[0]]:
+        notes.append(f"none of them separates the subjects in {MEASURES[task.measure].heading}")
     if not exact:
         notes.append(
             f"the best {finalists.total} of the search were played again, for four times as many "
