@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tomeval.core.resources import shipped
+from tomeval.core.resources import shipped as shipped_file
+from tomeval.strategies.beliefs import Belief, read_belief
 
 CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
 _CONTEXTS = {
@@ -38,6 +40,8 @@ class Part(NamedTuple):
         do what they declare.
     templates : path or None
         The folder of templates of such a part.
+    belief : Belief or None
+        What it states before every action, for parts with parameters.
     aid : bool
         Whether it is an intervention, made for some kinds of game only: legal like all others, but
         no part of the product that `tomeval.strategies.all_strategies` returns.
@@ -53,6 +57,7 @@ class Part(NamedTuple):
     memory: int = 0
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
+    belief: Belief | None = None
     aid: bool = False
 
 
@@ -84,12 +89,12 @@ def _rung(strategy: Any) -> Any:
     return Rung(strategy)
 
 
-def _aid(shown: str, about: str, **more: bool) -> Part:
+def _aid(shown: str, about: str, **more: Any) -> Part:
     return Part(
         shown,
         about,
         make=_rung,
-        templates=shipped("prompts") / "parts" / "ladder",
+        templates=shipped_file("prompts") / "parts" / "ladder",
         aid=True,
         **more,
     )
@@ -130,8 +135,38 @@ _WORDS: dict[str, str] = {}
 
 
 def advice_part(key: str) -> Part | None:
-    """Return an advice part by its key; None if there is none of that name."""
-    return _NONE if key == "none" else _ADVICE.get(key)
+    """Return an advice part by its key; None if there is none of that name.
+
+    Parts with parameters are made as they are asked for.
+    """
+    if key == "none":
+        return _NONE
+    if key in _ADVICE:
+        return _ADVICE[key]
+    found: Part | None = _believing(key)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _believing(key: str) -> Part | None:
+    """Return the part that states a belief; None if the key is none."""
+    belief = Belief.of_key(key)
+    if belief is None:
+        return None
+    return Part(
+        belief.name,
+        f"a belief that is right on {belief.accuracy} % of the steps",
+        is_told=True,
+        make=_planting,
+        templates=shipped_file("prompts") / "parts" / "belief",
+        belief=belief,
+    )
+
+
+def _planting(strategy: Any) -> Any:
+    from tomeval.strategies.planting import Planting  # which is made of the parts
+
+    return Planting(strategy)
 
 
 def advice_parts() -> Mapping[str, Part]:
@@ -145,22 +180,35 @@ def named_strategies() -> Mapping[str, Mapping[str, str]]:
 
 
 def shown() -> dict[str, str]:
-    """Return the names of all parts, by key."""
+    """Return the names of all parts without parameters, by key."""
     return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
+
+
+def shown_as(key: str) -> str:
+    """Return the name of any part."""
+    part = advice_part(key)
+    return part.shown if part else shown()[key]
 
 
 def read_words(text: str) -> list[str] | None:
     """Return the parts and named strategies that a text without spaces consists of, or None."""
     found = []
     while text:
+        if belief := read_belief(text):
+            found.append(belief[0].key)
+            text = _joined(belief[1])
+            continue
         word = next((word for word in _WORDS if text.startswith(word)), None)
         if word is None:
             return None
         found.append(_WORDS[word])
-        text = text[len(word) :]
-        if text.startswith("+") and text != "+":
-            text = text[1:]
+        text = _joined(text[len(word) :])
     return found
+
+
+def _joined(rest: str) -> str:
+    """Return what follows a word without the plus sign that joins it."""
+    return rest[1:] if rest.startswith("+") and rest != "+" else rest
 
 
 def parts_of(key: str) -> Iterator[tuple[str, str]]:
@@ -168,7 +216,7 @@ def parts_of(key: str) -> Iterator[tuple[str, str]]:
     if key in _CALLED:
         yield from _CALLED[key].items()
     else:
-        yield ("context" if key in CONTEXTS else "advice" if key in _ADVICE else "answer"), key
+        yield ("context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"), key
 
 
 def called_name(spec: object) -> str:

@@ -125,7 +125,7 @@ def test_command_line(capsys, monkeypatch):
     shipped = set()
     for path in folder.rglob("*.j2"):
         parts = path.relative_to(folder).with_suffix("").parts
-        name = "default" if parts[0] != "sets" else parts[1]
+        name = parts[1] if parts[0] in ("sets", "parts") else "default"
         domain, *rest = parts[2 * (name != "default") :]
         shipped.add((name, domain, "/".join(rest)))
     assert {(row["set"], row["domain"], row["prompt"]) for row in rows} == shipped

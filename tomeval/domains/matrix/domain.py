@@ -19,11 +19,12 @@ from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
+from tomeval.domains.matrix.planted_tables import TABLES as PLANTED_TABLES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.domains.matrix.steps import REACT
+from tomeval.domains.matrix.steps import DRAW, REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
@@ -31,7 +32,8 @@ from tomeval.domains.matrix.storing import (
     has_reactions,
     partners_known,
 )
-from tomeval.domains.matrix.tables import TABLES
+from tomeval.domains.matrix.subjects.llm import draws_of
+from tomeval.domains.matrix.tables import TABLES, Table
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
@@ -79,13 +81,17 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "adaptation": "adaptation:adaptation_figures",
+            "probabilistic": "probabilistic:probabilistic",
+            "reasoning": "consistency:consistency",
+            "planted": "planted:planted",
             "aids": "aids:aids",
         }.items()
     }
     first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    tables = TABLES
+    tables: ClassVar[Mapping[str, Table]] = {**TABLES, **PLANTED_TABLES}
     first_table = "cells"
     scores: ClassVar = {
         "attained": Score(
@@ -202,13 +208,15 @@ class Matrix(Domain):
         return prompts_of_round(cell.setup, form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts, and is asked for reactions and payoffs."""
+        """Return when the subject acts, predicts, and is asked the questions beside these."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
         if cell.predicts:
             found["predict"] = range(1, horizon + 1)
         if cell.setup.options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
+        if draws_of(cell.setup.options):
+            found[DRAW] = range(1, horizon + 1)
         computing = payoff_rounds(cell.setup.options.get("computing", "never"), horizon)
         if computing:
             found[PAYOFF] = computing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tomeval.domains.matrix.planted import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique
@@ -30,9 +31,20 @@ def told_notes(run: Run) -> list[str]:
     """
     told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
     cells = [cell for cell in run.cells if cell.number in told]
-    models = dict.fromkeys(c.title for c in cells if c.definition["kind"] == LLM)
+    planted = cells_with_beliefs(run.store)
+    models = dict.fromkeys(
+        c.title for c in cells if c.definition["kind"] == LLM and c.number not in planted
+    )
     rules = dict.fromkeys(c.title for c in cells if c.definition["kind"] != LLM)
+    stated = dict.fromkeys(
+        c.title for c in cells if c.number in planted and c.definition["kind"] == LLM
+    )
     notes = []
+    if stated:
+        notes.append(
+            "Given a prediction of the partner's action before they act, right as often as their "
+            f"name says: {'; '.join(stated)}. Their literal question does not tell it."
+        )
     if models:
         notes.append(
             f"Told the partner's true action before they act: {'; '.join(models)}. Their literal "

@@ -12,6 +12,7 @@ from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.beliefs import spread
 from tomeval.strategies.ladder import climbed
 from tomeval.strategies.parts import called_name
 
@@ -53,6 +54,11 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    if "strategy" in axes:
+        try:
+            axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
+        except TomevalError as error:
+            raise TomevalError(f"{where}: {error}") from None
     if kind == LLM and "strategy" in axes:
         axes["strategy"] = [rung for spec in axes["strategy"] for rung in _rungs(spec, where)]
     for key, values in axes.items():
