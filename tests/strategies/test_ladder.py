@@ -21,6 +21,7 @@ from tomeval.strategies.asking import flatten
 from tomeval.strategies.ladder import RUNGS, climbed
 from tomeval.strategies.options import templates_of
 from tomeval.strategies.parts import LADDER, advice_parts, forget
+from tomeval.strategies.templates import load_prompts
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 TABLE = (
@@ -199,6 +200,21 @@ def test_a_preview_shows_what_is_asked(rung, rest):
     if strategy.context != "s2a":
         wanted = [text for purpose, step, text in script.log if (purpose, step) == ("act", 2)]
         assert shown[-1:] == wanted
+
+
+def test_a_folder_of_ones_own_words_all_rungs(tmp_path):
+    path = tmp_path / "matrix" / "advice" / "replies.j2"
+    path.parent.mkdir(parents=True)
+    head = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n+++\n'
+    path.write_text(head + "Best against {{ replies[0].partner }}: {{ replies[0].own[0] }}")
+    for strategy in climbed("ladder"):
+        _, log = asked(strategy, prompts=str(tmp_path))
+        said = ["Best against J: F" in text for purpose, _, text in log if purpose == "act"]
+        assert said == [strategy.advice != "none"] * 3
+    path.rename(path.with_name("replys.j2"))
+    load_prompts.cache_clear()
+    with pytest.raises(TomevalError, match="did you mean 'advice/replies'"):
+        asked("QA", prompts=str(tmp_path))
 
 
 @pytest.mark.parametrize("domain", ["decrypto", "arena"])

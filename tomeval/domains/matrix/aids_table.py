@@ -89,8 +89,9 @@ def aids_notes(run: Run) -> list[str]:
         if not all(partner.is_deterministic for partner in ladder.ground.partners):
             notes.append(f"{name}: {DRAWN}")
         if ladder.lost:
+            some = "1 episode is" if ladder.lost == 1 else f"{ladder.lost} episodes are"
             notes.append(
-                f"{name}: {ladder.lost} episodes are left out, which are not complete on every "
-                "rung; if invalid answers ended them, the rest is a selection"
+                f"{name}: {some} left out, not being complete on every rung; if invalid answers "
+                "are the reason, the rest is a selection"
             )
     return notes + unfinished(run)
