@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import VALID
 from tomeval.domains.matrix.storing import PARTICIPANT, notes_of
+from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -29,11 +30,16 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         if step == 0:
             yield Line(0, _checked(name, said))
     labels = cell.labels
-    for step, own, theirs, predicted, reward, act, predict in store.query(
+    for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
-        "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+        f"predict_outcome, json_extract(act_details, '$.{BELIEF}.action'), "
+        f"json_extract(act_details, '$.{BELIEF}.right') "
+        "FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
         (cell.number, episode),
     ):
+        if told is not None:
+            verdict = "rightly" if right else "wrongly"
+            yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
         yield Line(
             step,
             f"chose {_label(labels.own, own, act)}, "
