@@ -152,8 +152,6 @@ _ANSWERS = {
 
 def prompts() -> Rows:
     """Return the prompt templates of every domain that has any, set by set."""
-    from tomeval.strategies import parse_strategy
-    from tomeval.strategies.beliefs import EXAMPLES
     from tomeval.strategies.parts import advice_parts
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
@@ -165,15 +163,15 @@ def prompts() -> Rows:
         for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
     ]
-    templates = {part.templates: part.shown for part in advice_parts().values()}
-    templates |= {parse_strategy(name).part.templates: "Belief" for name in EXAMPLES}
-    for folder_of_part, shown in templates.items():
-        if folder_of_part is None:
-            continue
+    more = {path.name: path for path in sorted((shipped("prompts") / "parts").iterdir())}
+    for part in advice_parts().values():  # those from outside
+        if part.templates is not None and part.templates not in more.values():
+            more[part.shown] = part.templates
+    for group, path in more.items():
         for folder in folders:
-            shared, own = load_prompts(folder), load_prompts(folder, more=(folder_of_part,))
+            shared, own = load_prompts(folder), load_prompts(folder, more=(path,))
             added = sorted(set(own.names()) - set(shared.names()))
-            rows += [_template(shown, folder, own.get(name)) for name in added]
+            rows += [_template(group, folder, own.get(name)) for name in added]
     return rows
 
 

@@ -158,9 +158,12 @@ class Strategy:
         return self.scored or self.advice == "social_lm"
 
 
-def all_strategies() -> list[Strategy]:
-    """Return every point of the product, with the advice parts that were registered so far."""
-    advice = ("none", *advice_parts())
+def all_strategies(aids: bool = False) -> list[Strategy]:
+    """Return every point of the product, with the advice parts that were registered so far.
+
+    `aids`: with the parts that intervene in some kinds of game only, see `Part.aid`.
+    """
+    advice = ["none", *(key for key, part in advice_parts().items() if aids or not part.aid)]
     return [Strategy(*point) for point in itertools.product(CONTEXTS, advice, ANSWERS)]
 
 
@@ -192,8 +195,9 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
     rest = rest.replace("3-shot", "3shot").replace("plans+insights", "plansinsights")
     rest = rest.replace("plans/insights", "plansinsights")
-    # "Oracle + Max" and "CoT + 3-Shot" are one part each.
+    # "Oracle + Max", "Replies + Social", "Replies + Oracle" and "CoT + 3-Shot" are one part each.
     rest = re.sub(r"oracle\+?max", "oraclemax", rest)
+    rest = re.sub(r"replies\+?(social|oracle)", r"replies\1", rest)
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     keys = read_words(rest)
     if keys is None:  # perhaps a part that an installed package brings

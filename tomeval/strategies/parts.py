@@ -36,11 +36,15 @@ class Part(NamedTuple):
     memory : int
         How many lessons are shown.
     make : callable or None
-        What makes it, for parts with templates of their own and parts from outside: their class.
+        What makes it, for parts with a module of their own and those from outside, which may only
+        do what they declare.
     templates : path or None
-        The folder of such a part's templates.
+        The folder of templates of such a part.
     belief : Belief or None
         What it states before every action, for parts with parameters.
+    aid : bool
+        Whether it is an intervention, made for some kinds of game only: legal like all others, but
+        no part of the product that `tomeval.strategies.all_strategies` returns.
     """
 
     shown: str
@@ -54,6 +58,7 @@ class Part(NamedTuple):
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
     belief: Belief | None = None
+    aid: bool = False
 
 
 def _lessons(count: int) -> Part:
@@ -75,12 +80,51 @@ _ADVICE = {
         "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
     ),
 }
+
+
+def _rung(strategy: Any) -> Any:
+    """Make a rung of the ladder of aids, whose module stands above this one."""
+    from tomeval.strategies.ladder import Rung
+
+    return Rung(strategy)
+
+
+def _aid(shown: str, about: str, **more: Any) -> Part:
+    return Part(
+        shown,
+        about,
+        make=_rung,
+        templates=shipped_file("prompts") / "parts" / "ladder",
+        aid=True,
+        **more,
+    )
+
+
+_TABLE = "what earns most against each action of the partner"
+LADDER: Mapping[str, Part] = {
+    "replies": _aid("Replies", _TABLE),
+    "replies_social": _aid(
+        "Replies + Social", f"{_TABLE}, its own prediction", predicts_first=True
+    ),
+    "replies_oracle": _aid(
+        "Replies + Oracle", f"{_TABLE}, the partner's true action", is_told=True
+    ),
+    "best_reply": _aid(
+        "Best Reply", f"{_TABLE}, the partner's true action, its own best action", is_told=True
+    ),
+}
+"""The rungs above no advice, each with one aid more; see `tomeval.strategies.ladder`."""
+
 _NONE = Part("")
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
 ADVICE = ("none", *_ADVICE)
+"""The advice parts of the product of all strategies, without those from outside."""
+
+_ADVICE |= LADDER
+_SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 
 _CALLED: dict[str, dict[str, str]] = {}
@@ -194,8 +238,9 @@ def add_named(name: str, parts: Mapping[str, str]) -> None:
 
 
 def forget(name: str) -> None:
-    """Forget a part, by its key, or a named strategy from outside."""
-    _ADVICE.pop(name, None)
+    """Forget a part, by its key, or a named strategy from outside; those that ship stay."""
+    if name not in _SHIPPED:
+        _ADVICE.pop(name, None)
     _CALLED.pop(name, None)
     _index()
 

@@ -37,10 +37,12 @@ from tomeval.runs.domain import (
     Recorded,
     Rows,
     Score,
+    Worded,
 )
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
@@ -194,6 +196,14 @@ class Arena(Domain):
         """Return the parameters of the game by its name."""
         game = cell.definition["game"]
         return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return how the subject is asked."""
+        subject = cell.definition["players"][0]
+        if not subject["model"]:
+            return None
+        found = split_wording(subject["options"], subject["strategy"], WITH_MEMORY)
+        return Worded(found[0], subject["model"], found[1])
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return a task in words, such as "ipd3 with grim + tft"."""

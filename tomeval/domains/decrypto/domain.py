@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -28,10 +29,11 @@ from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score
+from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score, Worded
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""
@@ -173,6 +175,16 @@ class Decrypto(Domain):
         if by == TEAM:
             return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
         return str(cell.columns[by])
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return how Alice is asked."""
+        alice = cell.definition["players"]["encoder"]
+        if not alice["model"]:
+            return None
+        strategy = alice["options"].get("strategy", "QA")
+        shown = strategy if isinstance(strategy, str) else json.dumps(strategy)
+        player, options = split_wording(alice["options"], shown, WITH_MEMORY)
+        return Worded(player, alice["model"], options)
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return who else plays, such as "Bob minilm, Eve wordnet"."""

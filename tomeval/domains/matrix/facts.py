@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.planted import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
@@ -22,6 +24,20 @@ def run_facts(run: Run) -> list[Facts]:
         Facts("Games", _games(cells)),
         Facts("Partners", [("Partners with their share of each set", _partners(cells))]),
     ]
+
+
+def blind_notes(run: Run) -> list[str]:
+    """Tell what measures cannot show in a run's tasks, whoever plays them."""
+    tasks = {
+        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
+        for cell in run.cells
+        if isinstance(cell, MatrixRunCell) and cell.partners and cell.as_planned
+    }
+    found = blind_sentences(
+        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
+        for (_, name, horizon), cell in tasks.items()
+    )
+    return [f"{text[0].upper()}{text[1:]}." for text in found]
 
 
 def told_notes(run: Run) -> list[str]:

@@ -24,6 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
+from tomeval.domains.matrix.computing import computing_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -69,8 +70,10 @@ class Setup:
         """
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            # Whether the probe is asked must not change what a subject draws when it acts.
-            options = {key: value for key, value in self.options.items() if key != "literal"}
+            # Whether a probe is asked must not change what a subject draws when it acts, and levels
+            # of an option that are compared meet the same chance.
+            apart = ("literal", "draws", "computing", *SUBJECTS[self.kind].compared)
+            options = {key: value for key, value in self.options.items() if key not in apart}
             if "model" in options:  # nor must what the model is called
                 options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
@@ -91,7 +94,7 @@ class Setup:
         episode: int = 0,
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
-        door = Door(partner, partial(self.belief_draws, episode))
+        door = Door(partner, self.partners, partial(self.belief_draws, episode))
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
 
@@ -104,6 +107,7 @@ class Setup:
         if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        more += computing_templates(self.options)
         return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 
@@ -41,8 +41,13 @@ class Door:
     Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
     """
 
-    def __init__(self, partner: Partner, beliefs: Chance | None = None) -> None:
-        self._partner = partner
+    def __init__(
+        self,
+        partner: Partner,
+        drawn_from: PartnerSet | None = None,
+        beliefs: Chance | None = None,
+    ) -> None:
+        self._partner, self._set = partner, drawn_from
         self._state = partner.start
         self._action = -1
         self._step = -1
@@ -64,6 +69,11 @@ class Door:
         """Return the partner's table and its current state."""
         self.used = True
         return self._partner, self._state
+
+    def partner_set(self) -> PartnerSet:
+        """Return the set that the partner was drawn from; it does not tell which one it is."""
+        self.used = True
+        return self._set or PartnerSet(self._partner.name, (self._partner,))
 
     def statement(self, accuracy: float) -> Planted:
         """State an action of the partner in this step, true with a probability.
@@ -105,6 +115,9 @@ class Subject(ABC):
 
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    compared: ClassVar[tuple[str, ...]] = ()
+    """Options whose values meet the same chance, because differences between them are measured."""
 
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
