@@ -20,7 +20,6 @@ from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
-from tomeval.domains.matrix.planted_tables import TABLES as PLANTED_TABLES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -34,7 +33,7 @@ from tomeval.domains.matrix.storing import (
     partners_known,
 )
 from tomeval.domains.matrix.subjects.llm import draws_of
-from tomeval.domains.matrix.tables import TABLES, Table
+from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.domains.matrix.worded import worded
 from tomeval.models.base import Model, Prompt
@@ -94,7 +93,7 @@ class Matrix(Domain):
     first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    tables: ClassVar[Mapping[str, Table]] = {**TABLES, **PLANTED_TABLES}
+    tables = TABLES
     first_table = "cells"
     scores: ClassVar = {
         "attained": Score(
