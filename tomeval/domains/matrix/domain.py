@@ -80,6 +80,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "sensitivity": "sensitivity:sensitivity",
         }.items()
     }
     first_figures = ("forest", "literal_against_functional", "decomposition")
