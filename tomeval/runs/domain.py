@@ -520,6 +520,10 @@ class Domain(ABC):
         """Return what can be attained in an experiment's cells, for ``tomeval bounds``."""
         raise TomevalError(f"{self.name}: bounds are not computed from an experiment")
 
+    def cannot_tell(self, cells: Sequence[Any]) -> list[str]:
+        """Return sentences on what measures cannot tell in an experiment's cells, whoever plays."""
+        return []
+
     # To compare
 
     def task_words(self, task: Mapping[str, Any]) -> str:

@@ -11,10 +11,15 @@ from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
-from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES, for_interceptor
+from tomeval.domains.decrypto.measures import (
+    MEASURES,
+    PLANTED_MEASURES,
+    REPLAY_MEASURES,
+    for_interceptor,
+)
 from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
-from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
 from tomeval.domains.decrypto.seats import NAMES, ROLES
@@ -131,7 +136,10 @@ class Decrypto(Domain):
         """Return the measures, those of replays only if a record is replayed."""
         replayed = any(definition["records"] for _, definition in run.store.cells())
         of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
-        return {n: m for n, m in self.measures.items() if replayed or n not in of_replays}
+        left_out = set() if replayed else of_replays
+        if not has_beliefs(run.store):
+            left_out |= {*PLANTED_MEASURES}
+        return {n: m for n, m in self.measures.items() if n not in left_out}
 
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""
