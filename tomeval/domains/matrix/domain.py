@@ -83,6 +83,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "sensitivity": "sensitivity:sensitivity",
             "adaptation": "adaptation:adaptation_figures",
             "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
