@@ -10,6 +10,8 @@ from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
+from tomeval.domains.decrypto.level_measures import LEVEL_MEASURES
+from tomeval.domains.decrypto.level_tables import LEVELS_TABLE, level_notes, level_rows
 from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES, for_interceptor
 from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
@@ -33,6 +35,8 @@ GAMES_PER_CHUNK = 1000
 
 TEAM = "team"
 
+_MEASURES = {**MEASURES, **LEVEL_MEASURES}
+
 
 def _survived(cell: RunCell) -> FloatArray:
     return cell.totals("survived_percent").values / 100
@@ -52,6 +56,10 @@ def _decided(cell: RunCell) -> bool:
     return None not in cell.played.outcomes
 
 
+def _asks_levels(run: Run) -> bool:
+    return any("levels" in definition for _, definition in run.store.cells())
+
+
 class Decrypto(Domain):
     """The word game Decrypto; see `tomeval.runs.domain.Domain`."""
 
@@ -60,7 +68,7 @@ class Decrypto(Domain):
     experiment = DecryptoExperiment
     schema = SCHEMA
     unit = "deal"
-    measures = MEASURES
+    measures = _MEASURES
     headline = (
         "delta_functional_per_turn",
         "tom_eve_percent",
@@ -70,13 +78,17 @@ class Decrypto(Domain):
     by = (*ROLES, TEAM)
     task = ("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid")
     shares_draws = ("rules", "words", "records")
-    tables: ClassVar = {name: partial(table_rows, name) for name in TABLES}
+    tables: ClassVar = {
+        **{name: partial(table_rows, name) for name in TABLES},
+        LEVELS_TABLE: level_rows,
+    }
     figures: ClassVar = {
         "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
+        "levels": "tomeval.domains.decrypto.figures.levels:levels",
     }
-    first_figures = ("forest", "pairings_turns", "perspective", "probes")
+    first_figures = ("forest", "pairings_turns", "perspective", "probes", "levels")
     lists: ClassVar = {
         "players": listed_players,
         "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
@@ -129,7 +141,17 @@ class Decrypto(Domain):
         """Return the measures, those of replays only if a record is replayed."""
         replayed = any(definition["records"] for _, definition in run.store.cells())
         of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
-        return {n: m for n, m in self.measures.items() if replayed or n not in of_replays}
+        gone = set() if replayed else of_replays
+        gone |= set() if _asks_levels(run) else set(LEVEL_MEASURES)
+        return {name: measure for name, measure in self.measures.items() if name not in gone}
+
+    def notes_of_table(self, run: Run, name: str) -> list[str]:
+        """Return what the columns of the levels are."""
+        return level_notes(run) if name == LEVELS_TABLE else []
+
+    def reported(self, run: Run) -> list[str]:
+        """Return the table of levels if the experiment asks for them."""
+        return [LEVELS_TABLE] if _asks_levels(run) else []
 
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""

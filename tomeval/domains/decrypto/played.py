@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
+from tomeval.runs.measures import Totals
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -69,6 +70,8 @@ class Played:
         In replays, the guesses of `LISTENERS` in the record.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
+    levels : callable or None
+        Returns a seat's levels by game, see `level_measures`; None if the run does not ask.
     """
 
     outcomes: list[str | None]
@@ -86,6 +89,7 @@ class Played:
     best: Floats = field(default_factory=lambda: np.empty(0))
     recorded: Mapping[str, Ints] = field(default_factory=dict)
     replayed: bool = False
+    levels: Callable[[str], Totals] | None = None
 
     @property
     def games(self) -> int:
