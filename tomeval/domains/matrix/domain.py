@@ -12,12 +12,15 @@ from tomeval.domains.matrix.attained import attained, is_attainable, predicted_r
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.described import described_keys
+from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
+from tomeval.domains.matrix.fitted import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
+from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -62,7 +65,12 @@ class Matrix(Domain):
     experiment = MatrixExperiment
     schema = SCHEMA
     measures = MEASURES
-    headline = ("delta_functional_per_step", "tom_percent", "delta_tom_best_response_per_step")
+    headline = (
+        "delta_functional_per_step",
+        FITTED,
+        "tom_percent",
+        "delta_tom_best_response_per_step",
+    )
     by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
@@ -111,12 +119,15 @@ class Matrix(Domain):
         on_step: Callable[[], None],
     ) -> Block:
         """Play one episode."""
-        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+        if isinstance(cell.setup.partners, PartnerPlayer):
+            steps = await play_duel(cell.setup, episode, models, on_step)
+        else:
+            steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
         return as_block(steps, cell.setup.game)
 
     def together(self, cell: MatrixCell) -> int:
         """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-        if cell.setup.kind not in BATCH_KINDS:
+        if cell.setup.kind not in BATCH_KINDS or isinstance(cell.setup.partners, PartnerPlayer):
             return 0
         return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
@@ -197,15 +208,15 @@ class Matrix(Domain):
         self, cell: MatrixCell, seat: str, form: str, step: int, note: str = ""
     ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one round."""
-        return prompts_of_round(cell.setup, form, step, note)
+        return prompts_of_round(cell.seen_from(seat), form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts and is asked for reactions."""
+        """Return when a seat acts, predicts and is asked for reactions."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
-        if cell.predicts:
+        if cell.predicts(seat):
             found["predict"] = range(1, horizon + 1)
-        if cell.setup.options.get("conditional", False):
+        if cell.seats[seat].options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
         return found
 
@@ -259,11 +270,12 @@ class Matrix(Domain):
         """Return payoffs and partner tables by name."""
         game, partners = cell.definition["game"], cell.definition["partners"]
         tables = [table["sha256"] for table in partners["tables"]]
+        said = [partners["weights"], tables]
+        if "player" in partners:
+            said.append(partners["player"])
         return {
             ("game", game["name"]): json.dumps(game["payoffs"]),
-            ("partner set", game["name"], partners["name"]): json.dumps(
-                [partners["weights"], tables]
-            ),
+            ("partner set", game["name"], partners["name"]): json.dumps(said),
         }
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tomeval.domains.matrix.conditional import conditional_metrics
+from tomeval.domains.matrix.fitted import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
@@ -355,7 +356,7 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = ()
+GROUPS: tuple[Group, ...] = (FITTED_GROUP,)
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.outcomes import VALID
-from tomeval.domains.matrix.storing import PARTICIPANT, notes_of
+from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.domains.matrix.games import Labels
+from tomeval.domains.matrix.steps import ACT, PREDICT
+from tomeval.domains.matrix.storing import PARTICIPANT, notes_of, other_answers
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -29,16 +31,19 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         if step == 0:
             yield Line(0, _checked(name, said))
     labels = cell.labels
+    other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     for step, own, theirs, predicted, reward, act, predict in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
         "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
         (cell.number, episode),
     ):
+        moved = _outcome(other.get((step, ACT)), theirs)
         yield Line(
             step,
             f"chose {_label(labels.own, own, act)}, "
             f"predicted {_label(labels.partner, predicted, predict)}; "
-            f"partner chose {labels.partner[theirs]}"
+            f"partner chose {_label(labels.partner, theirs, moved)}"
+            + _predicted(labels, other.get((step, PREDICT)))
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
         for name, (asked, said) in notes.items():
@@ -49,6 +54,21 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
 def _checked(name: str, said: dict[str, Any]) -> str:
     """Say what a person answered to a check of a study."""
     return f"{name}: answered {said['answer']!r}, {'right' if said['right'] else 'wrong'}"
+
+
+def _outcome(answer: tuple[str, int | None] | None, action: int | None) -> str:
+    """Return what became of the partner's question for a move; a table is never asked."""
+    if answer is not None:
+        return answer[0]
+    return NOT_ASKED if action is None else VALID
+
+
+def _predicted(labels: Labels, answer: tuple[str, int | None] | None) -> str:
+    """Say what a player in the partner's seat predicted; empty if it was not asked."""
+    if answer is None:
+        return ""
+    outcome, action = answer
+    return f", predicted {_label(labels.own, action, outcome)}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:

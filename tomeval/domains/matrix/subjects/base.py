@@ -49,6 +49,37 @@ class Door:
         return self._partner, self._state
 
 
+class PlayerDoor(Door):
+    """The door where the partner is a player: it has no table, and moves at the same time.
+
+    Its move is there if it was asked first, for a subject that `Subject.looks_ahead`.
+    """
+
+    def __init__(self) -> None:
+        self._move: int | None = None
+        self.used = False
+
+    def open(self, action: int | None) -> None:
+        """Begin a step, with the partner's move if it is known (the step loop does)."""
+        self._move, self.used = action, False
+
+    def next_action(self) -> int:
+        """Return the action that the partner plays in this step."""
+        if self._move is None:
+            raise TomevalError(
+                "this subject looks at the partner's next action, which is not known before it "
+                "acts: its class must say so (looks_ahead = True)"
+            )
+        self.used = True
+        return self._move
+
+    def partner(self) -> tuple[Partner, int]:
+        """Raise: there is no table."""
+        raise TomevalError(
+            "this subject needs the partner's table, and a player sits in the partner's seat"
+        )
+
+
 @dataclass(frozen=True)
 class Seat:
     """Where a subject sits for one episode."""
@@ -74,6 +105,13 @@ class Subject(ABC):
 
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    looks_ahead: bool = False
+    """Whether it asks the door for the partner's next action: a player in that seat is then asked
+    first."""
+
+    needs_table: ClassVar[bool] = False
+    """Whether it asks the door for the partner's table, which a player does not have."""
 
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
