@@ -86,9 +86,10 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "fitted": "fitted:fitted_pairings",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition")
+    first_figures = ("fitted", "forest", "literal_against_functional", "decomposition")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES
@@ -193,8 +194,9 @@ class Matrix(Domain):
         return self.tables[name].notes(run)
 
     def reported(self, run: Run) -> list[str]:
-        """Return all tables that a run has data for."""
-        return self.tables_of(run)
+        """Return the tables that a run has data for, without those that are printed on demand."""
+        said = ((name, self.tables[name]) for name in self.tables_of(run))
+        return [name for name, one in said if one.reported is None or one.reported(run)]
 
     def recorded(self, path: Path, keys: LogKeys) -> Recorded:
         """Read a log of matches."""

@@ -268,10 +268,9 @@ class MatrixCell(Cell):
     def predicts(self, seat: str) -> bool:
         """Tell whether a seat is asked what the other does, as a probe or to act on it."""
         player = self.seats[seat]
-        asked = bool(player.options.get("literal", True))
-        if self.by_people or not player.strategy or asked:
-            return asked or not (self.by_people or player.strategy)
-        return parse_strategy(player.strategy).predicts_first
+        if player.options.get("literal", True):
+            return True
+        return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
 
     def originals(self, count: int) -> list[int]:
         """Return the episodes to play."""

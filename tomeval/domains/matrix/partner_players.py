@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.subject_specs import PERSON, expand_subject
 from tomeval.runs.domain import Player
 
 SUBJECT = "subject"
-"""The key that names a kind of subject without options: ``{ subject = "rmax" }``."""
+"""The key that names a kind of subject with its default options: ``{ subject = "rmax" }``."""
 
 _KEYS = ("kind", "model", "strategy", SUBJECT)
 
@@ -50,8 +51,7 @@ def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[P
     """
     entry = dict(spec)
     if SUBJECT in entry:
-        if "kind" in entry:
-            raise TomevalError(f"{where}: give kind or {SUBJECT}, which means the same, not both")
+        check_keys(where, entry, (SUBJECT, "name"))
         entry["kind"] = entry.pop(SUBJECT)
     found = []
     for player in expand_subject(entry, models, where):
