@@ -14,7 +14,7 @@ from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts import player_notes, recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.fitted import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
@@ -179,11 +179,11 @@ class Matrix(Domain):
 
     def notes(self, run: Run) -> list[str]:
         """Tell of subjects that learned the partner's move, of recorded games, and of people."""
-        return told_notes(run) + recorded_notes(run) + people_notes(run)
+        return told_notes(run) + self.table_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
-        """Tell of recorded games, and of people."""
-        return recorded_notes(run) + people_notes(run)
+        """Tell of recorded games, of players in the partner's seat, and of people."""
+        return recorded_notes(run) + player_notes(run) + people_notes(run)
 
     def tables_of(self, run: Run) -> list[str]:
         """Return the tables that a run has data for."""

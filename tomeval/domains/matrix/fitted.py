@@ -367,7 +367,8 @@ def _measure(name: str, heading: str, better: Literal[0, -1], meaning: str) -> M
         return Totals(fitted_values(played, name))
 
     source = "this project, docs/measures.md, Fitted partners"
-    return Measure(name, heading, meaning, "payoff", better, source, of)
+    label = name.removesuffix("_per_step").replace("delta_functional", "regret")
+    return Measure(name, heading, meaning, "payoff", better, source, of, label=label)
 
 
 _MEASURES = (

@@ -79,9 +79,10 @@ def _caption(title: str) -> str:
     return (
         f"{title}: every row is one player against another. Left: an estimate of regret per step "
         "against the best reply to the machine of short memory that fits the other player best, "
-        f"with its 95 % interval, which holds the uncertainty of the fit; the bar goes from the "
-        "least to the most regret that fits the games whatever the other does where it was never "
-        f"seen. Where these differ by more than {100 * TOLERANCE:.0f} % of the payoffs' range the "
+        "with its 95 % interval, which holds the uncertainty of the fit. Grey: from the least to "
+        "the most regret that fits the games, whatever the other does where it was not seen, with "
+        f"their intervals; where these differ by more than {100 * TOLERANCE:.0f} % of the payoffs' "
+        "range the "
         "games do not determine the regret, and there is no point. Right: share of the other's "
         f"actions that were predicted; {INTERVAL_WORDS['auto']}."
     )
@@ -120,14 +121,18 @@ def pairings_figure(title: str, rows: Sequence[_Row], options: Options) -> Figur
         if np.isfinite(row.mean[1]):
             width = row.mean[2] - row.mean[1]
             left.barh(place, width, left=row.mean[1], height=0.42, color=_RANGE, lw=0, zorder=2)
+            if not np.isfinite(row.mean[0]):
+                ends = [row.low[1], row.high[2]]
+                left.plot(ends, [place, place], color=_RANGE, lw=1.4, zorder=2)
         _point(left, place, row, 0)
         _point(right, place, row, 3)
     left.axvline(0, color="0.6", lw=0.6, zorder=1)
+    left.use_sticky_edges = False
     left.margins(x=0.06)
     right.set_xlim(-4, 104)
     handles = [
         Line2D([], [], marker="o", color=COLOURS[0], lw=1.4, markersize=3.8, label="estimate"),
-        Patch(color=_RANGE, label="what fits the games"),
+        Patch(color=_RANGE, label="not determined: from the least to the most"),
     ]
     add_head(figure, title, handles)
     return figure
