@@ -23,7 +23,7 @@ from tomeval.domains.matrix.partner_players import (
     is_player,
 )
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.domains.matrix.study import Check, Study
@@ -347,20 +347,28 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
     return {
         "name": partners.name,
         "weights": partners.weights,
-        "tables": [
-            {
-                "name": partner.name,
-                "title": partner.title,
-                "source": partner.source,
-                "start": partner.start,
-                "states": partner.states,
-                "emissions": partner.emissions.tolist(),
-                "next_state": partner.next_state.tolist(),
-                "sha256": partner.fingerprint(),
-            }
-            for partner in partners.partners
-        ],
+        "tables": [_table_data(partner) for partner in partners.partners],
     }
+
+
+def _table_data(partner: Partner) -> dict[str, Any]:
+    """Return a partner's table; with the two policies and the step, if it is made of two."""
+    change = partner.change
+    joined = change and {
+        "step": change.step,
+        "first": _table_data(change.first),
+        "second": _table_data(change.second),
+    }
+    return {
+        "name": partner.name,
+        "title": partner.title,
+        "source": partner.source,
+        "start": partner.start,
+        "states": partner.states,
+        "emissions": partner.emissions.tolist(),
+        "next_state": partner.next_state.tolist(),
+        "sha256": partner.fingerprint(),
+    } | ({"change": joined} if joined else {})
 
 
 def _text(value: object, what: str) -> str:

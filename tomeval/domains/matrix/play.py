@@ -7,7 +7,7 @@ import json
 import operator
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
+from tomeval.domains.matrix.computing import computing_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partner_players import PartnerPlayer
@@ -65,12 +66,15 @@ class Setup:
     base: Path | None = field(kw_only=True, default=None)
 
     def stream(self, seat: str) -> Stream:
-        """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``.
+        """Return a seat's stream.
 
-        Where a subject sits in the partner's seat, its own are ``other`` and ``other fallback``,
-        and no stream depends on what players are called.
+        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; the first
+        three are the same for all subjects. Where a subject sits in the partner's seat, its own are
+        ``other`` and ``other fallback``, and no stream depends on what players are called.
         """
         if isinstance(self.partners, PartnerPlayer):
+            if seat == "belief":
+                return Stream.of(self.seed, seat, self.game.name, "player")
             other = _drawing(self.partners.player.kind, self.partners.player.options)
             both = (_drawing(self.kind, self.options), other, self.labels.name, str(self.horizon))
             return Stream.of(self.seed, seat, self.game.name, *both)
@@ -111,20 +115,31 @@ class Setup:
         rng: np.random.Generator,
         model: Model | None = None,
         name: str = "",
+        episode: int = 0,
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current.
 
         `partner` is None where the partner is a player.
         """
-        door = PlayerDoor() if partner is None else Door(partner)
+        beliefs = partial(self.belief_draws, episode)
+        if partner is None:
+            door: Door = PlayerDoor(self.game.m, beliefs)
+        else:
+            drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
+            door = Door(partner, drawn_from, beliefs)
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
+
+    def belief_draws(self, episode: int) -> NDArray[np.float64]:
+        """Return the chance of an episode's beliefs, shape (T, 2): the same for all accuracies."""
+        return self.stream("belief").block(episode, 1, 2 * self.horizon).reshape(-1, 2)
 
     def templates(self) -> str:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        more += computing_templates(self.options)
         return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
@@ -138,8 +153,10 @@ class Setup:
 
 def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
-    # Whether the probe is asked must not change what a subject draws when it acts.
-    kept = {key: value for key, value in options.items() if key != "literal"}
+    # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
+    # option that are compared meet the same chance.
+    apart = ("literal", "draws", "computing", *SUBJECTS[kind].compared)
+    kept = {key: value for key, value in options.items() if key not in apart}
     if "model" in kept:  # nor must what the model is called
         kept["model"] = unaliased(kept["model"])
     return json.dumps([kind, kept], sort_keys=True)
@@ -187,7 +204,7 @@ async def play_episode_async(
     moves = setup.stream("partner").episode(episode, setup.horizon)
     fallback = setup.stream("fallback").episode(episode)
     name = f"{setup.stream('subject').key:032x}-{episode}"
-    subject, door = setup.seat_subject(partner, rng, model, name)
+    subject, door = setup.seat_subject(partner, rng, model, name, episode)
     on_seated(subject)
     cumulative = partner.cumulative()
     record = Record(episode, which) if record is None else record

@@ -69,7 +69,7 @@ class BestResponseOracle(Subject):
     """
 
     draws_per_step: ClassVar[int | None] = 0
-    needs_table: ClassVar[bool] = True
+    needs_table = True
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
