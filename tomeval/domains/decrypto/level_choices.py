@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.embedding_players import Floats

@@ -113,3 +113,5 @@ def level_notes(run: Run) -> list[str]:
             f"of each player in each seat the first games with about {MOST_TURNS:,} turns in all"
         )
     return notes
+
+

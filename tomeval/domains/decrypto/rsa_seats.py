@@ -159,7 +159,9 @@ class _Listener(_Reasoner):
         found = guesses(self.spec.ladder, level, bob, eve, legal)
         return Said(CODES[drawn(softmax(self.spec.alpha * found), number)])
 
-    def said(self, answer: Said[Code], hints: Hints, details: dict[str, Any] | None) -> Said[Code]:
+    def said(
+        self, answer: Said[Code], hints: Hints, details: dict[str, Any] | None
+    ) -> Said[Code]:
         """Return an answer with what there is to note: the turn's level, hints without a vector."""
         found = dict(details or {})
         unknown = [hint for hint in hints if self.spec.embedding.hint_vector(hint) is None]
@@ -279,7 +281,9 @@ def _bank_scores(embedding: Embedding, keywords: Keywords, words: Words) -> Floa
 
 
 @lru_cache(maxsize=8)
-def _history(embedding: Embedding, turns: tuple[Turn, ...], words: Words) -> tuple[Floats, Floats]:
+def _history(
+    embedding: Embedding, turns: tuple[Turn, ...], words: Words
+) -> tuple[Floats, Floats]:
     """Return the sums of the digits' past hints, (1, 4, d), and all words' scores, (4, words)."""
     sums = history_sums(embedding, turns)[None]
     return sums, np.ascontiguousarray(history_scores(_bank(embedding, words)[None], sums)[0].T)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
@@ -66,7 +67,7 @@ class MatrixExperiment(Experiment):
 
     games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
     subjects: list[str | dict[str, Any]] = Field(min_length=1)
-    partners: list[str | dict[str, Any] | PartnerSet] = Field(
+    partners: list[str | dict[str, Any] | SkipJsonSchema[PartnerSet]] = Field(
         default=["single_action"], min_length=1
     )
     MODEL_AXIS = True
