@@ -138,7 +138,7 @@ def test_a_table_of_a_run(tmp_path):
     with tomeval.run(
         laddered(compute=0.1, know=0.95, choose=0.95, obey=0.95), tmp_path / "run"
     ) as run:
-        assert run.domain.tables_of(run) == ["aids"]
+        assert "aids" in run.domain.tables_of(run)
         rows = run.domain.tables["aids"](run, ())
         assert [row["aid"] for row in rows] == [*AIDS, "(remains)"]
         assert [row["link"] for row in rows] == ["", *LINKS]
@@ -168,7 +168,7 @@ def test_what_makes_no_ladder(tmp_path):
     with tomeval.run(plain, tmp_path / "plain") as run:
         assert not has_ladders(run)
         assert ladders(run) == []
-        assert run.domain.tables_of(run) == []
+        assert "aids" not in run.domain.tables_of(run)
         assert not draw_one(run, "aids")
     some = laddered(rung=["none", "replies", "best_reply"])
     with tomeval.run(some, tmp_path / "some") as run:
