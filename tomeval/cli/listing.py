@@ -159,13 +159,15 @@ def prompts() -> Rows:
         for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
     ]
-    for part in advice_parts().values():
-        if part.templates is None:
-            continue
+    more = {path.name: path for path in sorted((shipped("prompts") / "parts").iterdir())}
+    for part in advice_parts().values():  # those from outside
+        if part.templates is not None and part.templates not in more.values():
+            more[part.shown] = part.templates
+    for group, path in more.items():
         for folder in folders:
-            shared, own = load_prompts(folder), load_prompts(folder, more=(part.templates,))
+            shared, own = load_prompts(folder), load_prompts(folder, more=(path,))
             added = sorted(set(own.names()) - set(shared.names()))
-            rows += [_template(part.shown, folder, own.get(name)) for name in added]
+            rows += [_template(group, folder, own.get(name)) for name in added]
     return rows
 
 

@@ -295,7 +295,7 @@ class DecryptoCell(Cell):
     def _definition(self, player: DecryptoPlayer | None) -> dict[str, Any]:
         if player is None:
             return {"name": RECORD, "model": ""}
-        if player.kind != "embedding":
+        if not player.embeds:
             return player.definition
         vectors = embedding_sha256(player.embedding(self.experiment.lists))
         return {**player.definition, "vectors": vectors}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto import rsa_seats
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EncoderSpec,
@@ -24,6 +25,7 @@ from tomeval.domains.decrypto.game import (
     InterceptorView,
 )
 from tomeval.domains.decrypto.play import random_hints
+from tomeval.domains.decrypto.rsa import LEVELS, Ladder
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
@@ -48,6 +50,7 @@ definition only if they cut anything: they came later, and runs of before can go
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
     "llm": ("model", *LLM_OPTIONS),
     "embedding": ("embedding", "k", "careful", "matching"),
+    "rsa": tuple(rsa_seats.DEFAULTS),
     "random": (),
 }
 """The kinds of player, and the options of each."""
@@ -55,6 +58,7 @@ KIND_OPTIONS: dict[str, tuple[str, ...]] = {
 _ABOUT = {
     "llm": "a language model with a prompting strategy",
     "embedding": "hints near the keywords; guesses by cosine",
+    "rsa": "reasons about the other seats to level 0, 1 or 2, over an embedding",
     "random": "legal hints and codes at random",
 }
 
@@ -103,8 +107,13 @@ class DecryptoPlayer(Player):
         spec = {"spec": public_spec(self.model)} if self.model else {}
         return {**data, "model": self.model_name, **spec}
 
+    @property
+    def embeds(self) -> bool:
+        """Whether it plays over an embedding."""
+        return "embedding" in self.options
+
     def embedding(self, lists: WordLists) -> Embedding:
-        """Return the embedding of an embedding player."""
+        """Return the embedding of a player that has one."""
         return _embedding(self.options["embedding"], lists, base=self.base)
 
     def encoder_spec(self, lists: WordLists) -> EncoderSpec:
@@ -115,11 +124,19 @@ class DecryptoPlayer(Player):
         """Return an embedding player as Bob or Eve."""
         return ListenerSpec(self.embedding(lists), self.options["matching"])
 
+    def rsa_spec(self, lists: WordLists) -> rsa_seats.RSASpec:
+        """Return a player of the ladder of recursion."""
+        options = {key: value for key, value in self.options.items() if key != "embedding"}
+        level, alpha = options.pop("level"), options.pop("alpha")
+        return rsa_seats.RSASpec(self.embedding(lists), level, alpha, Ladder(**options))
+
     def check(self, role: str, where: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
         try:
             if self.kind == "embedding":
                 _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
+            if self.kind == "rsa":
+                self.rsa_spec(experiment.lists)
             if self.model:
                 self.llm_options.strategy_of(role)
                 if self.llm_options.conversation and experiment.records:
@@ -139,6 +156,8 @@ class DecryptoPlayer(Player):
             return LLM_SEATS[chair.role](chair, self.llm_options)
         if self.kind == "random":
             return RANDOM_SEATS[chair.role](chair, lists)
+        if self.kind == "rsa":
+            return rsa_seats.RSA_SEATS[chair.role](chair, self.rsa_spec(lists), lists)
         from tomeval.domains.decrypto import embedding_seats as seats
 
         if chair.role == "encoder":
@@ -161,8 +180,8 @@ def player_from_table(
     table : dict
         ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
         ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
-        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
-        none.
+        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``rsa`` those
+        of `rsa_seats.DEFAULTS`; for ``random`` none.
     defaults : dict
         The experiment's own options for language models.
     where : str
@@ -186,6 +205,10 @@ def player_from_table(
             if not isinstance(entry.get("embedding"), str):
                 raise TomevalError("needs 'embedding', the name of one or a file")
             entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
+        if kind == "rsa":
+            entry = {**rsa_seats.DEFAULTS, **entry}
+            if not isinstance(entry["embedding"], str):
+                raise TomevalError("'embedding' must be the name of one or a file")
         return DecryptoPlayer(name, kind, entry, base=base)
     except TomevalError as error:
         raise TomevalError(f"{where}: {error}") from None
@@ -197,8 +220,8 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     Parameters
     ----------
     spec : str
-        ``random``; a shipped embedding or ``embedding:NAME``; else a language model, see
-        `tomeval.models.model_name`.
+        ``random``; a shipped embedding or ``embedding:NAME``; ``rsa:LEVEL`` or
+        ``rsa:LEVEL:EMBEDDING``; else a language model, see `tomeval.models.model_name`.
     strategy, k
         For language models, and for embedding encoders.
 
@@ -206,6 +229,8 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     --------
     >>> table_from_spec("minilm")
     {'embedding': 'minilm', 'k': 16}
+    >>> table_from_spec("rsa:2")
+    {'kind': 'rsa', 'level': 2}
     >>> table_from_spec("scripted:decrypto", "CoT")
     {'model': 'scripted:decrypto', 'strategy': 'CoT'}
     """
@@ -214,11 +239,17 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
         return {"kind": "random"}
     if name != spec or spec in SHIPPED:
         return {"embedding": name, "k": k}
+    if spec.startswith("rsa:"):
+        level, _, name = spec.removeprefix("rsa:").partition(":")
+        if level not in map(str, LEVELS):
+            raise TomevalError(f"player {spec!r}: the level is 0, 1 or 2, such as rsa:2")
+        found = {"kind": "rsa", "level": int(level)}
+        return found | {"embedding": name} if name else found
     if ":" not in spec:
         known = ["random", *SHIPPED]
         raise TomevalError(
             f"player {spec!r} cannot be read{did_you_mean(spec, known)}; write {', '.join(known)}, "
-            "embedding:NAME, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
+            "embedding:NAME, rsa:LEVEL, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
         )
     return {"model": spec, "strategy": strategy}
 

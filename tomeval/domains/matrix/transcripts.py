@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import VALID
+from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.storing import PARTICIPANT, draws_of_episode, notes_of
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
@@ -30,6 +32,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
             yield Line(0, _checked(name, said))
     labels = cell.labels
     draws = draws_of_episode(store, cell.number, episode)
+    asides = _asides(store, cell, episode)
     for step, own, theirs, predicted, reward, act, predict in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
         "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
@@ -47,6 +50,32 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         for name, (asked, said) in notes.items():
             if asked == step:
                 yield Line(step, _checked(name, said))
+        for question, outcome, value in asides.get(step, ()):
+            yield Line(step, _computed(cell, question, outcome, value))
+
+
+def _asides(
+    store: Store, cell: MatrixRunCell, episode: int
+) -> dict[int, list[tuple[str, str, str | None]]]:
+    """Return the payoff questions of an episode with outcome and answer, by step."""
+    found: dict[int, list[tuple[str, str, str | None]]] = {}
+    for step, question, outcome, value in store.query(
+        "SELECT step, question, outcome, value FROM answers WHERE cell = ? AND episode = ? "
+        f"AND question LIKE '{PAYOFF} %' ORDER BY step, question",
+        (cell.number, episode),
+    ):
+        found.setdefault(step, []).append((question, outcome, value))
+    return found
+
+
+def _computed(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
+    """Say what was named as best against an action, and whether it is."""
+    action = int(question.removeprefix(f"{PAYOFF} "))
+    against = cell.labels.partner[action]
+    if value is None:
+        return f"asked what earns most against {against}: {_label(cell.labels.own, None, outcome)}"
+    right = "right" if best_responses(cell.game)[int(value), action] else "wrong"
+    return f"asked what earns most against {against}: {cell.labels.own[int(value)]}, {right}"
 
 
 def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:

@@ -6,24 +6,35 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.domains.matrix.computing import COMPUTING, computing_templates, payoff_rounds
 from tomeval.domains.matrix.examples import EXAMPLES
+from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import MatrixScene
 from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.domains.matrix.subjects.payoff_probe import ask_payoffs
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.answers import DECIDES, LabelAnswer
 from tomeval.strategies.asking import Asker, Beside
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
-from tomeval.strategies.options import ModelOptions
+from tomeval.strategies.options import ModelOptions, templates_of
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import Labels
+from tomeval.strategies.templates import Prompts, load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
 
@@ -56,6 +67,9 @@ class SubjectOptions(ModelOptions):
         Ask what the partner does so often again in every round, aside, to see how often each answer
         comes: probabilities of written predictions. 0, or at least 2; without effect on predictions
         that are scored, which state their probabilities.
+    computing : {"never", "first", "ends", "always"}
+        In which rounds to ask, for each action of the partner, which own action earns most against
+        it: in none, the first, the first and the last, or all.
     constrain : bool
         Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
         whose replies hold more than the answer.
@@ -70,6 +84,7 @@ class SubjectOptions(ModelOptions):
     literal: bool = True
     conditional: bool = False
     draws: int = 0
+    computing: str = "never"
     constrain: bool = False
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
@@ -82,6 +97,7 @@ class SubjectOptions(ModelOptions):
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
             ("examples", EXAMPLES),
+            ("computing", COMPUTING),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -107,6 +123,11 @@ class SubjectOptions(ModelOptions):
                 "draws go with a temperature above 0: at temperature 0 all of them are alike"
             )
 
+    def templates(self, domain: str, base: Path | None) -> Prompts:
+        """Return the templates, with those of the questions that are asked aside."""
+        more = (*templates_of(self.strategy, domain), *computing_templates(vars(self)))
+        return load_prompts(domain, self.prompts, base, more)
+
 
 def draws_of(options: Mapping[str, Any]) -> int:
     """Return how many draws a subject of these options is asked for in every round.
@@ -114,7 +135,8 @@ def draws_of(options: Mapping[str, Any]) -> int:
     None where its predictions are scored, as `LLMSubject.aside` asks.
     """
     strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
-    scored = strategy.advice == "social_lm" or (strategy.scored and not strategy.predicts_first)
+    # Social QA writes its prediction, whatever the answer is.
+    scored = strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
     return 0 if scored else int(options.get("draws", 0))
 
 
@@ -152,6 +174,7 @@ class LLMSubject(Subject, Foresight):
         self._beside: Beside[int] | None = None
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._stated: dict[str, Any] = {}
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -165,6 +188,7 @@ class LLMSubject(Subject, Foresight):
         prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
         self._expected = self._beside = None
+        self._stated = {}
         question = Question("act", "functional", "act", self._own, observation.round)
         waits = self.strategy.scored or not self._probed
         asked = await self.player.act(question, self, None if waits else self._literal())
@@ -173,7 +197,7 @@ class LLMSubject(Subject, Foresight):
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
             calls += (await self._beside.answer()).calls
-        answer = self._close(asked.answer, calls)
+        answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
         return answer
@@ -211,16 +235,22 @@ class LLMSubject(Subject, Foresight):
         return tuple(answers)
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask the literal question again and again, if that is wanted and its answers are written.
+        """Ask the payoff question where the option says so, and the literal one again."""
+        found: dict[str, Answer] = {}
+        if observation.round in payoff_rounds(self.settings.computing, observation.horizon):
+            found |= await ask_payoffs(self.seat, self.player, self._close)
+        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
+            found |= await self._draws()
+        return found
+
+    async def _draws(self) -> Mapping[str, Answer]:
+        """Ask the literal question again and again.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
         stands on is not written anew. Servers are asked for all of them at once.
         """
-        if self._literal_kind == LabelAnswer.style.kind:
-            return {}
-        together = bool(self.settings.draws) and self.player.line.model.capabilities.concurrent
         asking = [self._draw(number) for number in range(self.settings.draws)]
-        if together:
+        if self.player.line.model.capabilities.concurrent:
             found = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
         else:
             found = [await one for one in asking]
@@ -258,18 +288,48 @@ class LLMSubject(Subject, Foresight):
         label = self.seat.labels.partner[self.seat.door.next_action()]
         return {**self.scene.words.common, "truth": label, "round": self.scene.step}
 
+    async def planted(self, belief: Belief) -> dict[str, Any]:
+        """State an action of the partner."""
+        said = self.seat.door.statement(belief.share)
+        self._stated = stated(said, belief.share, belief.wording)
+        label = self.seat.labels.partner[said.stated]
+        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+
+    async def replies(self) -> dict[str, Any]:
+        """Return the best responses of one round to each of the partner's actions."""
+        best = best_responses(self.seat.game)
+        lines = [
+            {"partner": self.seat.labels.partner[b], "own": self._named(best[:, b])}
+            for b in self.order.partner
+        ]
+        return {**self.scene.words.common, "replies": lines, "round": self.scene.step}
+
+    async def best_reply(self) -> dict[str, Any]:
+        """Return what is best now, to the end of the episode, given the partner's true action."""
+        partner, state = self.seat.door.partner()
+        step, truth = self.scene.step, self.seat.door.next_action()
+        best = informed_best(self.seat.game, partner, self.seat.horizon, step, state, truth)
+        return {**self.scene.words.common, "own": self._named(best), "round": step}
+
+    def _named(self, actions: NDArray[np.bool_]) -> list[str]:
+        """Return the labels of some own actions, in the order of the options."""
+        return [self.seat.labels.own[a] for a in self.order.own if actions[a]]
+
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""
         own = {} if own_action is None else {"own_action": self.seat.labels.own[own_action]}
         return Question("predict", "literal", "predict", self._partner, self.scene.step, own)
 
     def _close(
-        self, answer: Said[int] | Invalid, calls: tuple[dict[str, Any], ...] | None = None
+        self,
+        answer: Said[int] | Invalid,
+        calls: tuple[dict[str, Any], ...] | None = None,
+        more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
-        """Attach the calls made since the last answer, and the order of options."""
+        """Attach the calls made since the last answer, the order of options, and more facts."""
         calls = self.player.line.drain() if calls is None else calls
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
-        details = {**(answer.details or {}), **order}
+        details = {**(answer.details or {}), **order, **more}
         if isinstance(answer, Invalid):
             return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
         return Decision(answer.value, answer.probs, answer.attempts, calls, details)
