@@ -212,7 +212,7 @@ def worths(
     legal = legal_words(view.keywords, words)
     if view.rules.no_repeat_hints:
         had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-        legal = legal & np.array([letters not in had for letters in _letters(words)])
+        legal = legal & np.array([letters not in had for letters in _all_letters(words)])
     return np.where(legal, worth, -np.inf)
 
 
@@ -291,8 +291,8 @@ def _bank(embedding: Embedding, words: Words) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _letters(words: Words) -> tuple[str, ...]:
-    return tuple(map(hint_letters, words))
+def _all_letters(words: Words) -> tuple[tuple[str, ...], ...]:
+    return tuple(hint_letters(word) for word in words)
 
 
 def _times(alpha: float, worth: Floats) -> Floats:
