@@ -10,6 +10,15 @@ from tomeval.domains.matrix import adaptation_table as adapting
 from tomeval.domains.matrix import probabilistic_table, sensitivity
 from tomeval.domains.matrix.aids import has_ladders
 from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
+from tomeval.domains.matrix.fitted import has_unknown_partners
+from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows
+from tomeval.domains.matrix.planted_tables import (
+    accuracy_notes,
+    accuracy_rows,
+    has_beliefs,
+    trust_notes,
+    trust_rows,
+)
 from tomeval.domains.matrix.reasoning import has_reasoning
 from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
@@ -35,12 +44,15 @@ class Table:
         Returns its rows: names of columns as elsewhere, a mean followed by its interval.
     notes : callable
         Returns the sentences that stand below it.
+    reported : callable, optional
+        Tells whether a report shows it; default: wherever it is present.
     """
 
     about: str
     present: Callable[[Run], bool]
     rows: Callable[[Run], Rows]
     notes: Callable[[Run], list[str]] = _none
+    reported: Callable[[Run], bool] | None = None
 
     def __call__(self, run: Run, by: Sequence[str]) -> Rows:
         """Return its rows."""
@@ -48,6 +60,18 @@ class Table:
 
 
 TABLES: Mapping[str, Table] = {
+    "planted": Table(
+        "planted beliefs: use, compliance and regret by accuracy",
+        has_beliefs,
+        accuracy_rows,
+        accuracy_notes,
+    ),
+    "trust": Table(
+        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
+        has_beliefs,
+        trust_rows,
+        trust_notes,
+    ),
     "adaptation": Table(
         "steps to detection and to adaptation, regret around the change, of partners that switch",
         adapting.changes,
@@ -110,6 +134,13 @@ TABLES: Mapping[str, Table] = {
     ),
     "ranks": Table(
         "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
+    ),
+    "fitted": Table(
+        "both seats of every pairing: regret against the best reply to a fitted machine",
+        lambda run: True,
+        fitted_rows,
+        fitted_notes,
+        lambda run: has_unknown_partners(run.store),
     ),
 }
 """In the order in which a report shows them, after the measures."""
