@@ -280,7 +280,10 @@ def test_a_fixed_order_has_no_panels_by_position(tmp_path) -> None:
 
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
     drawings = draw(opened, every=True)
-    assert {d.name for d in drawings} == set(figures_of(opened))
+    # The others need what only some runs have, such as stated probabilities or reasoning.
+    always = {"forest", "differences", "profiles", "regret", "tom", "literal_against_functional"}
+    always |= {"decomposition", "label_bias"}
+    assert {d.name for d in drawings} == always < set(figures_of(opened))
     assert len({d.stem for d in drawings}) == len(drawings)
     for drawing in drawings:
         assert drawing.title
