@@ -162,4 +162,4 @@ def partner_text(partner: Partner, game: MatrixGame, title: str, source: str) ->
 
 def _quoted(text: str) -> str:
     """Return a text as a string of TOML, which has the escapes of JSON that this one makes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(text, ensure_ascii=False)
