@@ -1,4 +1,4 @@
-"""Does a designed partner find a known difference with the calls that were computed for it?
+"""Measure how often a designed partner finds a known difference with the calls computed for it.
 
     python benchmarks/design_power.py [REPETITIONS]
 

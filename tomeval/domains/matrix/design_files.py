@@ -80,8 +80,8 @@ def design_lines(design: Design) -> list[str]:
             f"score: the expected difference{of} in {measure.heading} over its standard error, per "
             "√(model call): with N calls the difference is score × √N standard errors; "
             "se_per_call: that standard error with one call; episodes_each, calls: those with "
-            "which a paired t test finds the difference in 80 of 100 runs (5 %; below some 10 episodes "
-            "a guide only)"
+            "which a paired t test finds the difference in 80 of 100 runs (5 %; below some 10 "
+            "episodes a guide only)"
         )
     if design.criterion == "relevance":
         lines.append(
