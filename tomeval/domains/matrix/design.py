@@ -42,7 +42,7 @@ POWER = 0.8
 FINALISTS = 3
 """How many times as many machines are played again as the table shows."""
 
-KEPT, RANKED = 3_000, 200
+KEPT, RANKED = 3_000, 50
 """Sets of the largest relevance that are kept, and that are ranked by unavoidable regret too."""
 
 MAX_STATES = 12

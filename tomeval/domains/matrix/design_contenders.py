@@ -134,7 +134,7 @@ def _read(spec: str, where: str) -> tuple[str, dict[str, Any]]:
     options: dict[str, Any] = {}
     if match[2].strip() and (not marks or match[2][: marks[0].start()].strip()):
         raise TomevalError(f"{where}: write options as name=value, such as simulated(p=0.9, q=0.5)")
-    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+    for mark, after in zip(marks, [*marks[1:], None], strict=False):
         text = match[2][mark.end() : after.start() if after else None].strip().removesuffix(",")
         if mark[1] in options:
             raise TomevalError(f"{where}: {mark[1]!r} is given twice")

@@ -80,7 +80,8 @@ def design_lines(design: Design) -> list[str]:
             f"score: the expected difference{of} in {measure.heading} over its standard error, per "
             "√(model call): with N calls the difference is score × √N standard errors; "
             "se_per_call: that standard error with one call; episodes_each, calls: those with "
-            "which a paired t test finds the difference in 80 of 100 runs (5 %)"
+            "which a paired t test finds the difference in 80 of 100 runs (5 %; below some 10 "
+            "episodes a guide only)"
         )
     if design.criterion == "relevance":
         lines.append(
@@ -162,4 +163,4 @@ def partner_text(partner: Partner, game: MatrixGame, title: str, source: str) ->
 
 def _quoted(text: str) -> str:
     """Return a text as a string of TOML, which has the escapes of JSON that this one makes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(text, ensure_ascii=False)

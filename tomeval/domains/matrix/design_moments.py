@@ -77,7 +77,7 @@ def step_values(game: MatrixGame, measure: str) -> FloatArray:
         values = -gains(game)[own, actual] - stepwise_regret(game)[own, actual]
     else:
         lengths = np.array([len(own)])
-        paid = gains(game)[own, actual]
+        paid = game.own[own, actual]
         played = Played(game, (), np.zeros(1, np.int64), lengths, own, actual, predicted, paid)
         values = step_metrics(played)[measure]
     return values.reshape(game.n, game.m, game.m)
