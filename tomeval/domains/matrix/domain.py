@@ -90,7 +90,7 @@ class Matrix(Domain):
             "aids": "aids:aids",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
+    first_figures = ("forest", "literal_against_functional", "decomposition", "aids", "planted")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES
