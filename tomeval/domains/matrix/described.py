@@ -11,6 +11,7 @@ from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
 from tomeval.domains.matrix.subject_specs import LLM, PERSON
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subjects.believer import USES
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.file_schema import (
     DEFINITIONS,
@@ -129,4 +130,7 @@ def _option(name: str, default: Any, meaning: str) -> Json:
         kind = "string" if name == "strategy" else "integer"
         either = {"anyOf": [{"type": kind}, {"type": "object"}]}
         return {**one_or_many(either), "default": default, "description": meaning}
+    if name == "use":  # a rate, or a rule by name
+        rate = {"anyOf": [{"type": "number"}, {"enum": list(USES)}]}
+        return {**one_or_many(rate), "default": default, "description": meaning}
     return of_default(default, meaning, axis=True)
