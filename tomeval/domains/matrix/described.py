@@ -11,7 +11,7 @@ from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
 from tomeval.domains.matrix.subject_specs import LLM, PERSON
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
-from tomeval.domains.matrix.subjects.believer import USES
+from tomeval.domains.matrix.subjects.believer import USES, Believer
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.file_schema import (
     DEFINITIONS,
@@ -115,6 +115,9 @@ def _options(kind: str) -> Json:
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():
         keys[option] = _option(option, default, said.get(option, ""))
+    if issubclass(subject, Believer):  # a rate, or a rule by name
+        rate: Json = {"anyOf": [{"type": "number"}, {"enum": list(USES)}]}
+        keys["use"] = {**keys["use"], **one_or_many(rate)}
     about = (subject.__doc__ or "").partition("\n")[0]
     found = table(keys, [] if kind == LLM else ["kind"], about)
     if kind == LLM:
@@ -130,7 +133,4 @@ def _option(name: str, default: Any, meaning: str) -> Json:
         kind = "string" if name == "strategy" else "integer"
         either = {"anyOf": [{"type": kind}, {"type": "object"}]}
         return {**one_or_many(either), "default": default, "description": meaning}
-    if name == "use":  # a rate, or a rule by name
-        rate = {"anyOf": [{"type": "number"}, {"enum": list(USES)}]}
-        return {**one_or_many(rate), "default": default, "description": meaning}
     return of_default(default, meaning, axis=True)
