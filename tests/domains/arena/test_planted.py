@@ -11,8 +11,10 @@ from arena_runs import played
 from arena_table import said
 from support import scripts
 
+from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Probe
 from tomeval.domains.arena.games.blotto.allocations import result
+from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.planting import belief_facts, slope_of
 from tomeval.runs.domain import get_domain
@@ -147,3 +149,15 @@ def test_what_follows_from_moves_is_not_stated(tmp_path) -> None:
     for fact in beliefs:
         assert not any(name.startswith("word") for name in fact["said"])
         assert all(fact["said"][name] != fact["true"][name] for name in fact["said"])
+
+
+def test_where_nothing_can_be_stated_the_strategy_is_refused() -> None:
+    """A board with more allocations than are ever listed."""
+    table = {"game": "blotto", "fields": 7, "units": 75}
+    game = named_game("large", table, "large").game
+    options = LLMOptions(strategy="Belief 50% (own)")
+    with pytest.raises(TomevalError, match="there is nothing to state"):
+        options.check("large", game)
+    LLMOptions(strategy="Oracle").check("large", game)
+    with pytest.raises(TomevalError, match="is for the subject alone"):
+        options.check("large", game, is_subject=False)

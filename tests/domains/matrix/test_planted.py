@@ -469,6 +469,23 @@ def test_tables_hold_a_row_per_accuracy_and_the_thresholds(folder) -> None:
     assert math.isnan(cells["random"]["compliance_wrong_percent"])
 
 
+def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -> None:
+    belief = {"kind": "believer", "accuracy": [0.25, 0.75]}
+    data = {
+        "games": ["RPS"],
+        "partners": ["uniform_random"],
+        "horizon": 3,
+        "episodes": 4,
+        "seed": [1, 2],
+        "subjects": [{**belief, "use": 0.5}, {**belief, "use": 1.0, "name": "follower"}],
+    }
+    run_experiment(make_experiment(data), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        found = [(row["subject"], row["seed"], row["accuracies"]) for row in trust_rows(run)]
+    names = ("believer(use=0.5)", "follower")
+    assert sorted(found) == [(name, seed, "25, 75") for name in names for seed in (1, 2)]
+
+
 def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
     data = {"games": ["RPS"], "subjects": ["random"], "episodes": 2, "horizon": 3}
     run_experiment(make_experiment(data), tmp_path / "run")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.sampled import decision_forms, probe_forms, scorable
+from tomeval.domains.arena.sampled import can_be_stated, decision_forms, probe_forms, scorable
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ModelOptions
 
@@ -76,6 +76,11 @@ class LLMOptions(ModelOptions):
         if strategy.is_told and not is_subject:
             raise TomevalError(
                 f"strategy {strategy.name!r} is for the subject alone: it is told what others do"
+            )
+        if strategy.part.belief is not None and not can_be_stated(game):
+            raise TomevalError(
+                f"strategy {strategy.name!r} cannot play {name!r}: no question beside its "
+                "decisions has answers that can be listed, so there is nothing to state"
             )
         free: list[str] = []
         if strategy.scored:

@@ -11,6 +11,7 @@ from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
 from tomeval.domains.matrix.subject_specs import LLM, PERSON
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subjects.believer import USES, Believer
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.file_schema import (
     DEFINITIONS,
@@ -114,6 +115,9 @@ def _options(kind: str) -> Json:
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():
         keys[option] = _option(option, default, said.get(option, ""))
+    if issubclass(subject, Believer):  # a rate, or a rule by name
+        rate: Json = {"anyOf": [{"type": "number"}, {"enum": list(USES)}]}
+        keys["use"] = {**keys["use"], **one_or_many(rate)}
     about = (subject.__doc__ or "").partition("\n")[0]
     found = table(keys, [] if kind == LLM else ["kind"], about)
     if kind == LLM:

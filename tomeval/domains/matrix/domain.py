@@ -107,7 +107,10 @@ class Matrix(Domain):
             "fitted": "fitted:fitted_pairings",
         }.items()
     }
-    first_figures = ("fitted", "forest", "literal_against_functional", "decomposition", "aids")
+    first_figures = (
+        *("fitted", "forest", "literal_against_functional", "decomposition"),
+        *("aids", "planted"),
+    )
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES

@@ -59,6 +59,7 @@ class Told:
             **{name: self.cell.columns[name] for name in _TASK},
             "as": wording,
             "rated": self.rated,
+            "seed": self.cell.seed,
         }
 
 
@@ -84,11 +85,10 @@ def _told(cell: MatrixRunCell, statements: Statements) -> Told:
         assert belief is not None
         rated = "yes" if belief.rated else "no"
         options["strategy"] = _without(definition["strategy"], belief)
-    same = (definition["kind"], options, cell.title != cell.player and cell.title)
-    key = json.dumps([same, cell.facts["seed"], cell.task], sort_keys=True, default=str)
     subject = re.sub(r"Belief \d+% \(", "Belief (", str(cell.columns["subject"]))
     subject = re.sub(r"accuracy=[\d.e-]+(, )?", "", subject).replace(", )", ")").replace("()", "")
-    return Told(cell, statements, subject, rated, re.sub(r"Belief \d+% ", "Belief ", key))
+    same = [definition["kind"], options, subject, cell.seed, cell.task]
+    return Told(cell, statements, subject, rated, json.dumps(same, sort_keys=True))
 
 
 def _without(strategy: str, belief: Belief) -> str:
@@ -153,7 +153,7 @@ def trust_rows(run: Run) -> Rows:
                 "follows_from_percent_ci95_low": low,
                 "follows_from_percent_ci95_high": high,
                 "follows": follows(found),
-                "switches": verdict(found, pays),
+                "switches": verdict(found, pays) if members[0].rated == "yes" else "not told",
             }
         )
     return rows
@@ -212,7 +212,7 @@ def trust_notes(run: Run) -> list[str]:
         "pays from: the least accuracy from which always following earns as much as the best "
         "single action against a uniformly random partner. follows from: where the use slope rises "
         "through half its ceiling, between two accuracies by a straight line; bootstrap over "
-        "episodes"
+        "episodes, without an interval where an end lies beyond the accuracies asked"
     ]
     silent = dict.fromkeys(told.subject for told in cells if told.rated == "no")
     if silent:
