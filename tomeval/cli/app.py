@@ -15,6 +15,7 @@ from tomeval.cli import (
     checking,
     compare,
     decrypto,
+    designing,
     matrix,
     people,
     playing,
@@ -69,7 +70,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         *(table.table, plotting.plot, share.report, reading.transcript),
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),
     ),
-    "Begin and extend": (starting.list_, starting.init, starting.schema),
+    "Begin and extend": (*(starting.list_, starting.init, starting.schema, designing.design),),
     "People, and games played elsewhere": (
         *(people.play, people.study, matrix.import_, matrix.score, matrix.audit),
     ),

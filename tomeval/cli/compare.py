@@ -13,7 +13,17 @@ from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, folde
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
-Kind = Literal["differences", "mixed", "iqm", "profiles", "shares", "correlation"]
+Kind = Literal[
+    "differences",
+    "mixed",
+    "iqm",
+    "profiles",
+    "shares",
+    "correlation",
+    "sensitivity",
+    "wording_gap",
+    "rank_stability",
+]
 Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
 ByOption = Annotated[
     str | None,

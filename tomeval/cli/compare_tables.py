@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tomeval.comparing import profiles
+from tomeval.comparing import profiles, wording_rows
 from tomeval.comparing.comparison import compare
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import decompose
 from tomeval.comparing.mixed import mixed_model
+from tomeval.comparing.rank_stability import rank_stability
+from tomeval.comparing.sensitivity import sensitivity
+from tomeval.comparing.wording_gap import wording_gap
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import interval, p_text
 from tomeval.report import comparisons
@@ -132,6 +135,39 @@ def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return rows, above, list(dict.fromkeys(note for one in found for note in one.notes))
 
 
+def _sensitivity(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    found, notes = sensitivity(
+        runs, options["metrics"] or None, options["reference"], options["seed"]
+    )
+    above = [
+        "variance by crossed random effects of one player's wording: sd, and share of one "
+        f"{runs[0].domain.unit}'s variance, with generalised 95 % intervals; range of the swept "
+        "values' means"
+    ]
+    return wording_rows.variation_rows(found, runs[0].measures), above, notes
+
+
+def _wording_gap(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    found, notes = wording_gap(runs, options["reference"])
+    above = [
+        "gap: functional regret less what acting on one's predictions would have cost; explained: "
+        "the share of it that disappears under the best wording, which is chosen without the "
+        f"{runs[0].domain.unit} in which it is evaluated"
+    ]
+    return wording_rows.gap_rows(found, runs[0].domain.by[0]), above, notes
+
+
+def _rank_stability(runs: Sequence[Run], options: dict[str, Any]) -> Table:
+    found, notes = rank_stability(
+        runs, options["metrics"] or None, options["reference"], options["seed"]
+    )
+    above = [
+        "agreement of ranks over wordings: Kendall's W, mean tau-b of pairs, share of wordings in "
+        "which the best over all is first; noise alone: if wordings moved all alike"
+    ]
+    return wording_rows.rank_rows(found, runs[0].measures), above, notes
+
+
 def power_table(
     runs: Sequence[Run],
     metric: str,
@@ -168,6 +204,9 @@ TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
     "profiles": _profiles,
     "shares": _shares,
     "correlation": _correlation,
+    "sensitivity": _sensitivity,
+    "wording_gap": _wording_gap,
+    "rank_stability": _rank_stability,
 }
 """The function that makes each table, by the name that `--what` takes."""
 
@@ -181,6 +220,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "profiles": ("--by", "--score"),
     "shares": ("--by", "--by-task"),
     "correlation": ("--metric",),
+    "sensitivity": ("--metric",),
+    "wording_gap": (),
+    "rank_stability": ("--metric",),
 }
 """The options that each table reads.
 

@@ -113,8 +113,12 @@ def measures() -> Rows:
 
 
 def strategies() -> Rows:
-    """Return the named strategies, with parts from outside; every other combination is legal."""
+    """Return the named strategies, with parts from outside; every other combination is legal.
+
+    Parts with parameters are there with some values of them.
+    """
     from tomeval.strategies import NAMED, Strategy, parse_strategy
+    from tomeval.strategies.beliefs import EXAMPLES
     from tomeval.strategies.parts import advice_parts, named_strategies
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
@@ -125,7 +129,7 @@ def strategies() -> Rows:
     for key, part in advice_parts().items():
         if part.make:
             shown[part.shown] = Strategy(advice=key)
-    shown |= {name: parse_strategy(name) for name in named_strategies()}
+    shown |= {name: parse_strategy(name) for name in (*EXAMPLES, *named_strategies())}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",
@@ -159,13 +163,15 @@ def prompts() -> Rows:
         for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
     ]
-    for part in advice_parts().values():
-        if part.templates is None:
-            continue
+    more = {path.name: path for path in sorted((shipped("prompts") / "parts").iterdir())}
+    for part in advice_parts().values():  # those from outside
+        if part.templates is not None and part.templates not in more.values():
+            more[part.shown] = part.templates
+    for group, path in more.items():
         for folder in folders:
-            shared, own = load_prompts(folder), load_prompts(folder, more=(part.templates,))
+            shared, own = load_prompts(folder), load_prompts(folder, more=(path,))
             added = sorted(set(own.names()) - set(shared.names()))
-            rows += [_template(part.shown, folder, own.get(name)) for name in added]
+            rows += [_template(group, folder, own.get(name)) for name in added]
     return rows
 
 

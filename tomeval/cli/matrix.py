@@ -41,7 +41,7 @@ def bounds(
     from tomeval.domains.matrix.ceilings import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
 
-    rows, relevance = bounds_rows(game, partner_set, horizon, reference)
+    rows, told = bounds_rows(game, partner_set, horizon, reference)
     if form == "text":
         trivial = [
             name
@@ -51,8 +51,7 @@ def bounds(
         rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
     show_table(rows, form)
     if form == "text":
-        what = "relevance (regret per step of the best response to the wrong partner)"
-        show(f"\n{what}: {relevance:.6g}")
+        show("\n" + "\n".join(told))
 
 
 def _bounds_of_experiment(name: str, form: TableFormat) -> None:

@@ -174,6 +174,7 @@ def plan(
     from tomeval.cli.progress_words import time_words
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
+    from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import (
         for_reading,
@@ -208,6 +209,8 @@ def plan(
             lines.insert(-1, scoring_words(loaded))
         if took:
             lines.insert(1, time_words(took))
+        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
+        lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
     if missing := lacks(loaded):
@@ -242,7 +245,10 @@ def prompt(
     cell: Annotated[int, typer.Option("--cell", help="With --experiment: from 0.")] = 0,
     seat: Annotated[str, typer.Option("--seat", help="Whose prompt. Default: the first's.")] = "",
     form: Annotated[
-        str, typer.Option("--form", help="Which question; in matrix games act, predict or react.")
+        str,
+        typer.Option(
+            "--form", help="Which question; in matrix games act, predict, react or payoff."
+        ),
     ] = "",
     number: Annotated[
         int | None, typer.Option("--round", help="Which round is asked about. Default: 5.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from tomeval.report.table import main_table
+from tomeval.report.table import Table, main_table
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO, FEW
@@ -37,9 +37,32 @@ def results(
         "table": main_table(rows, run.measures, names),
         "more": main_table(rows, run.measures, [m.name for m in others]) if others else None,
         "others": len(others),
+        "further": further(run),
         "numbers": [cell.number for cell in run.cells],
         "interval": interval_words(run, interval),
     }
+
+
+class Further(NamedTuple):
+    """One of the domain's own tables: its name, what it shows, the table, sentences below it."""
+
+    name: str
+    about: str
+    table: Table
+    notes: list[str]
+
+
+def further(run: Run) -> list[Further]:
+    """Return the domain's own tables that a run has data for and a report shows."""
+    found = []
+    for name in run.domain.reported(run):
+        rows = run.domain.tables[name](run, [])
+        if rows:
+            about = getattr(run.domain.tables[name], "about", "") or name
+            notes = run.domain.notes_of_table(run, name)
+            known = {key: run.measures[key] for key in run.measures if key in rows[0]}
+            found.append(Further(name, about, main_table(rows, known), notes))
+    return found
 
 
 def valued(run: Run, rows: Sequence[Mapping[str, Any]]) -> list[Measure]:

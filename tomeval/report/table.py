@@ -81,7 +81,11 @@ def main_table(
             if len(rows) > 1 or key in ("reference", "on_invalid"):
                 shared.append((named, str(values[0])))
                 continue
-        elif key not in (*measures, first, *_UNFILTERED) and len(values) <= _MOST_CHOICES:
+        elif (
+            key not in (*measures, first, *_UNFILTERED)
+            and len(values) <= _MOST_CHOICES
+            and not isinstance(rows[0][key], float)
+        ):
             filters.append((key, named, [str(value) for value in values]))
         columns.append(Column(key, named, isinstance(rows[0][key], int | float)))
     digits = {column.key: digits_for(rows, column.key) for column in columns}

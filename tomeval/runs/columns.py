@@ -62,16 +62,21 @@ def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> 
     return row
 
 
+def interval_columns(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    """Return a value as columns, with both ends of its interval; NaN ends: it has none.
+
+    Examples
+    --------
+    >>> list(interval_columns("sd", 1.0, 0.5, 3.0).items())
+    [('sd', 1.0), ('sd_ci95', 1.25), ('sd_ci95_low', 0.5), ('sd_ci95_high', 3.0)]
+    """
+    ends = {f"{name}{_LOW}": low, f"{name}{_HIGH}": high}
+    return {name: value, f"{name}{_HALF}": (high - low) / 2, **ends}
+
+
 def flat_share(name: str, found: Share) -> dict[str, float]:
     """Return a share as columns, in percent, with both ends of its interval."""
-    low, high = 100 * found.low, 100 * found.high
-    half = (high - low) / 2
-    return {
-        name: 100 * found.share,
-        f"{name}{_HALF}": half,
-        f"{name}{_LOW}": low,
-        f"{name}{_HIGH}": high,
-    }
+    return interval_columns(name, 100 * found.share, 100 * found.low, 100 * found.high)
 
 
 def is_attainable(column: str) -> bool:

@@ -277,6 +277,23 @@ class Parts(NamedTuple):
     part: Mapping[str, str]
 
 
+class Worded(NamedTuple):
+    """How the questions to the measured player of a cell are worded.
+
+    Attributes
+    ----------
+    player : str
+        Who is asked, apart from wording and model, such as the strategy.
+    model : str
+    options : mapping of str to str
+        What is wording only, by name: the set of templates, labels, the order of options.
+    """
+
+    player: str
+    model: str
+    options: Mapping[str, str]
+
+
 class Domain(ABC):
     """A kind of game. One object per folder of `tomeval.domains`.
 
@@ -503,6 +520,10 @@ class Domain(ABC):
         """Return what can be attained in an experiment's cells, for ``tomeval bounds``."""
         raise TomevalError(f"{self.name}: bounds are not computed from an experiment")
 
+    def cannot_tell(self, cells: Sequence[Any]) -> list[str]:
+        """Return sentences on what measures cannot tell in an experiment's cells, whoever plays."""
+        return []
+
     # To compare
 
     def task_words(self, task: Mapping[str, Any]) -> str:
@@ -532,6 +553,10 @@ class Domain(ABC):
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""
         return "player"
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return how the measured player is asked; None: in no words, or it is not known how."""
+        return None
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return content that one name must always mean, by (kind, ..., name)."""

@@ -1,4 +1,4 @@
-"""How far two rankings of the same players agree: Kendall's tau-b and Spearman's rho."""
+"""How far rankings of the same players agree: Kendall's tau-b and W, Spearman's rho."""
 
 from __future__ import annotations
 
@@ -55,6 +55,69 @@ def spearman(first: FloatArray, second: FloatArray) -> float:
     place, other = _signs(first).sum(axis=1), _signs(second).sum(axis=1)
     bottom = math.sqrt(float((place**2).sum()) * float((other**2).sum()))
     return float((place * other).sum()) / bottom if bottom else math.nan
+
+
+def concordance(scores: FloatArray) -> float:
+    """Return Kendall's W of several rankings of the same players, corrected for ties.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (K, P)
+        K rankings as scores; more is better.
+
+    Returns
+    -------
+    float
+        From 0 to 1, all alike. NaN with fewer than two players or rankings, or without any
+        difference in any of them.
+
+    Notes
+    -----
+    Kendall and Smith 1939; with mean r of Spearman's coefficient over pairs of rankings without
+    ties, W = (1 + (K - 1) r) / K: independent rankings give 1 / K on average, not 0.
+
+    Examples
+    --------
+    >>> concordance(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))
+    1.0
+    >>> concordance(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
+    0.0
+    """
+    places = np.stack([_signs(one).sum(axis=1) for one in scores])
+    bottom = len(scores) * float((places**2).sum())
+    if len(scores) < 2 or not bottom:
+        return math.nan
+    return float((places.sum(axis=0) ** 2).sum()) / bottom
+
+
+def mean_kendall(scores: FloatArray) -> float:
+    """Return the mean of tau-b over all pairs of rankings; those that do not exist are left out.
+
+    Examples
+    --------
+    >>> mean_kendall(np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]]))
+    0.555555555555555...
+    """
+    signs = np.stack([_signs(one).ravel() for one in scores])
+    length = np.sqrt((signs**2).sum(axis=1))
+    signs = signs[length > 0] / length[length > 0, None]
+    if len(signs) < 2:
+        return math.nan
+    products = signs @ signs.T
+    return min(1.0, float(products[np.triu_indices(len(signs), 1)].mean()))
+
+
+def first_shares(scores: FloatArray) -> FloatArray:
+    """Return in which share of K rankings each player is first, shape (P,); ties share it.
+
+    Examples
+    --------
+    >>> first_shares(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 2.0]])).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    first = scores >= scores.max(axis=1, keepdims=True) - SAME
+    shares: FloatArray = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
 
 
 def _signs(scores: FloatArray) -> FloatArray:

@@ -26,9 +26,12 @@ def ratio_moments(
 
 
 def fieller(
-    top: float, bottom: float, moments: tuple[float, float, float, float]
+    top: float,
+    bottom: float,
+    moments: tuple[float, float, float, float],
+    level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """Return the ratio of two means with Fieller's 95 % interval.
+    """Return the ratio of two means with Fieller's interval.
 
     Parameters
     ----------
@@ -36,11 +39,13 @@ def fieller(
         The means.
     moments : tuple of float
         Variance of the mean `top`, of the mean `bottom`, their covariance, degrees of freedom.
+    level : float
+        Of the interval.
 
     Returns
     -------
     value, low, high : float
-        NaN if `bottom` does not differ from 0 at 5 %: the interval would be unbounded.
+        NaN if `bottom` does not differ from 0 at 1 - `level`: the interval would be unbounded.
 
     Examples
     --------
@@ -50,7 +55,7 @@ def fieller(
     from scipy.special import stdtrit
 
     first, second, both, freedom = moments
-    square = float(stdtrit(freedom, 0.975)) ** 2
+    square = float(stdtrit(freedom, 0.5 + level / 2)) ** 2
     a = bottom**2 - square * second
     if a <= 0:
         return float("nan"), float("nan"), float("nan")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.strategies.asking import Asker
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
 from tomeval.strategies.lines import split_lines
@@ -65,6 +66,20 @@ class Declared(Foresight):
         self._check("is_told", self._strategy.is_told)
         return await self._foresight.truth()
 
+    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
+        """State what others do, right as often as a belief is."""
+        self._check("is_told", self._strategy.is_told)
+        return await self._foresight.planted(belief)
+
+    async def replies(self) -> dict[str, Any] | Invalid:
+        """Work out the best actions from the rules, which everybody may."""
+        return await self._foresight.replies()
+
+    async def best_reply(self) -> dict[str, Any] | Invalid:
+        """Look up the best action against what others truly do."""
+        self._check("is_told", self._strategy.is_told)
+        return await self._foresight.best_reply()
+
     def _check(self, name: str, declared: bool) -> None:
         if not declared:
             raise TomevalError(
@@ -83,7 +98,7 @@ class Advice:
     answer of the step."""
 
     is_told: ClassVar[bool] = False
-    """Whether it looks up the truth (`Foresight.truth`)."""
+    """Whether it looks up the truth (`Foresight.truth`), or has it drawn into a statement."""
 
     takes_notes: ClassVar[bool] = False
     """Whether replies hold more than the answer (`ask_along`)."""

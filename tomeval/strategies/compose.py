@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.plugins import HINT, load_plugins
+from tomeval.strategies.beliefs import WORDINGS
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -22,6 +23,7 @@ from tomeval.strategies.parts import (
     parts_of,
     read_words,
     shown,
+    shown_as,
 )
 
 __all__ = ["ADVICE", "ANSWERS", "CONTEXTS", "Strategy", "all_strategies", "parse_strategy"]
@@ -38,7 +40,8 @@ class Strategy:
     context : str
         One of `CONTEXTS`: what the player is shown of rules and past.
     advice : str
-        One of `ADVICE`: what else it is told or writes for itself.
+        One of `ADVICE`, or the key of a `tomeval.strategies.beliefs.Belief`: what else it is told
+        or writes for itself.
     answer : str
         One of `ANSWERS`: how it answers.
 
@@ -57,7 +60,8 @@ class Strategy:
     def __post_init__(self) -> None:
         if advice_part(self.advice) is None:  # perhaps one that an installed package brings
             load_plugins()
-        advice = ("none", *advice_parts())
+        made = advice_part(self.advice) is not None
+        advice = (*(() if not made else (self.advice,)), "none", *advice_parts())
         for field, known in zip(KINDS, (CONTEXTS, advice, ANSWERS), strict=True):
             value = getattr(self, field)
             if value not in known:
@@ -75,7 +79,7 @@ class Strategy:
         """The name as the reported tables print it; `parse_strategy` reads it back."""
         parts = [shown()["s2a"]] if self.summarises else []
         if self.advice != "none":
-            parts.append(shown()[self.advice])
+            parts.append(self.part.shown)
         if self.answer != DEFAULT_ANSWER or not parts:
             parts.append(shown()[self.answer])
         name = " + ".join(parts)
@@ -154,9 +158,12 @@ class Strategy:
         return self.scored or self.advice == "social_lm"
 
 
-def all_strategies() -> list[Strategy]:
-    """Return every point of the product, with the advice parts that were registered so far."""
-    advice = ("none", *advice_parts())
+def all_strategies(aids: bool = False) -> list[Strategy]:
+    """Return every point of the product, with the advice parts that were registered so far.
+
+    `aids`: with the parts that intervene in some kinds of game only, see `Part.aid`.
+    """
+    advice = ["none", *(key for key, part in advice_parts().items() if aids or not part.aid)]
     return [Strategy(*point) for point in itertools.product(CONTEXTS, advice, ANSWERS)]
 
 
@@ -167,7 +174,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     ----------
     spec : str, dict or Strategy
         Case, spaces and the order of parts are free: ``"S2A + CoT"``, ``"oracle+max-history"``,
-        ``"Reflexion 3"``, ``"Plans/Insights*"``. A dict has the keys ``context``, ``advice`` and
+        ``"Reflexion 3"``, ``"Plans/Insights*"``, ``"belief(accuracy = 0.25, as = stranger)"``. A
+        dict has the keys ``context``, ``advice`` and
         ``answer``, with the same defaults.
 
     Raises
@@ -187,8 +195,9 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
     rest = rest.replace("3-shot", "3shot").replace("plans+insights", "plansinsights")
     rest = rest.replace("plans/insights", "plansinsights")
-    # "Oracle + Max" and "CoT + 3-Shot" are one part each.
+    # "Oracle + Max", "Replies + Social", "Replies + Oracle" and "CoT + 3-Shot" are one part each.
     rest = re.sub(r"oracle\+?max", "oraclemax", rest)
+    rest = re.sub(r"replies\+?(social|oracle)", r"replies\1", rest)
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     keys = read_words(rest)
     if keys is None:  # perhaps a part that an installed package brings
@@ -201,7 +210,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         if kind in found:
             raise TomevalError(
                 f"strategy {spec!r} has two parts of one kind: "
-                f"{shown()[found[kind]]} and {shown()[part]}"
+                f"{shown_as(found[kind])} and {shown_as(part)}"
             )
         found[kind] = part
     if not found:
@@ -226,6 +235,11 @@ def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
         return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
+    if "belief" in spec.lower():
+        return TomevalError(
+            f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
+            f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
+        )
     near = did_you_mean(spec, [*(strategy.name for strategy in NAMED), *named_strategies()])
     known = ", ".join((*shown().values(), *named_strategies()))
     return TomevalError(f"strategy {spec!r} cannot be read{near}; it is made of {known}; {HINT}")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tomeval.core.resources import shipped as shipped_file
+from tomeval.strategies.beliefs import Belief, read_belief
 
 CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
 _CONTEXTS = {
@@ -32,9 +36,15 @@ class Part(NamedTuple):
     memory : int
         How many lessons are shown.
     make : callable or None
-        What makes it, for parts from outside: its class.
+        What makes it, for parts with a module of their own and those from outside, which may only
+        do what they declare.
     templates : path or None
-        The folder of templates of a part from outside.
+        The folder of templates of such a part.
+    belief : Belief or None
+        What it states before every action, for parts with parameters.
+    aid : bool
+        Whether it is an intervention, made for some kinds of game only: legal like all others, but
+        no part of the product that `tomeval.strategies.all_strategies` returns.
     """
 
     shown: str
@@ -47,6 +57,8 @@ class Part(NamedTuple):
     memory: int = 0
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
+    belief: Belief | None = None
+    aid: bool = False
 
 
 def _lessons(count: int) -> Part:
@@ -68,12 +80,51 @@ _ADVICE = {
         "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
     ),
 }
+
+
+def _rung(strategy: Any) -> Any:
+    """Make a rung of the ladder of aids, whose module stands above this one."""
+    from tomeval.strategies.ladder import Rung
+
+    return Rung(strategy)
+
+
+def _aid(shown: str, about: str, **more: Any) -> Part:
+    return Part(
+        shown,
+        about,
+        make=_rung,
+        templates=shipped_file("prompts") / "parts" / "ladder",
+        aid=True,
+        **more,
+    )
+
+
+_TABLE = "what earns most against each action of the partner"
+LADDER: Mapping[str, Part] = {
+    "replies": _aid("Replies", _TABLE),
+    "replies_social": _aid(
+        "Replies + Social", f"{_TABLE}, its own prediction", predicts_first=True
+    ),
+    "replies_oracle": _aid(
+        "Replies + Oracle", f"{_TABLE}, the partner's true action", is_told=True
+    ),
+    "best_reply": _aid(
+        "Best Reply", f"{_TABLE}, the partner's true action, its own best action", is_told=True
+    ),
+}
+"""The rungs above no advice, each with one aid more; see `tomeval.strategies.ladder`."""
+
 _NONE = Part("")
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
 ADVICE = ("none", *_ADVICE)
+"""The advice parts of the product of all strategies, without those from outside."""
+
+_ADVICE |= LADDER
+_SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 
 _CALLED: dict[str, dict[str, str]] = {}
@@ -84,8 +135,38 @@ _WORDS: dict[str, str] = {}
 
 
 def advice_part(key: str) -> Part | None:
-    """Return an advice part by its key; None if there is none of that name."""
-    return _NONE if key == "none" else _ADVICE.get(key)
+    """Return an advice part by its key; None if there is none of that name.
+
+    Parts with parameters are made as they are asked for.
+    """
+    if key == "none":
+        return _NONE
+    if key in _ADVICE:
+        return _ADVICE[key]
+    found: Part | None = _believing(key)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _believing(key: str) -> Part | None:
+    """Return the part that states a belief; None if the key is none."""
+    belief = Belief.of_key(key)
+    if belief is None:
+        return None
+    return Part(
+        belief.name,
+        f"a belief that is right on {belief.accuracy} % of the steps",
+        is_told=True,
+        make=_planting,
+        templates=shipped_file("prompts") / "parts" / "belief",
+        belief=belief,
+    )
+
+
+def _planting(strategy: Any) -> Any:
+    from tomeval.strategies.planting import Planting  # which is made of the parts
+
+    return Planting(strategy)
 
 
 def advice_parts() -> Mapping[str, Part]:
@@ -99,22 +180,35 @@ def named_strategies() -> Mapping[str, Mapping[str, str]]:
 
 
 def shown() -> dict[str, str]:
-    """Return the names of all parts, by key."""
+    """Return the names of all parts without parameters, by key."""
     return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
+
+
+def shown_as(key: str) -> str:
+    """Return the name of any part."""
+    part = advice_part(key)
+    return part.shown if part else shown()[key]
 
 
 def read_words(text: str) -> list[str] | None:
     """Return the parts and named strategies that a text without spaces consists of, or None."""
     found = []
     while text:
+        if belief := read_belief(text):
+            found.append(belief[0].key)
+            text = _joined(belief[1])
+            continue
         word = next((word for word in _WORDS if text.startswith(word)), None)
         if word is None:
             return None
         found.append(_WORDS[word])
-        text = text[len(word) :]
-        if text.startswith("+") and text != "+":
-            text = text[1:]
+        text = _joined(text[len(word) :])
     return found
+
+
+def _joined(rest: str) -> str:
+    """Return what follows a word without the plus sign that joins it."""
+    return rest[1:] if rest.startswith("+") and rest != "+" else rest
 
 
 def parts_of(key: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +216,7 @@ def parts_of(key: str) -> Iterator[tuple[str, str]]:
     if key in _CALLED:
         yield from _CALLED[key].items()
     else:
-        yield ("context" if key in CONTEXTS else "advice" if key in _ADVICE else "answer"), key
+        yield ("context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"), key
 
 
 def called_name(spec: object) -> str:
@@ -144,8 +238,9 @@ def add_named(name: str, parts: Mapping[str, str]) -> None:
 
 
 def forget(name: str) -> None:
-    """Forget a part, by its key, or a named strategy from outside."""
-    _ADVICE.pop(name, None)
+    """Forget a part, by its key, or a named strategy from outside; those that ship stay."""
+    if name not in _SHIPPED:
+        _ADVICE.pop(name, None)
     _CALLED.pop(name, None)
     _index()
 

@@ -98,17 +98,21 @@ class LLMPlayer:
         extra: str = "",
         line: Asker | None = None,
         kind: str = "",
+        rng: np.random.Generator | None = None,
     ) -> Asked[T]:
         """Ask a question below context, memory and what advice has `told`.
 
-        `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
-        player's and the strategy's own.
+        `extra` is what is asked for besides the answer; `line`, `kind` of answer and `rng` replace
+        the player's and the strategy's own.
         """
         line = line or self.line
         context = await self.context.text(line, question.form)
         if isinstance(context, Invalid):
             return Asked(context)
-        part = make_answer(kind, self._rng, self._decide) if kind else self.answer
+        part = self.answer
+        if kind or rng is not None:
+            kind = kind or self.advice.strategy.answer
+            part = make_answer(kind, self._rng if rng is None else rng, self._decide)
         question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, part.style, extra)
         parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)

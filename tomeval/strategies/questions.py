@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.outcomes import Invalid
 from tomeval.models.base import Message, Prompt
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.readers import Reader
 from tomeval.strategies.templates import Prompts
 
@@ -121,6 +122,18 @@ class Foresight:
 
     async def truth(self) -> dict[str, Any] | Invalid:
         """Look up what others truly do; that this was done is recorded."""
+        raise NotImplementedError
+
+    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
+        """State what others do, right as often as a belief is; what was stated is recorded."""
+        raise NotImplementedError
+
+    async def replies(self) -> dict[str, Any] | Invalid:
+        """Work out which actions are best against each action of others, from the rules alone."""
+        raise NotImplementedError
+
+    async def best_reply(self) -> dict[str, Any] | Invalid:
+        """Look up which actions are best against what others truly do; it is recorded."""
         raise NotImplementedError
 
 

@@ -14,6 +14,7 @@ from tomeval.domains.matrix.preview import prompts_of_round
 from tomeval.runs.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
+from tomeval.strategies.parts import LADDER
 
 UNEVEN = """
 name = "uneven"
@@ -111,7 +112,7 @@ def test_command_line(capsys, monkeypatch):
     assert text.count("--- call") == 2
     assert "Round 4: you chose F, the other player chose J; you won 0 points" in text
     rows = json.loads(tomeval("list", "strategies", "--format", "json"))
-    assert len(rows) == 16
+    assert len(rows) == 16 + len(LADDER)
     assert rows[0] | {"sees": ""} == {
         "strategy": "LM",
         "calls per step": 1,
@@ -124,7 +125,7 @@ def test_command_line(capsys, monkeypatch):
     shipped = set()
     for path in folder.rglob("*.j2"):
         parts = path.relative_to(folder).with_suffix("").parts
-        name = "default" if parts[0] != "sets" else parts[1]
+        name = parts[1] if parts[0] in ("sets", "parts") else "default"
         domain, *rest = parts[2 * (name != "default") :]
         shipped.add((name, domain, "/".join(rest)))
     assert {(row["set"], row["domain"], row["prompt"]) for row in rows} == shipped

@@ -234,7 +234,8 @@ def test_oracle_earns_the_optimum_of_a_deterministic_partner(game, seed, size) -
 def test_only_those_who_open_the_door_are_told() -> None:
     for kind in set(SUBJECTS) - {"llm", "person"}:
         told = play(kind, {}, IPD, "tit_for_tat", 3).told
-        assert told.all() == told.any() == (kind in ("best_response", "simulated")), kind
+        opens = kind in ("best_response", "simulated", "laddered")
+        assert told.all() == told.any() == opens, kind
 
 
 @pytest.mark.parametrize("game", [RPS, IPD, TWO_BY_THREE, THREE_BY_TWO, FOUR])

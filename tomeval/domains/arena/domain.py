@@ -15,7 +15,7 @@ from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.fitted import fitted_rows
 from tomeval.domains.arena.listing import listed_games, listed_players
-from tomeval.domains.arena.measures import MEASURES
+from tomeval.domains.arena.measures import MEASURES, PLANTED
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.rating_tables import RATED, rating_tables
 from tomeval.domains.arena.results import ArenaRunCell
@@ -37,10 +37,12 @@ from tomeval.runs.domain import (
     Recorded,
     Rows,
     Score,
+    Worded,
 )
-from tomeval.runs.measures import FloatArray
+from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
@@ -124,6 +126,11 @@ class Arena(Domain):
         """Return a line-up of a run at one seed."""
         return ArenaRunCell(store, number, definition)
 
+    def measured(self, run: Run) -> Mapping[str, Measure]:
+        """Return the measures, those of planted beliefs only if anybody was told any."""
+        told = any(_believes(definition) for _, definition in run.store.cells())
+        return {n: m for n, m in self.measures.items() if told or n not in PLANTED}
+
     def lines(self, run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
         """Yield a game: who sat where, every event with who knew of it, and how it ended."""
         assert isinstance(cell, ArenaRunCell)
@@ -190,10 +197,23 @@ class Arena(Domain):
         game = cell.definition["game"]
         return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return how the subject is asked."""
+        subject = cell.definition["players"][0]
+        if not subject["model"]:
+            return None
+        found = split_wording(subject["options"], subject["strategy"], WITH_MEMORY)
+        return Worded(found[0], subject["model"], found[1])
+
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return a task in words, such as "ipd3 with grim + tft"."""
         shown = {name: value for name, value in task.items() if name in ("game", "others")}
         return " with ".join(str(value) for value in shown.values() if value != "")
+
+
+def _believes(definition: Mapping[str, Any]) -> bool:
+    """Tell whether the subject of a line-up is given beliefs."""
+    return "Belief " in str(definition["players"][0].get("strategy", ""))
 
 
 ARENA = Arena()

@@ -345,6 +345,16 @@ class ArenaGame(ABC, Generic[S]):
         """
         return list(action) if isinstance(action, tuple) else [action]
 
+    def answers(self, view: View[S], probe: Probe) -> tuple[Action, ...]:
+        """Return all that a probe's answer can be, for beliefs to be drawn from.
+
+        Empty if nothing is stated of it: there are too many answers, or they follow from others.
+        Default: those of the labels that can be true.
+        """
+        form = self.probe_form(view, probe)
+        found = [self.read_probe(view, probe, form.items(label)) for label in form.labels]
+        return tuple(one for one in found if not isinstance(one, Broken))
+
     @abstractmethod
     def truth(self, probe: Probe, seat: int, trail: Sequence[Stage[S]], at: int, end: S) -> Action:
         """Return the true answer to a probe that `seat` was asked in stage `at` of a whole game.
@@ -360,6 +370,15 @@ class ArenaGame(ABC, Generic[S]):
         """Return the best reply to what a seat stated, as far as this stage's payoff goes.
 
         None where the game has no one-step payoffs, or where nothing follows from what was stated.
+        """
+        return None
+
+    def replies_to(
+        self, view: View[S], action: Action, said: Mapping[Probe, Action]
+    ) -> bool | None:
+        """Tell whether an action is a best reply to what was stated, in this stage's payoff.
+
+        None where the game leaves it to `step_reply` and the solver, which know one best reply.
         """
         return None
 

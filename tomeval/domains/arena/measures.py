@@ -99,6 +99,35 @@ def predicted(played: Played, reference: str, name: str) -> Totals:
     return _share(_by_game(played, played.probed, values, ~np.isnan(values)))
 
 
+def of_belief(played: Played, reference: str, name: str) -> Totals:
+    """Return a number of planted beliefs by game, over the decisions that have it."""
+    if not played.belief:
+        return Totals(np.zeros(played.games), np.zeros(played.games))
+    values = played.belief[name]
+    return _by_game(played, played.decision, np.nan_to_num(values), np.isfinite(values))
+
+
+def complied(played: Played, reference: str, right: bool) -> Totals:
+    """Return on how many decisions statements that are right, or not, were followed."""
+    if not played.belief:
+        return Totals(np.zeros(played.games), np.zeros(played.games), share=True)
+    found = played.belief
+    among = (found["right"] == right) & np.isfinite(found["complied"])
+    hits = found["complied"] == 1
+    if not right:
+        among &= found["misleads"] == 1
+        hits &= found["answered"] == 0
+    return _share(_by_game(played, played.decision, hits.astype(np.float64), among))
+
+
+def statement_regret(played: Played, reference: str) -> Totals:
+    """Return by game what following statements loses, over decisions where it is known exactly."""
+    if not played.belief:
+        return Totals(np.zeros(played.games), np.zeros(played.games))
+    low, high = played.belief["regret_low"], played.belief["regret_high"]
+    return _by_game(played, played.decision, np.nan_to_num(low), low == high)
+
+
 def _plain(name: str) -> Callable[[Played, str], Totals]:
     return lambda played, _: Totals(np.asarray(getattr(played, name), dtype=np.float64))
 
@@ -307,4 +336,48 @@ MEASURES = registry(
         OWN,
         partial(_games, of=lambda played: played.fatal[1] > 0),
     ),
+    Measure(
+        "use_slope",
+        "use slope",
+        "Planted beliefs: how much more probable a best reply to what is stated of the others "
+        "becomes by stating it, in place of anything else that could be stated. Not identified "
+        "where statements are always right or always wrong, or too many could be made.",
+        "probability",
+        0,
+        f"Horvitz and Thompson 1952; {OWN}",
+        partial(of_belief, name="slope"),
+    ),
+    Measure(
+        "compliance_right_percent",
+        "complies, right %",
+        "Planted beliefs: on how many decisions with right statements alone the subject did what "
+        "is a best reply to them.",
+        "%",
+        0,
+        OWN,
+        partial(complied, right=True),
+    ),
+    Measure(
+        "compliance_wrong_percent",
+        "complies, wrong %",
+        "Planted beliefs: on how many decisions with a wrong statement, whose best reply is none "
+        "to the truth, the subject did what is a best reply to it and none to the truth.",
+        "%",
+        0,
+        OWN,
+        partial(complied, right=False),
+    ),
+    Measure(
+        "delta_statement_per_decision",
+        "ΔToM/decision of the statement",
+        "Planted beliefs: V* - Q* of the best reply to what was stated: what following it loses.",
+        "payoff",
+        0,
+        OWN,
+        statement_regret,
+        least=0.0,
+    ),
 )
+
+PLANTED: tuple[str, ...] = tuple(list(MEASURES)[-4:])
+"""The measures of planted beliefs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,9 @@ Bools = NDArray[np.bool_]
 
 _VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
 _VALUES += ("step_payoff", "step_best", "step_reply")
+
+BELIEF = ("right", "complied", "answered", "misleads", "regret_low", "regret_high", "slope")
+"""See `planting.belief_facts`; truth values are 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,9 @@ class Played:
     valid : ndarray of bool, shape (P,)
     hit, probability, attainable, observer : ndarray, shape (P,)
         See `played.Probed`; NaN where they are not known.
+    belief : dict of str to ndarray, shape (N,)
+        What decisions show of planted beliefs, see `BELIEF`; NaN where there is none. Empty in
+        line-ups without them.
     """
 
     episode: Ints
@@ -74,6 +80,7 @@ class Played:
     probability: Floats
     attainable: Floats
     observer: Floats
+    belief: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def games(self) -> int:
@@ -153,7 +160,7 @@ def _read(cell: ArenaRunCell) -> Played:
     struck = [struck_seats(json.loads(row[7])) for row in games]
     rows = store.query(
         f"SELECT s.episode, s.slot, s.verdict, s.attempts, s.outcome, s.action IS s.reply, s.seat, "
-        f"{', '.join(f's.{name}' for name in _VALUES)} "
+        f"{', '.join(f's.{name}' for name in _VALUES)}, json_extract(s.details, '$.belief') "
         "FROM steps s JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY episode, step",
         (number, COMPLETE),
@@ -201,4 +208,19 @@ def _read(cell: ArenaRunCell) -> Played:
         probability=known("probability"),
         attainable=known("attainable"),
         observer=known("observer"),
+        belief=_beliefs(cell, [row[7 + len(_VALUES)] for row in mine]),
     )
+
+
+def _beliefs(cell: ArenaRunCell, told: Sequence[str | None]) -> dict[str, Floats]:
+    """Return what decisions show of planted beliefs, from their facts as JSON; empty: nothing."""
+    if not any(told):
+        return {}
+    found = {name: np.full(len(told), np.nan) for name in BELIEF}
+    for place, text in enumerate(told):
+        facts = json.loads(text) if text else {}
+        low, high = facts.get("regret") or (None, None)
+        for name, value in (facts | {"regret_low": low, "regret_high": high}).items():
+            if name in found and value is not None:
+                found[name][place] = float(value)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -37,7 +37,8 @@ def table_of(
 ) -> Table:
     """Seat a line-up for one game; `models` by slot."""
     deal, seats = cell.seated(episode)
-    door = Door()
+    beliefs = partial(_belief_chance, cell.seed, cell.deals, episode)
+    door = Door(beliefs)
     players = [
         _seat(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
     ]
@@ -55,6 +56,15 @@ def table_of(
         side_by_side=bool(models),
         on_step=on_step,
     )
+
+
+def _belief_chance(
+    seed: int, deals: str, episode: int, step: int, question: str
+) -> tuple[float, float]:
+    """Return the chance of one statement: the same for all players, wordings and accuracies."""
+    stream = Stream.of(seed, "arena", "belief", deals, str(episode), str(step), question)
+    right, which = stream.block(0, 1, 2)[0].tolist()
+    return right, which
 
 
 def _seat(

@@ -63,11 +63,21 @@ Look = Callable[[], Awaitable[Mapping[Probe, Action]]]
 the same stage, and what they were dealt. Probes without a settled answer are left out."""
 
 
+Beliefs = Callable[[int, str], tuple[float, float]]
+"""Returns the two uniform numbers of what is stated beside a decision, from 1, on a question."""
+
+
+def chance_of_previews(step: int, question: str) -> tuple[float, float]:
+    """Return the chance of a game that nobody plays."""
+    return 0.5, 0.5
+
+
 class Door:
     """What an oracle may learn beyond its view; the turn loop puts it there, and sees its use."""
 
-    def __init__(self) -> None:
+    def __init__(self, beliefs: Beliefs = chance_of_previews) -> None:
         self._look: Look | None = None
+        self.beliefs = beliefs
         self.used = False
 
     def set(self, look: Look) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -12,10 +13,15 @@ from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
 from tomeval.domains.decrypto.level_measures import LEVEL_MEASURES
 from tomeval.domains.decrypto.level_tables import LEVELS_TABLE, level_notes, level_rows
-from tomeval.domains.decrypto.measures import MEASURES, REPLAY_MEASURES, for_interceptor
+from tomeval.domains.decrypto.measures import (
+    MEASURES,
+    PLANTED_MEASURES,
+    REPLAY_MEASURES,
+    for_interceptor,
+)
 from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
-from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
 from tomeval.domains.decrypto.seats import NAMES, ROLES
@@ -25,10 +31,11 @@ from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score
+from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score, Worded
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""
@@ -141,9 +148,12 @@ class Decrypto(Domain):
         """Return the measures, those of replays only if a record is replayed."""
         replayed = any(definition["records"] for _, definition in run.store.cells())
         of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
-        gone = set() if replayed else of_replays
-        gone |= set() if _asks_levels(run) else set(LEVEL_MEASURES)
-        return {name: measure for name, measure in self.measures.items() if name not in gone}
+        left_out = set() if replayed else of_replays
+        if not has_beliefs(run.store):
+            left_out |= {*PLANTED_MEASURES}
+        if not _asks_levels(run):
+            left_out |= {*LEVEL_MEASURES}
+        return {n: m for n, m in self.measures.items() if n not in left_out}
 
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return what the columns of the levels are."""
@@ -187,6 +197,16 @@ class Decrypto(Domain):
         if by == TEAM:
             return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
         return str(cell.columns[by])
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return how Alice is asked."""
+        alice = cell.definition["players"]["encoder"]
+        if not alice["model"]:
+            return None
+        strategy = alice["options"].get("strategy", "QA")
+        shown = strategy if isinstance(strategy, str) else json.dumps(strategy)
+        player, options = split_wording(alice["options"], shown, WITH_MEMORY)
+        return Worded(player, alice["model"], options)
 
     def task_words(self, task: Mapping[str, Any]) -> str:
         """Return who else plays, such as "Bob minilm, Eve wordnet"."""

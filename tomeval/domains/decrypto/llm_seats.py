@@ -22,8 +22,10 @@ from tomeval.domains.decrypto.game import (
 )
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.llm_scene import TableScene
+from tomeval.domains.decrypto.planting import plant_guess
 from tomeval.domains.decrypto.seats import Chair, Decoder, Door, Encoder, Interceptor, SeatPlayer
 from tomeval.strategies.asking import Asker
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import JsonShape
@@ -162,6 +164,24 @@ class Draft(Foresight):
         told = await self.door.guesses(hints)
         bob, eve = (said.value if isinstance(said, Said) else None for said in told)
         return self._found(hints, bob, eve)
+
+    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
+        """Ask for a draft, and state what Eve guesses for it, right as often as the belief is."""
+        hints = await self._hints()
+        if isinstance(hints, Invalid):
+            return hints
+        told = await self.door.guesses(hints)
+        bob, eve = (said.value if isinstance(said, Said) else None for said in told)
+        chance = self.door.belief_chance(self.question.step)
+        stated = plant_guess(eve, self.code, belief.share, *chance)
+        self._found(hints, bob, eve)
+        self.details["belief"] = {
+            "eve": stated,
+            "right": None if eve is None else stated == eve,
+            "accuracy": belief.share,
+            "as": belief.wording,
+        }
+        return {"hints": hints, "eve": stated}
 
     async def _hints(self) -> Hints | Invalid:
         answer = (await self.player.ask(replace(self.question, purpose="draft"))).answer

@@ -111,6 +111,11 @@ def turn_items(played: Played) -> Items:
         found[f"predicted_{question}"] = (predicted == played.code, among)
         found[f"actual_{question}"] = (truth == played.code, among)
     found |= _belief_items(played)
+    if played.planted is not None:
+        hits, among = played.planted.complied(played.best)
+        among = among & played.own
+        for name, right in (("right", played.planted.right), ("wrong", ~played.planted.right)):
+            found[f"compliance_{name}"] = (hits & right, among & right)
     if played.recorded:
         bob, eve = played.recorded["bob"], played.recorded["eve"]
         found["decoded"] = (played.bob == played.code, every)
@@ -267,6 +272,65 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
+def _use_slope(played: Played, reference: str) -> Totals:
+    if played.planted is None:
+        return Totals(np.zeros(played.games), np.zeros(played.games))
+    values = played.planted.slope
+    return Totals(*_by_game(played, values, np.isfinite(values) & played.own))
+
+
+def _acting(played: Played, reference: str) -> Totals:
+    if played.planted is None:
+        return Totals(np.zeros(played.games), np.zeros(played.games))
+    values = played.planted.acting(played.best)
+    return Totals(*_by_game(played, values, np.isfinite(values) & played.own))
+
+
+PLANTED_MEASURES = (
+    "use_slope",
+    "compliance_right_percent",
+    "compliance_wrong_percent",
+    "delta_statement_per_turn",
+)
+"""Measures that only games with planted beliefs have."""
+
+
+def _planted_measures() -> Iterator[Measure]:
+    yield Measure(
+        "use_slope",
+        "use slope",
+        "Planted beliefs: how much more probable Alice gives other hints than her draft when she "
+        "is told that Eve guesses the code for it than when she is told that Eve does not. 0: what "
+        "she is told changes nothing; 1: she always follows it. Not identified where statements "
+        "are always right or always wrong.",
+        "probability",
+        0,
+        f"{_OWN}; Horvitz and Thompson 1952",
+        _use_slope,
+    )
+    yield from _percents(
+        _OWN,
+        {
+            ("compliance_right", "complies, right %", 0): "Planted beliefs: the share of turns "
+            "with a right statement about Eve on which Alice did as it asks: gave other hints than "
+            "the draft where Eve is said to guess the code, of turns with hints that are worth "
+            "anything; else the draft, of turns on which Bob decodes it.",
+            ("compliance_wrong", "complies, wrong %", 0): "The same of turns with a wrong "
+            "statement.",
+        },
+    )
+    yield Measure(
+        "delta_statement_per_turn",
+        "ΔToM/T of the statement",
+        "Planted beliefs: the regret per turn of an Alice who acts on what she is told of Eve: she "
+        "gives the draft, or where Eve is said to guess the code the best hints instead.",
+        "value",
+        0,
+        _OWN,
+        _acting,
+    )
+
+
 # From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
 # interception.
 MEASURES = registry(
@@ -346,8 +410,9 @@ MEASURES = registry(
             ("eve_no_code", "Eve no code %", 0): "The same for Eve's guess.",
         },
     ),
+    *_planted_measures(),
 )
-"""All measures, in the order of tables; those of replays come last."""
+"""All measures, in the order of tables; those of replays and of planted beliefs come last."""
 
 _FOR_EVE: dict[str, Literal[1, -1]] = {
     "interception_percent": 1,

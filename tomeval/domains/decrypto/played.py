@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.domains.decrypto.planting import Planted
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
 from tomeval.runs.measures import Totals
 
@@ -68,6 +69,8 @@ class Played:
         Best attainable value of each turn; NaN if it was not searched for.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of `LISTENERS` in the record.
+    planted : Planted or None
+        What Alice was told of Eve; None without beliefs.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
     levels : callable or None
@@ -89,6 +92,7 @@ class Played:
     best: Floats = field(default_factory=lambda: np.empty(0))
     recorded: Mapping[str, Ints] = field(default_factory=dict)
     replayed: bool = False
+    planted: Planted | None = None
     levels: Callable[[str], Totals] | None = None
 
     @property
@@ -147,4 +151,26 @@ def pool(parts: list[Played]) -> Played:
             if all(part.recorded for part in parts)
         },
         replayed=any(part.replayed for part in parts),
+        planted=_joined([(part.planted, len(part.turn)) for part in parts]),
     )
+
+
+def _joined(parts: list[tuple[Planted | None, int]]) -> Planted | None:
+    """Join what was told in several pairings; `parts` come with their numbers of turns."""
+    if all(part is None for part, _ in parts):
+        return None
+    nothing = [np.full(count, np.nan) for _, count in parts]
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate(
+            [
+                np.zeros(count, dtype=bool) if part is None else getattr(part, name)
+                for part, count in parts
+            ]
+        )
+
+    accuracy = [
+        nothing[place] if part is None else part.accuracy for place, (part, _) in enumerate(parts)
+    ]
+    names = ("warned", "intercepts", "decodes", "changed")
+    return Planted(np.concatenate(accuracy), *(column(name) for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules, as_code
+from tomeval.domains.decrypto.planting import Planted, planted_of
 from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Ints, Played, pool
 from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
-from tomeval.domains.decrypto.storing import code_number
+from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
@@ -108,6 +109,19 @@ def pairings(run: Run) -> list[Pairing]:
     return [Pairing(cells) for cells in found.values()]
 
 
+@lru_cache(maxsize=4)
+def has_beliefs(store: Store) -> bool:
+    """Tell whether Alice was told of Eve in any game; looked up once, in one turn of each cell."""
+    return bool(
+        store.query(
+            "SELECT 1 FROM cells c JOIN steps s ON s.cell = c.cell AND s.step = 1 AND s.episode = "
+            "(SELECT MIN(episode) FROM episodes e WHERE e.cell = c.cell AND e.status = ?) "
+            "WHERE json_extract(s.details, '$.encoder.belief') IS NOT NULL LIMIT 1",
+            (COMPLETE,),
+        )
+    )
+
+
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     """Return the complete games of a cell."""
     games = store.query(
@@ -120,7 +134,9 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         "SELECT t.episode, t.step, t.code, t.bob, t.eve, t.encoder_outcome, t.decoder_outcome, "
         "t.interceptor_outcome, t.best, "
         "json_extract(t.details, '$.encoder.given') IS NOT NULL, "
-        "json_extract(t.details, '$.record') "
+        "json_extract(t.details, '$.record'), "
+        "CASE WHEN json_extract(t.details, '$.encoder.belief') IS NOT NULL THEN "
+        "json_extract(t.details, '$.encoder') END, t.hints "
         "FROM steps t "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY episode, step",
@@ -128,7 +144,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     )
     if len(rows) != sum(row[2] for row in games):
         raise store.damaged("the turns of a complete game are not complete")
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 11
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     try:
         whole = [np.array(column, dtype=np.int64) for column in columns[1:5]]
     except (TypeError, ValueError) as error:
@@ -159,7 +175,23 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         best=np.array(columns[8], dtype=np.float64),  # None becomes NaN
         recorded=_recorded(columns[10]) if replayed else {},
         replayed=replayed,
+        planted=_planted(store, code, columns[11], columns[12]),
     )
+
+
+def _planted(
+    store: Store, code: Ints, told: Sequence[str | None], given: Sequence[str]
+) -> Planted | None:
+    """Return what Alice was told of Eve, if she was told anything."""
+    if not any(told):
+        return None
+    try:
+        facts = [None if text is None else json.loads(text) for text in told]
+        return planted_of(
+            facts, list(map(json.loads, given)), list(map(number_code, code.tolist()))
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"what was told of Eve: {error!r}") from None
 
 
 def _probes(

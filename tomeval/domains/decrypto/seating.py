@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.batch import Batch, simulate
 from tomeval.domains.decrypto.experiment import DecryptoCell
-from tomeval.domains.decrypto.game import OUTCOMES, EncoderView, Turn
+from tomeval.domains.decrypto.game import CODES, OUTCOMES, EncoderView, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
-from tomeval.domains.decrypto.seats import ROLES, Chair, seat_stream
+from tomeval.domains.decrypto.seats import ROLES, Chair, Door, seat_stream
 from tomeval.models.base import Model, Stopped
 
 
@@ -37,7 +41,10 @@ def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Tab
             stream = seat_stream(cell.seed, role, player.name)
             rng = stream.episode(index, player.draws_per_game(role))
             name = f"{cell.stream}/{index}/{role}"
-            chair = Chair(role, rng, models.get(role), name, experiment.base)
+            # One for all players and accuracies, which can then be compared game by game.
+            beliefs = Stream.of(cell.seed, "decrypto", "belief")
+            door = Door(partial(_belief_draws, beliefs, index))
+            chair = Chair(role, rng, models.get(role), name, experiment.base, door)
             seats[role] = player.seat(chair, experiment.lists)
     _, _, rules = cell.deal(index)
     return Table(
@@ -49,6 +56,11 @@ def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Tab
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
         best=best_of(cell),
     )
+
+
+def _belief_draws(stream: Stream, index: int) -> NDArray[np.float64]:
+    """Return the chance of one game's beliefs, shape (turns, 2)."""
+    return stream.block(index, 1, 2 * len(CODES)).reshape(-1, 2)
 
 
 async def play_one(

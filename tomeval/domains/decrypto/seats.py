@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.game import (
+    CODES,
     Code,
     DecoderView,
     EncoderView,
@@ -47,6 +49,15 @@ INTERCEPTOR_QUESTIONS = (
 )
 """Prompt A, which names the keywords, then prompts B and C without and with its answer in view."""
 
+Chance = Callable[[], NDArray[np.float64]]
+"""Returns the uniform numbers of one game's beliefs, two per turn, shape (turns, 2)."""
+
+
+def chance_of_previews() -> NDArray[np.float64]:
+    """Return the chance of a game that nobody plays."""
+    return np.full((len(CODES), 2), 0.5)
+
+
 Listen = Callable[[Hints], Awaitable[tuple["Said[Code] | Invalid", "Said[Code] | Invalid"]]]
 
 
@@ -57,8 +68,9 @@ class Door:
     what they guess.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, beliefs: Chance = chance_of_previews) -> None:
         self._listen: Listen | None = None
+        self._beliefs = beliefs
         self.used = False
 
     def set(self, listen: Listen) -> None:
@@ -71,6 +83,11 @@ class Door:
         if self._listen is None:
             raise RuntimeError("nobody is behind the door yet")
         return await self._listen(hints)
+
+    def belief_chance(self, turn: int) -> tuple[float, float]:
+        """Return the two uniform numbers of a turn's belief, see `planting.plant_guess`."""
+        right, which = self._beliefs()[turn - 1].tolist()
+        return right, which
 
 
 @dataclass(frozen=True)

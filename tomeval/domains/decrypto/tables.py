@@ -107,6 +107,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("games", "turns", "own_turns", "value_per_turn", "delta_functional_per_turn"),
         *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
     ),
+    "planted": (
+        *("games", "turns", "use_slope", "compliance_right_percent", "compliance_wrong_percent"),
+        *("value_per_turn", "delta_functional_per_turn", "delta_statement_per_turn"),
+    ),
     "turns": (),
     "replay": (
         *("games", "turns", "invalid_rate", "reask_rate"),
@@ -149,8 +153,9 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
 
     Parameters
     ----------
-    what : {"outcomes", "perspective", "beliefs", "functional", "turns", "replay"}
-        How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; by turn; replays.
+    what : {"outcomes", "perspective", "beliefs", "functional", "planted", "turns", "replay"}
+        How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; what she makes of
+        planted beliefs, of pairings that have them; by turn; replays.
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
 
@@ -173,9 +178,13 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
             result += [head | row for row in _turn_rows(played)]
         elif what == "replay" and not played.replayed:
             raise TomevalError("this run replays no record: there is nothing to compare with")
+        elif what == "planted" and played.planted is None:
+            continue
         else:
             columns = _REPLAYED if what == "outcomes" and played.replayed else TABLES[what]
             result.append(head | _columns(played, _counts(run, cells, played, what), columns))
+    if what == "planted" and not result:
+        raise TomevalError("nobody was told of Eve in this run: it has no planted beliefs")
     return result
 
 

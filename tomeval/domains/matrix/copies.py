@@ -37,6 +37,8 @@ def only_partner_drawn(setup: Setup) -> bool:
     if _option(setup, "option_order") == "shuffled":
         return False
     strategy = parse_strategy(_option(setup, "strategy"))
+    if strategy.part.belief is not None:  # what is stated is drawn for every step
+        return False
     if strategy.scores and _option(setup, "decide") != "argmax":
         return False
     served, greedy = is_served(spec), _option(setup, "temperature") == 0

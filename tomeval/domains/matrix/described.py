@@ -67,7 +67,31 @@ def _partners() -> Json:
     }
     weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
     keys = {"partners": _TEXTS, "weights": weights, "name": _NAME}
-    return {"anyOf": [name, table(keys, ["partners"])]}
+    return {"anyOf": [name, table(keys, ["partners"]), _switch(name)]}
+
+
+def _switch(set_name: Json) -> Json:
+    step = {"type": "integer", "minimum": 2}
+    span = {"from": step, "to": step, "every": {"type": "integer", "minimum": 1, "default": 1}}
+    two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+    keys: dict[str, Json] = {
+        "switch": {
+            "description": "Two partners, the first and the one that follows it; or a partner set "
+            "that both are drawn from.",
+            "anyOf": [two, set_name, {"type": "object"}],
+        },
+        "at": {
+            "description": "The first step of the second policy; of several, each episode draws "
+            "one.",
+            "anyOf": [
+                step,
+                {"type": "array", "items": step, "minItems": 1},
+                table(span, ["from", "to"]),
+            ],
+        },
+        "name": _NAME,
+    }
+    return table(keys, ["switch", "at"], "A partner that changes its policy, see docs/partners.md.")
 
 
 def _subject() -> Json:

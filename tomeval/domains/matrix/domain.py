@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
+from tomeval.domains.matrix.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts import recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts import blind_notes, recorded_notes, run_facts, told_notes
 from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
@@ -22,7 +24,7 @@ from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.domains.matrix.steps import REACT
+from tomeval.domains.matrix.steps import DRAW, REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
@@ -30,8 +32,10 @@ from tomeval.domains.matrix.storing import (
     has_reactions,
     partners_known,
 )
+from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
+from tomeval.domains.matrix.worded import worded
 from tomeval.models.base import Model, Prompt
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import (
@@ -44,6 +48,7 @@ from tomeval.runs.domain import (
     Parts,
     Recorded,
     Score,
+    Worded,
 )
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import REACTION_INVALID
@@ -78,9 +83,15 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "sensitivity": "sensitivity:sensitivity",
+            "adaptation": "adaptation:adaptation_figures",
+            "probabilistic": "probabilistic:probabilistic",
+            "reasoning": "consistency:consistency",
+            "planted": "planted:planted",
+            "aids": "aids:aids",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition")
+    first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES
@@ -166,8 +177,8 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of subjects that learned the partner's move, of recorded games, and of people."""
-        return told_notes(run) + recorded_notes(run) + people_notes(run)
+        """Tell of what cannot be told, of subjects that were, of recorded games, and of people."""
+        return blind_notes(run) + told_notes(run) + recorded_notes(run) + people_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, and of people."""
@@ -200,18 +211,28 @@ class Matrix(Domain):
         return prompts_of_round(cell.setup, form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts and is asked for reactions."""
+        """Return when the subject acts, predicts, and is asked the questions beside these."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
         if cell.predicts:
             found["predict"] = range(1, horizon + 1)
         if cell.setup.options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
+        if draws_of(cell.setup.options):
+            found[DRAW] = range(1, horizon + 1)
+        computing = payoff_rounds(cell.setup.options.get("computing", "never"), horizon)
+        if computing:
+            found[PAYOFF] = computing
         return found
 
     def example(self, strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
         """Return a cell that shows a strategy."""
         return example_cell(strategy, settings)
+
+    def cannot_tell(self, cells: Sequence[MatrixCell]) -> list[str]:
+        """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
+        setups = (cell.setup for cell in cells)
+        return blind_sentences((setup.game, setup.partners, setup.horizon) for setup in setups)
 
     def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
         """Describe games, subjects with their options, and partners."""
@@ -254,6 +275,10 @@ class Matrix(Domain):
     def held_name(self, by: str) -> str:
         """Return what `held` is called in tables."""
         return "subject" if by in ("model", "labels", "condition", "run") else "model"
+
+    def worded(self, cell: RunCell) -> Worded | None:
+        """Return a language model's labels and options of wording."""
+        return worded(cell.definition)
 
     def content(self, cell: RunCell) -> dict[tuple[str, ...], str]:
         """Return payoffs and partner tables by name."""

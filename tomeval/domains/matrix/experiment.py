@@ -6,17 +6,17 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, WithJsonSchema, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.domains.matrix.study import Check, Study
@@ -58,7 +58,8 @@ class MatrixExperiment(Experiment):
 
     games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
     subjects: list[str | dict[str, Any]] = Field(min_length=1)
-    partners: list[str | dict[str, Any] | PartnerSet] = Field(
+    # What a set holds is for Python alone: in a file it is a name or a table.
+    partners: list[str | dict[str, Any] | Annotated[PartnerSet, WithJsonSchema({})]] = Field(
         default=["single_action"], min_length=1
     )
     MODEL_AXIS = True
@@ -309,20 +310,28 @@ def partners_data(partners: PartnerSet) -> dict[str, Any]:
     return {
         "name": partners.name,
         "weights": partners.weights,
-        "tables": [
-            {
-                "name": partner.name,
-                "title": partner.title,
-                "source": partner.source,
-                "start": partner.start,
-                "states": partner.states,
-                "emissions": partner.emissions.tolist(),
-                "next_state": partner.next_state.tolist(),
-                "sha256": partner.fingerprint(),
-            }
-            for partner in partners.partners
-        ],
+        "tables": [_table_data(partner) for partner in partners.partners],
     }
+
+
+def _table_data(partner: Partner) -> dict[str, Any]:
+    """Return a partner's table; with the two policies and the step, if it is made of two."""
+    change = partner.change
+    joined = change and {
+        "step": change.step,
+        "first": _table_data(change.first),
+        "second": _table_data(change.second),
+    }
+    return {
+        "name": partner.name,
+        "title": partner.title,
+        "source": partner.source,
+        "start": partner.start,
+        "states": partner.states,
+        "emissions": partner.emissions.tolist(),
+        "next_state": partner.next_state.tolist(),
+        "sha256": partner.fingerprint(),
+    } | ({"change": joined} if joined else {})
 
 
 def _text(value: object, what: str) -> str:

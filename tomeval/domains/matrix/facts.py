@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.planted import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique
@@ -23,6 +26,20 @@ def run_facts(run: Run) -> list[Facts]:
     ]
 
 
+def blind_notes(run: Run) -> list[str]:
+    """Tell what measures cannot show in a run's tasks, whoever plays them."""
+    tasks = {
+        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
+        for cell in run.cells
+        if isinstance(cell, MatrixRunCell) and cell.partners and cell.as_planned
+    }
+    found = blind_sentences(
+        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
+        for (_, name, horizon), cell in tasks.items()
+    )
+    return [f"{text[0].upper()}{text[1:]}." for text in found]
+
+
 def told_notes(run: Run) -> list[str]:
     """Tell of subjects that learned the partner's move: language models, and players by rule.
 
@@ -30,9 +47,20 @@ def told_notes(run: Run) -> list[str]:
     """
     told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
     cells = [cell for cell in run.cells if cell.number in told]
-    models = dict.fromkeys(c.title for c in cells if c.definition["kind"] == LLM)
+    planted = cells_with_beliefs(run.store)
+    models = dict.fromkeys(
+        c.title for c in cells if c.definition["kind"] == LLM and c.number not in planted
+    )
     rules = dict.fromkeys(c.title for c in cells if c.definition["kind"] != LLM)
+    stated = dict.fromkeys(
+        c.title for c in cells if c.number in planted and c.definition["kind"] == LLM
+    )
     notes = []
+    if stated:
+        notes.append(
+            "Given a prediction of the partner's action before they act, right as often as their "
+            f"name says: {'; '.join(stated)}. Their literal question does not tell it."
+        )
     if models:
         notes.append(
             f"Told the partner's true action before they act: {'; '.join(models)}. Their literal "

@@ -10,6 +10,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
 from tomeval.domains.matrix.axelrod_players import PREFIX
+from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.ceilings import CEILINGS
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
@@ -99,8 +100,13 @@ def labels() -> Rows:
     ]
 
 
-def bounds_rows(game: str, partner_set: str, horizon: int, reference: str) -> tuple[Rows, float]:
-    """Return the bounds of a cell, per partner and for the whole set, and its relevance."""
+def bounds_rows(
+    game: str, partner_set: str, horizon: int, reference: str
+) -> tuple[Rows, list[str]]:
+    """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
+
+    The first line is its relevance; the others say what its measures cannot tell.
+    """
     if horizon < 1:
         raise TomevalError(f"--horizon must be at least 1, is {horizon}")
     found = get_game(game)
@@ -113,7 +119,11 @@ def bounds_rows(game: str, partner_set: str, horizon: int, reference: str) -> tu
         whole["misprediction_min"] = min(row["misprediction_min"] for row in rows)
         whole["misprediction_max"] = max(row["misprediction_max"] for row in rows)
         rows.append({key: whole[key] for key in rows[0]})
-    return rows, relevance(found, partners, horizon)
+    what = "relevance (regret per step of the best response to the wrong partner)"
+    said = f"{relevance(found, partners, horizon):.6g}"
+    if len(partners.partners) == 1:
+        said += ", as for every set of one partner: there is no other to take it for"
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
 
 
 LISTS: dict[str, Callable[[], Rows]] = {

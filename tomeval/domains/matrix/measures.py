@@ -9,12 +9,20 @@ from typing import Literal
 
 import numpy as np
 
+from tomeval.domains.matrix import (
+    adaptation,
+    computing,
+    probabilistic,
+    reasoning,
+)
 from tomeval.domains.matrix.conditional import conditional_metrics
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
+from tomeval.domains.matrix.planted import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
 
@@ -355,7 +363,14 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = ()
+GROUPS: tuple[Group, ...] = (
+    PLANTED,
+    computing.GROUP,
+    probabilistic.GROUP,
+    adaptation.GROUP,
+    GAP_GROUP,
+    reasoning.GROUP,
+)
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))

@@ -121,7 +121,10 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
     per_step = np.empty(horizon)
     rows = np.arange(size)
     for t in range(horizon):
-        per_step[t] = state @ rewards[rows, policy[t]]
+        if partner.is_deterministic:  # one payoff, as it is
+            per_step[t] = state @ rewards[rows, policy[t]]
+        else:  # probabilities add up to 1 but for rounding, which a large payoff would multiply
+            per_step[t] = least + sign * float(state @ gain[rows, policy[t]])
         mass = state[:, None] * partner.emissions
         reached = following[rows, policy[t]].ravel()
         state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
@@ -272,11 +275,13 @@ def _rewards_against(
     joint[believed.start, actual.start] = 1.0
     rewards = np.empty(len(own))
     for t, row in enumerate(own):
-        # mass[s', s'', a, b]: the two tables' states and the joint action of this step
-        mass = joint[:, :, None, None] * row[:, None, :, None] * actual.emissions[None, :, None, :]
+        # Of two partners that count steps few pairs of states are possible at a time.
+        s, z = np.nonzero(joint)
+        # mass[pair, a, b]: the two tables' states and the joint action of this step
+        mass = joint[s, z, None, None] * row[s][:, :, None] * actual.emissions[z][:, None, :]
         rewards[t] = (mass * game.own).sum()
         joint = np.zeros_like(joint)
-        np.add.at(joint, (believed.next_state[:, None], actual.next_state[None]), mass)
+        np.add.at(joint, (believed.next_state[s], actual.next_state[z]), mass)
     return rewards
 
 

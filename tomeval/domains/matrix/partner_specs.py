@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tomeval.domains.matrix.axelrod_players import PREFIX, axelrod_partner
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.switching import KEYS, change_points, pairs_of, switching_set
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SETS = ("single_action",)
@@ -64,7 +66,10 @@ def get_partner_set(
     spec : str or dict
         ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by
         ``+``, with weights as in ``"0.3*always(0) + 0.7*tit_for_tat"`` or without (uniform); or a
-        table with ``partners`` (list of specs), optional ``weights`` and ``name``.
+        table, or the text of a table in TOML, with ``partners`` (list of specs), optional
+        ``weights`` and ``name``; or one with ``switch`` (two specs, or one set of which two are
+        drawn), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``) and optional
+        ``name``, see `tomeval.domains.matrix.switching`.
     game, base
         As for `get_partner`.
 
@@ -74,8 +79,11 @@ def get_partner_set(
     >>> get_partner_set("single_action", get_game("RPS")).weights
     (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
     """
+    if isinstance(spec, str) and spec.lstrip().startswith("{"):
+        spec = _inline(spec)
     if isinstance(spec, dict):
-        return _from_table(spec, game, base)
+        found = _from_switch if "switch" in spec or "at" in spec else _from_table
+        return found(spec, game, base)
     if spec.strip() == "single_action":
         specs = [f"always({k})" for k in range(game.m)]
         return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
@@ -112,6 +120,40 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
         raise TomevalError(f"partner set: name must be text, is {name!r}")
     partners = tuple(get_partner(s, game, base) for s in specs)
     return PartnerSet(name, partners, tuple(map(_weight, weights)))
+
+
+def _from_switch(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
+    """Build the set of partners that change their policy, one for each change point."""
+    check_keys("partner set", spec, KEYS, ("switch", "at"))
+    steps, at = change_points(spec["at"])
+    told = spec["switch"]
+    if isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told):
+        first, second = (get_partner(one, game, base) for one in told)
+        policies, words = [(1.0, first, second)], f"{first.name} > {second.name}"
+        if first.fingerprint() == second.fingerprint():
+            raise TomevalError(f"partner set: switch names one policy twice: {told}")
+    elif isinstance(told, str | dict):
+        drawn = get_partner_set(told, game, base)
+        policies, words = pairs_of(drawn), f"two of {drawn.name}"
+    else:
+        raise TomevalError(
+            f"partner set: switch must be two partners, or a set that two are drawn of, is {told!r}"
+        )
+    name = spec.get("name", f"{words} at {at}")
+    if not isinstance(name, str):
+        raise TomevalError(f"partner set: name must be text, is {name!r}")
+    return switching_set(policies, steps, name)
+
+
+def _inline(spec: str) -> dict[str, Any]:
+    """Read the text of an inline table, as the command line takes it."""
+    try:
+        found = tomllib.loads(f"partners = {spec}")["partners"]
+    except tomllib.TOMLDecodeError as error:
+        raise TomevalError(f"partner set {spec!r}: is no TOML table ({error})") from None
+    if not isinstance(found, dict):
+        raise TomevalError(f"partner set {spec!r}: is no TOML table")
+    return found
 
 
 def _weight(value: int | float) -> float:

@@ -14,6 +14,15 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
+class Change:
+    """Of what policies a partner is made that gives up one of them for another."""
+
+    step: int  # the first step of the second policy, counted from 1; at least 2
+    first: Partner
+    second: Partner  # it begins anew, in its start state
+
+
+@dataclass(frozen=True, eq=False)
 class Partner:
     """The other player's policy: a finite-state machine.
 
@@ -34,6 +43,9 @@ class Partner:
         A name per state, for messages and records.
     title, source : str
         Full name; where the policy comes from.
+    change : Change, optional
+        For a partner made by `tomeval.domains.matrix.switching`: the policies that it joins. The
+        table alone says what it plays.
 
     Raises
     ------
@@ -54,6 +66,7 @@ class Partner:
     states: tuple[str, ...] = ()
     title: str = ""
     source: str = ""
+    change: Change | None = None
 
     def __post_init__(self) -> None:
         emissions = np.array(self.emissions, dtype=np.float64)

@@ -7,7 +7,7 @@ import json
 import operator
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
+from tomeval.domains.matrix.computing import computing_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -62,11 +63,17 @@ class Setup:
     base: Path | None = field(kw_only=True, default=None)
 
     def stream(self, seat: str) -> Stream:
-        """Return a seat's stream: ``partner choice``, ``partner``, ``subject``, ``fallback``."""
+        """Return a seat's stream.
+
+        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; the first
+        three are the same for all subjects.
+        """
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            # Whether the probe is asked must not change what a subject draws when it acts.
-            options = {key: value for key, value in self.options.items() if key != "literal"}
+            # Whether a probe is asked must not change what a subject draws when it acts, and levels
+            # of an option that are compared meet the same chance.
+            apart = ("literal", "draws", "computing", *SUBJECTS[self.kind].compared)
+            options = {key: value for key, value in self.options.items() if key not in apart}
             if "model" in options:  # nor must what the model is called
                 options["model"] = unaliased(options["model"])
             subject = json.dumps([self.kind, options], sort_keys=True)
@@ -79,18 +86,28 @@ class Setup:
         return self.partners.cumulative()
 
     def seat_subject(
-        self, partner: Partner, rng: np.random.Generator, model: Model | None = None, name: str = ""
+        self,
+        partner: Partner,
+        rng: np.random.Generator,
+        model: Model | None = None,
+        name: str = "",
+        episode: int = 0,
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current."""
-        door = Door(partner)
+        door = Door(partner, self.partners, partial(self.belief_draws, episode))
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
+
+    def belief_draws(self, episode: int) -> NDArray[np.float64]:
+        """Return the chance of an episode's beliefs, shape (T, 2): the same for all accuracies."""
+        return self.stream("belief").block(episode, 1, 2 * self.horizon).reshape(-1, 2)
 
     def templates(self) -> str:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
         if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
+        more += computing_templates(self.options)
         return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
@@ -143,7 +160,7 @@ async def play_episode_async(
     moves = setup.stream("partner").episode(episode, setup.horizon)
     fallback = setup.stream("fallback").episode(episode)
     name = f"{setup.stream('subject').key:032x}-{episode}"
-    subject, door = setup.seat_subject(partner, rng, model, name)
+    subject, door = setup.seat_subject(partner, rng, model, name, episode)
     on_seated(subject)
     cumulative = partner.cumulative()
     record = Record(episode, which) if record is None else record

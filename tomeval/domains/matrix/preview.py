@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.computing import PAYOFF
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.play import Setup, run_now
+from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking, Overheard
+from tomeval.strategies.ladder import climbed
 
 STAND_INS = {
     "summary": "(the summary that the model wrote before round {step})",
@@ -71,17 +75,27 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
     """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
     `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
-    `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe.
+    `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
+    "draw" the literal question again, "payoff" the payoff question.
     """
     data: dict[str, Any] = dict(settings)
     keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
     data.pop("labels", None)
-    if data.pop("form", "") == "react":
+    form = data.pop("form", "")
+    if form == "react":
         data["conditional"] = True
+    if form == DRAW:
+        data.setdefault("draws", 2)
+    if form == PAYOFF:
+        data["computing"] = "always"
     game = data.pop("game", None) or "RPS"
     keys.setdefault("partners", "tit_for_tat")
     subject = {"kind": "llm", "strategy": strategy, **data}
     data = {"domain": "matrix", "games": [game], "subjects": [subject], **keys}
+    rungs = climbed(strategy)
+    if rungs is not None:
+        several = ", ".join(rung.name for rung in rungs)
+        raise TomevalError(f"strategy {strategy!r} stands for several; name one of {several}")
     [cell] = make_experiment(data, where="prompt").cells
     assert isinstance(cell, MatrixCell)
     return cell
@@ -93,11 +107,15 @@ def prompts_of_round(
     """Return what each call of one round does, and its prompt.
 
     A reflection on the round before comes first. `setup` is a language model's, whose first partner
-    plays along; `form` is ``act``, ``predict`` or ``react``; rounds count from 1; `note` as for
-    `Domain.preview`.
+    plays along; `form` is ``act``, ``predict``, ``react``, ``draw`` or ``payoff``; rounds count
+    from 1; `note` as for `Domain.preview`.
     """
     game, partner = setup.game, setup.partners.partners[0]
     options = {**setup.options, "conditional": form == "react"}
+    if form == PAYOFF:
+        options["draws"] = 0
+    elif form == DRAW:
+        options["computing"] = "never"
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
     recorder = Recorder(subject.player.line.how, note, subject.strategy.takes_notes)
@@ -121,7 +139,12 @@ def prompts_of_round(
         return recorder.prompts
     if form == "predict" and subject.strategy.probes_per_step == 0:
         return recorder.prompts[:-1]  # the prediction came before the choice
+    if form == DRAW:
+        run_now(subject.predict(observation, own))  # writes the summary that draws stand on
     recorder.prompts.clear()
-    ask = subject.predict(observation, own) if form == "predict" else subject.react(observation)
-    run_now(ask)
+    if form in (DRAW, PAYOFF):
+        run_now(subject.aside(observation))
+        return [(replace(doing, aside=form == DRAW), prompt) for doing, prompt in recorder.prompts]
+    probe = subject.react(observation) if form == "react" else None
+    run_now(probe or subject.predict(observation, own))
     return recorder.prompts

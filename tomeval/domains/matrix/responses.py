@@ -105,3 +105,51 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
             cost[predicted, actual] = regret[played, actual].mean()
     cost.setflags(write=False)
     return cost
+
+
+def expected_best(game: MatrixGame, probs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which own actions earn most in expectation under forecasts, shape (N, n).
+
+    `probs`, shape (N, m), are probabilities of the partner's actions. Ties, up to rounding, are all
+    true.
+    """
+    worth = probs @ gains(game).T
+    best: NDArray[np.bool_] = worth >= worth.max(axis=1, keepdims=True) - payoff_rounding(game)
+    return best
+
+
+def expected_response_cost(
+    game: MatrixGame, probs: NDArray[np.float64], actual: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the regret of one step of a player who maximises its payoff expected under a forecast.
+
+    Parameters
+    ----------
+    probs : ndarray, shape (N, m)
+        The stated probabilities of the partner's actions.
+    actual : ndarray of int, shape (N,)
+        What the partner played.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        ``max_a r(a, b) - r(a*, b)`` with b the actual action and a* the action of the greatest
+        ``sum_b p(b) r(a, b)``; tied actions count by their mean. In payoff units, at least 0. For a
+        forecast that is sure of one action it is `misjudgement_cost` under ``best_response``.
+
+    Examples
+    --------
+    40 % Rock, 22 % Paper, 38 % Scissors: the likeliest move is Rock, which Paper beats, but Rock
+    earns most in expectation. Against Scissors it loses nothing, and Paper would lose 2.
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> rps = get_game("RPS")
+    >>> expected_response_cost(rps, np.array([[0.40, 0.22, 0.38]] * 3), np.arange(3)).tolist()
+    [1.0, 2.0, 0.0]
+    >>> misjudgement_cost(rps, "best_response")[0].tolist()
+    [0.0, 1.0, 2.0]
+    """
+    best = expected_best(game, probs)
+    lost = stepwise_regret(game)[:, actual].T
+    cost: NDArray[np.float64] = (best * lost).sum(axis=1) / best.sum(axis=1)
+    return cost

@@ -18,7 +18,7 @@ from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.groups import readers
 from tomeval.domains.matrix.limits import Attainable, attainable
 from tomeval.domains.matrix.measures import GROUPS, curves
-from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.steps import NONE
@@ -259,7 +259,14 @@ def _game(text: str, labels: Labels) -> MatrixGame:
 @lru_cache(maxsize=4096)
 def _partner(text: str) -> Partner:
     """Return a partner of a cell's definition, given as JSON."""
-    told = json.loads(text)
+    return _read_partner(json.loads(text))
+
+
+def _read_partner(told: Mapping[str, Any]) -> Partner:
+    change = None
+    if "change" in told:
+        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        change = Change(told["change"]["step"], *parts)
     return Partner(
         told["name"],
         told["emissions"],
@@ -268,6 +275,7 @@ def _partner(text: str) -> Partner:
         tuple(told["states"]),
         told["title"],
         told["source"],
+        change,
     )
 
 

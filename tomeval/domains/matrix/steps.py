@@ -16,7 +16,10 @@ NONE = -1
 REACT = "react"
 """The question of the conditional probe; a number follows it, the index of an own action."""
 
-ASIDES = ("payoff", "draw")
+DRAW = "draw"
+"""The literal question once more, to see how often each answer comes; a number follows it."""
+
+ASIDES = ("payoff", DRAW)
 """Questions that are asked aside, after all others of a step, see `Subject.aside`; a number follows
 them. An answer that cannot be read ends no episode."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.steps import ASIDES, NONE, REACT, Steps
+from tomeval.domains.matrix.steps import ASIDES, DRAW, NONE, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
@@ -267,6 +267,21 @@ def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, 
         if not own.isdecimal():
             raise store.damaged(f"cell {cell}: there is no question {question!r}")
         found.setdefault(episode, {}).setdefault(step, {})[int(own)] = outcome
+    return found
+
+
+def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
+    """Return what was predicted when the literal question was asked again, by step.
+
+    None stands for an answer that could not be read.
+    """
+    sql = (
+        "SELECT step, outcome, value FROM answers WHERE cell = ? AND episode = ? "
+        f"AND question LIKE '{DRAW} %' ORDER BY step, question"
+    )
+    found: dict[int, list[int | None]] = {}
+    for step, outcome, value in store.query(sql, (cell, episode)):
+        found.setdefault(step, []).append(json.loads(value) if outcome == VALID else None)
     return found
 
 

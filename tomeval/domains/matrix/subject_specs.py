@@ -12,6 +12,8 @@ from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.beliefs import spread
+from tomeval.strategies.ladder import climbed
 from tomeval.strategies.parts import called_name
 
 LLM, PERSON = "llm", "person"
@@ -52,6 +54,13 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    if "strategy" in axes:
+        try:
+            axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
+        except TomevalError as error:
+            raise TomevalError(f"{where}: {error}") from None
+    if kind == LLM and "strategy" in axes:
+        axes["strategy"] = [rung for spec in axes["strategy"] for rung in _rungs(spec, where)]
     for key, values in axes.items():
         if not values:
             raise TomevalError(f"{where}: {key} is an empty list")
@@ -87,6 +96,15 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
             shown["strategy"] = strategy
     inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
     return Player(f"{base}({inside})" if inside else base, kind, options, model, strategy)
+
+
+def _rungs(spec: Any, where: str) -> list[Any]:
+    """Return the strategies that a spec stands for: every rung of a ladder, else the one."""
+    try:
+        rungs = climbed(spec)
+    except TomevalError as error:
+        raise TomevalError(f"{where}: {error}") from None
+    return [spec] if rungs is None else [rung.name for rung in rungs]
 
 
 def _plain(value: Any) -> str:

@@ -6,6 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tomeval.domains.matrix import adaptation_table as adapting
+from tomeval.domains.matrix import probabilistic_table, sensitivity
+from tomeval.domains.matrix.aids import has_ladders
+from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
+from tomeval.domains.matrix.planted_tables import (
+    accuracy_notes,
+    accuracy_rows,
+    has_beliefs,
+    trust_notes,
+    trust_rows,
+)
+from tomeval.domains.matrix.reasoning import has_reasoning
+from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -41,5 +54,81 @@ class Table:
         return self.rows(run)
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "planted": Table(
+        "planted beliefs: use, compliance and regret by accuracy",
+        has_beliefs,
+        accuracy_rows,
+        accuracy_notes,
+    ),
+    "trust": Table(
+        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
+        has_beliefs,
+        trust_rows,
+        trust_notes,
+    ),
+    "adaptation": Table(
+        "steps to detection and to adaptation, regret around the change, of partners that switch",
+        adapting.changes,
+        adapting.adaptation_rows,
+        adapting.adaptation_notes,
+    ),
+    "adaptation_pairs": Table(
+        "the same for each pair of policies",
+        adapting.several_pairs,
+        adapting.pair_rows,
+        adapting.adaptation_notes,
+    ),
+    "adaptation_checks": Table(
+        "what these lags rest on: evidence, medians, turns found by chance",
+        adapting.changes,
+        adapting.check_rows,
+        adapting.check_notes,
+    ),
+    "reasoning": Table(
+        "reasoning consistency: the text's last expectation beside probe and action",
+        lambda run: has_reasoning(run.store),
+        reasoning_rows,
+        reasoning_notes,
+    ),
+    "probabilistic": Table(
+        "stated probabilities: losses, skills, calibration",
+        probabilistic_table.present,
+        probabilistic_table.rows,
+        probabilistic_table.notes,
+    ),
+    "calibration": Table(
+        "stated probabilities: how often predictions of each confidence are right",
+        probabilistic_table.present,
+        probabilistic_table.curve_rows,
+        probabilistic_table.curve_notes,
+    ),
+    "aids": Table(
+        "the ladder of aids: regret by rung, and the share of it that every aid removes",
+        has_ladders,
+        aids_rows,
+        aids_notes,
+    ),
+    "sensitivity": Table(
+        "variance of the measures by option of wording and strategy",
+        sensitivity.present,
+        sensitivity.variance_rows,
+        sensitivity.variance_notes,
+    ),
+    "wording_gap": Table(
+        "share of the literal-functional gap that wording explains",
+        sensitivity.present,
+        sensitivity.gap_rows,
+        sensitivity.gap_notes,
+    ),
+    "rank_stability": Table(
+        "agreement of the strategies' ranks over wordings",
+        sensitivity.present,
+        sensitivity.rank_rows,
+        sensitivity.rank_notes,
+    ),
+    "ranks": Table(
+        "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
+    ),
+}
 """In the order in which a report shows them, after the measures."""

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import VALID
-from tomeval.domains.matrix.storing import PARTICIPANT, notes_of
+from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.storing import PARTICIPANT, draws_of_episode, notes_of
+from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -29,11 +32,18 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         if step == 0:
             yield Line(0, _checked(name, said))
     labels = cell.labels
-    for step, own, theirs, predicted, reward, act, predict in store.query(
+    draws = draws_of_episode(store, cell.number, episode)
+    asides = _asides(store, cell, episode)
+    for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
-        "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+        f"predict_outcome, json_extract(act_details, '$.{BELIEF}.action'), "
+        f"json_extract(act_details, '$.{BELIEF}.right') "
+        "FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
         (cell.number, episode),
     ):
+        if told is not None:
+            verdict = "rightly" if right else "wrongly"
+            yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
         yield Line(
             step,
             f"chose {_label(labels.own, own, act)}, "
@@ -41,9 +51,44 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
             f"partner chose {labels.partner[theirs]}"
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
+        if step in draws:
+            yield Line(step, _drawn(labels.partner, draws[step]))
         for name, (asked, said) in notes.items():
             if asked == step:
                 yield Line(step, _checked(name, said))
+        for question, outcome, value in asides.get(step, ()):
+            yield Line(step, _computed(cell, question, outcome, value))
+
+
+def _asides(
+    store: Store, cell: MatrixRunCell, episode: int
+) -> dict[int, list[tuple[str, str, str | None]]]:
+    """Return the payoff questions of an episode with outcome and answer, by step."""
+    found: dict[int, list[tuple[str, str, str | None]]] = {}
+    for step, question, outcome, value in store.query(
+        "SELECT step, question, outcome, value FROM answers WHERE cell = ? AND episode = ? "
+        f"AND question LIKE '{PAYOFF} %' ORDER BY step, question",
+        (cell.number, episode),
+    ):
+        found.setdefault(step, []).append((question, outcome, value))
+    return found
+
+
+def _computed(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
+    """Say what was named as best against an action, and whether it is."""
+    action = int(question.removeprefix(f"{PAYOFF} "))
+    against = cell.labels.partner[action]
+    if value is None:
+        return f"asked what earns most against {against}: {_label(cell.labels.own, None, outcome)}"
+    right = "right" if best_responses(cell.game)[int(value), action] else "wrong"
+    return f"asked what earns most against {against}: {cell.labels.own[int(value)]}, {right}"
+
+
+def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
+    """Say how often each action was predicted when the question was asked again."""
+    counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
+    unread = f", unreadable {found.count(None)}" if None in found else ""
+    return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
 
 
 def _checked(name: str, said: dict[str, Any]) -> str:

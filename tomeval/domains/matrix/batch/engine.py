@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE
+from tomeval.domains.matrix.batch.laddered import BatchLaddered
 from tomeval.domains.matrix.batch.rmax import BatchRMax
 from tomeval.domains.matrix.batch.subjects import (
     BatchBestResponse,
@@ -29,6 +30,7 @@ BATCH_KINDS: dict[str, Callable[..., BatchSubject]] = {
     "equilibrium": BatchEquilibrium,
     "best_response": BatchBestResponse,
     "simulated": BatchSimulated,
+    "laddered": BatchLaddered,
 }
 """Subject kinds that can be played many episodes at a time."""
 

@@ -5,6 +5,10 @@ from typing import TypeVar
 
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
+from tomeval.domains.matrix.subjects.believer import Believer
+from tomeval.domains.matrix.subjects.detector import Detector
+from tomeval.domains.matrix.subjects.forecaster import Forecaster
+from tomeval.domains.matrix.subjects.laddered import Laddered
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.person import Person
 from tomeval.domains.matrix.subjects.simulated import (
@@ -22,6 +26,10 @@ SUBJECTS: dict[str, type[Subject]] = {
     "equilibrium": EquilibriumPlayer,
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
+    "detector": Detector,
+    "forecaster": Forecaster,
+    "believer": Believer,
+    "laddered": Laddered,
     "llm": LLMSubject,
     "person": Person,
 }

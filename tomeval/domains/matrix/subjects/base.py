@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,10 +16,23 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.models.base import Model
+from tomeval.strategies.beliefs import Planted, plant
 
 Answer = Decision | Invalid
+
+Chance = Callable[[], NDArray[np.float64]]
+"""Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
+
+BELIEF = "belief"
+"""The key of what was stated to a subject among the facts about its action, see `stated`."""
+
+
+def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, Any]:
+    """Return what is kept of a belief: the action, whether it is right, how often, as what."""
+    found = {"action": planted.stated, "right": planted.right, "accuracy": accuracy}
+    return {BELIEF: found | ({"as": wording} if wording else {})}
 
 
 class Door:
@@ -28,15 +41,24 @@ class Door:
     Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
     """
 
-    def __init__(self, partner: Partner) -> None:
-        self._partner = partner
+    def __init__(
+        self,
+        partner: Partner,
+        drawn_from: PartnerSet | None = None,
+        beliefs: Chance | None = None,
+    ) -> None:
+        self._partner, self._set = partner, drawn_from
         self._state = partner.start
         self._action = -1
+        self._step = -1
+        self._beliefs = beliefs
+        self._drawn: NDArray[np.float64] | None = None
         self.used = False
 
     def set(self, state: int, action: int) -> None:
         """Put this step's partner state and action behind the door (the step loop does)."""
         self._state, self._action, self.used = state, action, False
+        self._step += 1
 
     def next_action(self) -> int:
         """Return the action that the partner plays in this step."""
@@ -47,6 +69,25 @@ class Door:
         """Return the partner's table and its current state."""
         self.used = True
         return self._partner, self._state
+
+    def partner_set(self) -> PartnerSet:
+        """Return the set that the partner was drawn from; it does not tell which one it is."""
+        self.used = True
+        return self._set or PartnerSet(self._partner.name, (self._partner,))
+
+    def statement(self, accuracy: float) -> Planted:
+        """State an action of the partner in this step, true with a probability.
+
+        What is stated depends on the step and the accuracy alone, not on who asks or how often; see
+        `tomeval.strategies.beliefs.plant`.
+        """
+        if self._beliefs is None:
+            raise RuntimeError("this door has no stream for beliefs")
+        if self._drawn is None:
+            self._drawn = self._beliefs()
+        count = self._partner.emissions.shape[1]
+        right, which = self._drawn[self._step]
+        return plant(self.next_action(), count, accuracy, right, which)
 
 
 @dataclass(frozen=True)
@@ -74,6 +115,9 @@ class Subject(ABC):
 
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    compared: ClassVar[tuple[str, ...]] = ()
+    """Options whose values meet the same chance, because differences between them are measured."""
 
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""

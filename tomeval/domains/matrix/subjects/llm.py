@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.domains.matrix.computing import COMPUTING, computing_templates, payoff_rounds
 from tomeval.domains.matrix.examples import EXAMPLES
+from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import MatrixScene
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
+from tomeval.domains.matrix.steps import DRAW
+from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.domains.matrix.subjects.payoff_probe import ask_payoffs
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
-from tomeval.strategies.answers import DECIDES
+from tomeval.strategies.answers import DECIDES, LabelAnswer
 from tomeval.strategies.asking import Asker, Beside
+from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
-from tomeval.strategies.options import ModelOptions
+from tomeval.strategies.options import ModelOptions, templates_of
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import Labels
+from tomeval.strategies.templates import Prompts, load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
 
@@ -49,6 +63,13 @@ class SubjectOptions(ModelOptions):
         only; a prediction that the strategy acts on (Social) is made and recorded all the same.
     conditional : bool
         Ask in every round, for each own action, what the partner would do next.
+    draws : int
+        Ask what the partner does so often again in every round, aside, to see how often each answer
+        comes: probabilities of written predictions. 0, or at least 2; without effect on predictions
+        that are scored, which state their probabilities.
+    computing : {"never", "first", "ends", "always"}
+        In which rounds to ask, for each action of the partner, which own action earns most against
+        it: in none, the first, the first and the last, or all.
     constrain : bool
         Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
         whose replies hold more than the answer.
@@ -62,7 +83,11 @@ class SubjectOptions(ModelOptions):
     examples: str = "reciprocal"
     literal: bool = True
     conditional: bool = False
+    draws: int = 0
+    computing: str = "never"
     constrain: bool = False
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +97,7 @@ class SubjectOptions(ModelOptions):
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
             ("examples", EXAMPLES),
+            ("computing", COMPUTING),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -79,11 +105,39 @@ class SubjectOptions(ModelOptions):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
+        self._check_draws()
         if self.conditional and not self.literal:
             raise TomevalError(
                 "conditional = true goes with literal = true: what stated reactions are worth is "
                 "measured from the prediction that they follow"
             )
+
+    def _check_draws(self) -> None:
+        """Refuse draws that would tell nothing."""
+        if self.draws == 1:
+            raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
+        if self.draws and not self.literal:
+            raise TomevalError("draws go with literal = true: they repeat the literal question")
+        if self.draws and self.temperature == 0:
+            raise TomevalError(
+                "draws go with a temperature above 0: at temperature 0 all of them are alike"
+            )
+
+    def templates(self, domain: str, base: Path | None) -> Prompts:
+        """Return the templates, with those of the questions that are asked aside."""
+        more = (*templates_of(self.strategy, domain), *computing_templates(vars(self)))
+        return load_prompts(domain, self.prompts, base, more)
+
+
+def draws_of(options: Mapping[str, Any]) -> int:
+    """Return how many draws a subject of these options is asked for in every round.
+
+    None where its predictions are scored, as `LLMSubject.aside` asks.
+    """
+    strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
+    # Social QA writes its prediction, whatever the answer is.
+    scored = strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
+    return 0 if scored else int(options.get("draws", 0))
 
 
 class LLMSubject(Subject, Foresight):
@@ -118,6 +172,9 @@ class LLMSubject(Subject, Foresight):
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
         self._beside: Beside[int] | None = None
+        # How the literal question is answered: as everything, or as advice that predicts asks.
+        self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._stated: dict[str, Any] = {}
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -131,6 +188,7 @@ class LLMSubject(Subject, Foresight):
         prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
         self._expected = self._beside = None
+        self._stated = {}
         question = Question("act", "functional", "act", self._own, observation.round)
         waits = self.strategy.scored or not self._probed
         asked = await self.player.act(question, self, None if waits else self._literal())
@@ -139,7 +197,7 @@ class LLMSubject(Subject, Foresight):
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
             calls += (await self._beside.answer()).calls
-        answer = self._close(asked.answer, calls)
+        answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
         return answer
@@ -176,6 +234,39 @@ class LLMSubject(Subject, Foresight):
             answers.append(self._close((await self.player.ask(question)).answer))
         return tuple(answers)
 
+    async def aside(self, observation: Observation) -> Mapping[str, Answer]:
+        """Ask the payoff question where the option says so, and the literal one again."""
+        found: dict[str, Answer] = {}
+        if observation.round in payoff_rounds(self.settings.computing, observation.horizon):
+            found |= await ask_payoffs(self.seat, self.player, self._close)
+        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
+            found |= await self._draws()
+        return found
+
+    async def _draws(self) -> Mapping[str, Answer]:
+        """Ask the literal question again and again.
+
+        Every draw has request seeds of its own and the prompt of the prediction; a summary that it
+        stands on is not written anew. Servers are asked for all of them at once.
+        """
+        asking = [self._draw(number) for number in range(self.settings.draws)]
+        if self.player.line.model.capabilities.concurrent:
+            found = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
+        else:
+            found = [await one for one in asking]
+        for one in found:
+            if isinstance(one, BaseException):
+                raise one
+        said = [one for one in found if not isinstance(one, BaseException)]
+        return {f"{DRAW} {number}": answer for number, answer in enumerate(said)}
+
+    async def _draw(self, number: int) -> Answer:
+        """Ask the literal question once more, on a line of its own."""
+        question = replace(self._literal(), purpose=f"{DRAW} {number}")
+        line = self.player.line.fork()
+        asked = await self.player.ask(question, line=line, kind=self._literal_kind)
+        return self._close(asked.answer, line.drain())
+
     async def observe(self, joint: Joint) -> None:
         """Add the round to the history, and reflect where the strategy does."""
         self.scene.observe(joint)
@@ -185,7 +276,7 @@ class LLMSubject(Subject, Foresight):
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask for the partner's action first; the prediction is the literal record of the round."""
         asked = await self.player.ask(self._literal(), kind=kind)
-        self._expected = self._close(asked.answer, ())
+        self._expected, self._literal_kind = self._close(asked.answer, ()), kind
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
@@ -197,18 +288,48 @@ class LLMSubject(Subject, Foresight):
         label = self.seat.labels.partner[self.seat.door.next_action()]
         return {**self.scene.words.common, "truth": label, "round": self.scene.step}
 
+    async def planted(self, belief: Belief) -> dict[str, Any]:
+        """State an action of the partner."""
+        said = self.seat.door.statement(belief.share)
+        self._stated = stated(said, belief.share, belief.wording)
+        label = self.seat.labels.partner[said.stated]
+        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+
+    async def replies(self) -> dict[str, Any]:
+        """Return the best responses of one round to each of the partner's actions."""
+        best = best_responses(self.seat.game)
+        lines = [
+            {"partner": self.seat.labels.partner[b], "own": self._named(best[:, b])}
+            for b in self.order.partner
+        ]
+        return {**self.scene.words.common, "replies": lines, "round": self.scene.step}
+
+    async def best_reply(self) -> dict[str, Any]:
+        """Return what is best now, to the end of the episode, given the partner's true action."""
+        partner, state = self.seat.door.partner()
+        step, truth = self.scene.step, self.seat.door.next_action()
+        best = informed_best(self.seat.game, partner, self.seat.horizon, step, state, truth)
+        return {**self.scene.words.common, "own": self._named(best), "round": step}
+
+    def _named(self, actions: NDArray[np.bool_]) -> list[str]:
+        """Return the labels of some own actions, in the order of the options."""
+        return [self.seat.labels.own[a] for a in self.order.own if actions[a]]
+
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""
         own = {} if own_action is None else {"own_action": self.seat.labels.own[own_action]}
         return Question("predict", "literal", "predict", self._partner, self.scene.step, own)
 
     def _close(
-        self, answer: Said[int] | Invalid, calls: tuple[dict[str, Any], ...] | None = None
+        self,
+        answer: Said[int] | Invalid,
+        calls: tuple[dict[str, Any], ...] | None = None,
+        more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
-        """Attach the calls made since the last answer, and the order of options."""
+        """Attach the calls made since the last answer, the order of options, and more facts."""
         calls = self.player.line.drain() if calls is None else calls
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
-        details = {**(answer.details or {}), **order}
+        details = {**(answer.details or {}), **order, **more}
         if isinstance(answer, Invalid):
             return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
         return Decision(answer.value, answer.probs, answer.attempts, calls, details)

@@ -108,16 +108,16 @@ def orders(allocation: Sequence[int], most: int) -> list[Allocation]:
 
 def drawn(fields: int, units: int, rng: np.random.Generator) -> Allocation:
     """Draw one allocation, each with the same probability, on a short board by one number."""
-    listed = _tuples(fields, units)
-    if listed:
-        return listed[int(rng.random() * len(listed))]
+    all_of_them = listed(fields, units)
+    if all_of_them:
+        return all_of_them[int(rng.random() * len(all_of_them))]
     places = rng.choice(units + fields - 1, fields - 1, replace=False, shuffle=False)
     bars = [-1, *sorted(places.tolist()), units + fields - 1]
     return tuple(b - a - 1 for a, b in itertools.pairwise(bars))
 
 
 @functools.lru_cache(maxsize=8)
-def _tuples(fields: int, units: int) -> tuple[Allocation, ...]:
+def listed(fields: int, units: int) -> tuple[Allocation, ...]:
     """Return all allocations of a small board; of others none."""
     if count(fields, units) > SHORT:
         return ()

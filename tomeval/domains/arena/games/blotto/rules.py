@@ -26,7 +26,13 @@ from tomeval.domains.arena.game import (
     Stepwise,
     View,
 )
-from tomeval.domains.arena.games.blotto.allocations import Allocation, drawn, even, result
+from tomeval.domains.arena.games.blotto.allocations import (
+    Allocation,
+    drawn,
+    even,
+    listed,
+    result,
+)
 from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
 
 FIELD_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -317,6 +323,10 @@ class Blotto(ArenaGame[State]):
         """Return the items as an allocation, if the other seat may play it."""
         return self.broken(items) or tuple(items)
 
+    def answers(self, view: View[State], probe: Probe) -> tuple[Action, ...]:
+        """Return every allocation, if there are few enough to be listed as tuples."""
+        return listed(self.fields, self.units)
+
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
     ) -> Allocation | None:
@@ -342,6 +352,13 @@ class Blotto(ArenaGame[State]):
     def step_reply(self, view: View[State], said: Mapping[Probe, Action]) -> Allocation | None:
         """Return the best reply to the stated allocation, see `replies.best_reply`."""
         return stated_reply(said)
+
+    def replies_to(
+        self, view: View[State], action: Action, said: Mapping[Probe, Action]
+    ) -> bool | None:
+        """Tell whether an allocation does as well as any against the stated one."""
+        stated = [tuple(answer) for probe, answer in said.items() if probe.name == PROBE]
+        return bool(result(action, stated[0]) == best_result(stated[0])) if stated else None
 
     def stepwise(
         self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None

@@ -308,6 +308,10 @@ class Ipd3(ArenaGame[State]):
             return Broken("format", f"{list(items)!r} is not one of {', '.join(labels)}")
         return found
 
+    def answers(self, view: View[State], probe: Probe) -> tuple[Action, ...]:
+        """Return the moves; whether a word is kept follows from them."""
+        return () if probe.name == "word" else MOVES
+
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
     ) -> Action:

@@ -1,0 +1,179 @@
+"""Reasoning consistency: what the text before an action expects, beside probe and action."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.domains.matrix.groups import Group, data_of
+from tomeval.domains.matrix.played import BoolArray, IntArray, Played
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.store import Store
+from tomeval.strategies import parse_strategy
+from tomeval.strategies.expectations import last_expectation
+from tomeval.strategies.thinking import visible
+
+NAME = "reasoning"
+READ, AGREES, FOLLOWED, RIGHT = MEASURED = (
+    "expectation_read_percent",
+    "expectation_predicted_percent",
+    "expectation_followed_percent",
+    "expectation_right_percent",
+)
+"""The measures, in the order of the tables."""
+
+
+class Reasoning(NamedTuple):
+    """What was written before the actions of a cell, step after step, episode after episode.
+
+    Attributes
+    ----------
+    written : ndarray of bool, shape (N,)
+        Whether the reply that held the action may hold reasoning.
+    expected : ndarray of int, shape (N,)
+        The partner's action that it names last as expected; -1: none could be read.
+    """
+
+    written: BoolArray
+    expected: IntArray
+
+
+def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
+    """Tell whether a cell's replies hold reasoning: by strategy, or because the model thinks.
+
+    Whether it thinks shows in its first reply that held an action.
+    """
+    if definition["kind"] != LLM:
+        return False
+    strategy = parse_strategy(definition["strategy"])
+    if strategy.scored:
+        return False
+    if strategy.answer.startswith("cot"):
+        return True
+    sql = "SELECT record FROM calls WHERE cell = ? AND episode = (SELECT MIN(episode) FROM calls "
+    rows = store.query(f"{sql} WHERE cell = ?) AND form = 'act' LIMIT 1", (number, number))
+    reply = (json.loads(rows[0][0]) if rows else {}).get("reply") or {}
+    text = reply.get("text", "")
+    return bool(reply.get("reasoning")) or (visible(text) or "") != text
+
+
+@lru_cache(maxsize=4)
+def has_reasoning(store: Store) -> bool:
+    """Tell whether any cell of a run holds reasoning; looked up once."""
+    return any(reasons(store, number, definition) for number, definition in store.cells())
+
+
+def read_reasoning(store: Store, number: int, definition: Mapping[str, Any]) -> Reasoning | None:
+    """Read the expectations that a cell's replies name; None if they hold no reasoning."""
+    if not reasons(store, number, definition):
+        return None
+    labels = tuple(definition["labels"]["partner"])
+    sql = "SELECT episode, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode"
+    first: dict[int, int] = {}
+    total = 0
+    for episode, steps in store.query(sql, (number, COMPLETE)):
+        first[episode] = total - 1  # steps count from 1
+        total += steps
+    written = np.zeros(total, dtype=np.bool_)
+    expected = np.full(total, NONE, dtype=np.int64)
+    for episode, step, text in _texts(store, number):
+        place = first[episode] + step
+        found = last_expectation(text, labels)
+        written[place] = True
+        expected[place] = NONE if found is None else found.label
+    return Reasoning(written, expected)
+
+
+def _texts(store: Store, number: int) -> Iterator[tuple[int, int, str]]:
+    """Yield episode, step and text of every reply that held an action, thinking first."""
+    _, rows = store.iterate(
+        "SELECT episode, step, record FROM calls JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? AND form = 'act' ORDER BY episode, call",
+        (number, COMPLETE),
+    )
+    for episode, step, record in rows:
+        call = json.loads(record)
+        if call.get("outcome") == VALID and call.get("reply"):
+            reply = call["reply"]
+            yield episode, step, "\n".join(filter(None, (reply.get("reasoning"), reply["text"])))
+
+
+def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, BoolArray]:
+    """Return which steps are hits of a measure, and which steps it is a share of, shape (N,).
+
+    `name` is one of `MEASURED`.
+    """
+    named = found.expected != NONE
+    said = np.where(named, found.expected, 0)
+    if name == READ:
+        return named, found.written
+    if name == FOLLOWED:
+        return named & best_responses(played.game)[played.own, said], named
+    if name == RIGHT:
+        return named & (said == played.partner), named
+    if played.predicted is None:
+        return np.zeros_like(named), np.zeros_like(named)
+    both = named & (played.predicted != NONE)
+    return both & (said == played.predicted), both
+
+
+def _of(name: str, played: Played, reference: str) -> Totals:
+    found: Reasoning | None = data_of(played, NAME)
+    if found is None or played.episodes == 0:
+        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
+    starts = np.cumsum(played.lengths) - played.lengths
+    hits, of = (
+        np.add.reduceat(steps.astype(np.float64), starts) for steps in counted(name, played, found)
+    )
+    return Totals(hits, of, share=True)
+
+
+def _measure(name: str, heading: str, better: Literal[1, 0, -1], meaning: str) -> Measure:
+    source = "this project, docs/measures.md"
+    return Measure(name, heading, meaning, "%", better, source, partial(_of, name))
+
+
+GROUP = Group(
+    NAME,
+    (
+        _measure(
+            READ,
+            "expectation read %",
+            0,
+            "Share of steps with written reasoning in which an expectation of the partner's action "
+            "could be read from the text, 0 to 100.",
+        ),
+        _measure(
+            AGREES,
+            "reasoning = prediction %",
+            1,
+            "Of the steps with an expectation in the reasoning before the action, the share on "
+            "which the literal probe's answer is the same, 0 to 100.",
+        ),
+        _measure(
+            FOLLOWED,
+            "action follows reasoning %",
+            0,
+            "Of the same steps, the share on which the action is a best response to the "
+            "expectation in the reasoning, 0 to 100.",
+        ),
+        _measure(
+            RIGHT,
+            "reasoning right %",
+            1,
+            "Of the same steps, the share on which the partner did what the reasoning expected, "
+            "0 to 100.",
+        ),
+    ),
+    has_reasoning,
+    read_reasoning,
+)
+"""Measures of runs with written reasoning."""

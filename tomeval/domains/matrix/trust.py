@@ -1,0 +1,121 @@
+"""What statements of known accuracy are worth in a game, exactly: when to follow them, and how."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.responses import ROUNDING, best_responses, gains, stepwise_regret
+
+FloatArray = NDArray[np.float64]
+
+
+def contrast(game: MatrixGame) -> FloatArray:
+    """Return what an action tells of which statement it follows, shape (n, m), from -1 to 1.
+
+    ``[a, s]`` is 1 if a is a best response to s and to nothing else, less the share of the other
+    statements that a is a best response to: 0 for an action that is best against everything.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> contrast(get_game("RPS"))[1].tolist()
+    [1.0, -0.5, -0.5]
+    >>> contrast(get_game("IPD")).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    best = best_responses(game).astype(np.float64)
+    others = best.sum(axis=1, keepdims=True) - best
+    found: FloatArray = best - others / (game.m - 1)
+    return found
+
+
+def slope_ceiling(game: MatrixGame) -> float:
+    """Return the largest use slope that anybody can have in a game: of one who always follows.
+
+    0 where every statement has the same best responses, so that following shows in nothing.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> slope_ceiling(get_game("RPS")), slope_ceiling(get_game("IPD"))
+    (1.0, 0.0)
+    """
+    return float(contrast(game).max(axis=0).mean())
+
+
+def expected_slope(game: MatrixGame, responses: NDArray[np.bool_], use: float) -> float:
+    """Return the use slope of one who answers statements by `responses` with probability `use`.
+
+    `responses`, shape (n, m), tells which actions it takes, tied ones equally likely; else it acts
+    by what the statement does not change, which adds exactly 0.
+    """
+    policy = responses / responses.sum(axis=0)
+    return use * float((policy * contrast(game)).sum(axis=0).mean())
+
+
+@lru_cache(maxsize=256)
+def rational_responses(game: MatrixGame, accuracy: float) -> NDArray[np.bool_]:
+    """Return what a rational believer plays: its best actions by statement, shape (n, m).
+
+    It knows how often statements are right, and nothing else of the partner: before the statement
+    all of the partner's actions are equally probable to it. After statement s, s has probability
+    `accuracy` and every other action (1 - accuracy) / (m - 1). Ties are all true.
+
+    Examples
+    --------
+    Below one in three, told Rock, it plays against the other two.
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> game = get_game("RPS")
+    >>> [rational_responses(game, p)[:, 0].tolist() for p in (0.2, 0.5)]
+    [[False, False, True], [False, True, False]]
+    """
+    above = gains(game)
+    wrong = (1 - accuracy) / (game.m - 1)
+    worth = accuracy * above + wrong * (above.sum(axis=1, keepdims=True) - above)
+    found: NDArray[np.bool_] = worth >= worth.max(axis=0) - ROUNDING * above.max()
+    found.setflags(write=False)
+    return found
+
+
+def rational_regret(game: MatrixGame, accuracy: float) -> FloatArray:
+    """Return the stepwise regret of a rational believer, shape (m, m): ``[stated, actual]``.
+
+    In payoff units; tied actions count by their mean.
+    """
+    policy = rational_responses(game, accuracy).astype(np.float64)
+    policy /= policy.sum(axis=0)
+    found: FloatArray = policy.T @ stepwise_regret(game)
+    return found
+
+
+def trust_threshold(game: MatrixGame) -> float:
+    """Return the least accuracy from which always following statements pays.
+
+    That is where one who always plays a best response to what is stated earns as much in
+    expectation as the best single action does, all partner actions being equally probable: with F
+    what following earns (linear in the accuracy) and I what the best single action earns, the
+    solution of F = I. From 1/m, where statements say nothing, to 1. NaN if knowing the partner's
+    action earns no more than not knowing it.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> round(trust_threshold(get_game("RPS")), 4), round(trust_threshold(get_game("IBS")), 4)
+    (0.3333, 0.5882)
+    >>> trust_threshold(get_game("IPD"))
+    nan
+    """
+    above = gains(game)
+    known = float(above.max(axis=0).mean())
+    ignoring = float(above.mean(axis=1).max())
+    if known - ignoring <= ROUNDING * float(above.max()):
+        return math.nan
+    others = (above.sum(axis=1, keepdims=True) - above) / (game.m - 1)
+    misled = float(np.where(best_responses(game), others, -np.inf).max(axis=0).mean())
+    return (ignoring - misled) / (known - misled)
