@@ -1,9 +1,9 @@
 """How often the intervals of levels in Decrypto hold the truth; see docs/measures.md.
 
-Players of known level, and of known mixtures of levels, are played once in many games of eight
-turns; each experiment then draws some of the games and places every player by them.
+Players of known level, and of known mixtures of levels, are played in many games of eight turns,
+and placed by 12 of them at a time: experiments that share no game.
 
-    python benchmarks/level_coverage.py [GAMES OF THE POOL] [EXPERIMENTS]
+    python benchmarks/level_coverage.py [EXPERIMENTS PER PLAYER]
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from tomeval.lexicon.embeddings import shipped_embedding
 
 TRUTHS = {"0": (1.0, 0.0, 0.0), "1": (0.0, 1.0, 0.0), "2": (0.0, 0.0, 1.0)}
 TRUTHS |= {"half 0, half 2": (0.5, 0.0, 0.5), "a third each": (0.34, 0.33, 0.33)}
-SIZES = (12, 32)
+SIZE = 12
+"""Games per experiment."""
 RATIONALITY = {"encoder": 2.0, "decoder": 1.0, "interceptor": 1.0}
 
 
@@ -50,37 +51,37 @@ def some(choices: Choices, deals: set[str]) -> Choices:
     return found
 
 
-def coverage(choices: Choices, shares: tuple[float, ...], size: int, count: int) -> str:
-    """Place a player `count` times by `size` deals each, and say how often that was right."""
+def coverage(choices: Choices, shares: tuple[float, ...]) -> tuple[str, list[bool], list[bool]]:
+    """Place a player by every 12 games in turn; say how often the intervals held the truth."""
     truth = float(np.arange(3) @ shares)
-    every = sorted(set(choices.deals))
-    rng = np.random.default_rng(size)
-    held, inside, means, widths = [], [], [], []
-    for _ in range(count):
-        mine = set(rng.choice(every, size, replace=False).tolist())
-        found = place(some(choices, mine), rng)
+    every = list(dict.fromkeys(choices.deals))
+    rng = np.random.default_rng(SIZE)
+    held, inside, means, widths = list[bool](), list[bool](), list[float](), list[float]()
+    for first in range(0, len(every), SIZE):
+        found = place(some(choices, set(every[first : first + SIZE])), rng)
         level, weights = found.level, found.weights
-        held.append(level.low[0] <= truth <= level.high[0])
-        inside.append((weights.low <= shares) & (shares <= weights.high))
-        means.append(level.mean[0])
-        widths.append(level.high[0] - level.low[0])
-    told = " ".join(f"{100 * part:.0f}" for part in np.mean(inside, axis=0))
-    return (
-        f"{truth:5.2f} {np.mean(means):6.2f} {np.std(means):6.2f} {np.mean(widths):6.2f} "
-        f"{100 * np.mean(held):5.0f} %   {told}"
-    )
+        held.append(bool(level.low[0] <= truth <= level.high[0]))
+        inside += ((weights.low <= shares) & (shares <= weights.high)).tolist()
+        means.append(float(level.mean[0]))
+        widths.append(float(level.high[0] - level.low[0]))
+    told = f"{truth:5.2f} {np.mean(means):6.2f} {np.std(means):6.2f} {np.mean(widths):6.2f}"
+    return f"{told} {sum(held):4d} of {len(held)} {sum(inside):4d} of {len(inside)}", held, inside
 
 
 def main() -> None:
-    """Print a row per seat, truth and number of games."""
-    games, count = (int(text) for text in (*sys.argv[1:], "240", "200")[:2])
-    with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment(games), folder) as run:
+    """Print a row per seat and truth, and the sums over all."""
+    [count] = (int(text) for text in (*sys.argv[1:], "40")[:1])
+    made = experiment(count * SIZE)
+    with tempfile.TemporaryDirectory() as folder, tomeval.run(made, folder) as run:
         every = choices_of(run, shipped_embedding("minilm"), most=10**9)
-    print("seat, level, games: truth, mean, sd, width, covered; shares of levels covered, %")
+    print("player: true level, mean, sd, width, intervals of the level and of shares that hold it")
+    levels, weights = list[bool](), list[bool]()
     for (role, player), choices in every.items():
-        for size in SIZES:
-            shares = TRUTHS[player.removeprefix(f"{role} ")]
-            print(f"{player:26s} {size:3d} {coverage(choices, shares, size, count)}", flush=True)
+        told, held, inside = coverage(choices, TRUTHS[player.removeprefix(f"{role} ")])
+        levels, weights = levels + held, weights + inside
+        print(f"{player:28s} {told}", flush=True)
+    for name, hits in (("level", levels), ("shares", weights)):
+        print(f"{name}: {sum(hits)} of {len(hits)}, {100 * np.mean(hits):.1f} %")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class Role(StrEnum):
 
 
 SPEC_HELP = (
-    "random, minilm, wordnet, embedding:NAME, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
+    "random, minilm, wordnet, embedding:NAME, rsa:LEVEL, hf:REPO, openai:MODEL@BASE_URL or "
+    "scripted:NAME"
 )
 Strategy = Annotated[str, typer.Option("--strategy", help="Of language models.")]
 Candidates = Annotated[int, typer.Option("--k", help="Candidates per hint of embedding encoders.")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -162,6 +162,7 @@ def choices_of(
     ----------
     most : int
         Of each player in each seat, the first games of every pairing with about this many turns.
+        Copies do not count, see `_new`.
     """
     ladder = ladder or Ladder()
     seats: dict[Key, list[DecryptoRunCell]] = {}
@@ -172,8 +173,12 @@ def choices_of(
     found = {}
     for (role, player), cells in seats.items():
         mine = found[role, player] = Choices()
-        for cell in cells:
-            _add(mine, cell, role, embedding, ladder, most // len(cells))
+        seen: set[Any] = set()
+        turns = [(cell, list(_new(_first(heard(cell), most), cell, role, seen))) for cell in cells]
+        scarce = sum(len(of_cell) for _, of_cell in turns) <= most
+        for cell, of_cell in turns:
+            kept = of_cell if scarce else _first(iter(of_cell), most // len(cells))
+            _add(mine, cell, role, kept, embedding, ladder)
     return found
 
 
@@ -182,7 +187,7 @@ def choices_of_cell(
 ) -> Choices:
     """Return all choices of one seat of a cell."""
     found = Choices()
-    _add(found, cell, role, embedding, ladder or Ladder(), None)
+    _add(found, cell, role, heard(cell), embedding, ladder or Ladder())
     return found
 
 
@@ -190,24 +195,45 @@ def _add(
     mine: Choices,
     cell: DecryptoRunCell,
     role: str,
+    turns: Iterable[Heard],
     embedding: Embedding,
     ladder: Ladder,
-    most: int | None,
 ) -> None:
-    """Add a seat's choices in a cell."""
-    kind = cell.definition["players"][role].get("kind", RECORD)
-    words = _words(embedding, kind, cell.definition["words"])
-    number = max(mine.turns, default=0)
-    for turn in _first(heard(cell), most):
-        number += 1
+    """Add a seat's choices in some turns of a cell."""
+    words = _words(embedding, _kind(cell, role), cell.definition["words"])
+    for number, turn in enumerate(turns, max(mine.turns, default=0) + 1):
         _ADD[role](mine, turn, number, embedding, ladder, words)
 
 
-def _first(turns: Iterator[Heard], most: int | None) -> Iterator[Heard]:
+def _new(
+    turns: Iterator[Heard], cell: DecryptoRunCell, role: str, seen: set[Any]
+) -> Iterator[Heard]:
+    """Yield the turns in which a seat does not repeat, draw for draw, what is in `seen`.
+
+    Players without a language model draw alike in every pairing, so in the same situation of the
+    same deal they do the same again: a copy, which tells nothing new.
+    """
+    copies = _kind(cell, role) in BANK_KINDS
+    for turn in turns:
+        if role == "encoder":
+            key: Any = (turn.deal, turn.code, turn.past, turn.own)
+        else:
+            guess = turn.bob if role == "decoder" else turn.eve
+            key = (turn.deal, turn.past, turn.hints, guess)
+        if not copies or key not in seen:
+            seen.add(key)
+            yield turn
+
+
+def _kind(cell: DecryptoRunCell, role: str) -> str:
+    return str(cell.definition["players"][role].get("kind", RECORD))
+
+
+def _first(turns: Iterator[Heard], most: int) -> Iterator[Heard]:
     """Yield the turns of whole games until there are `most` turns, of one game at least."""
     deal = ""
     for count, turn in enumerate(turns):
-        if most is not None and count >= max(most, 1) and turn.deal != deal:
+        if count >= max(most, 1) and turn.deal != deal:
             return
         deal = turn.deal
         yield turn

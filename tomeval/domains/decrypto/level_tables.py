@@ -122,6 +122,7 @@ def level_notes(run: Run) -> list[str]:
     turns = run.store.query("SELECT count(*) FROM steps")[0][0]
     if turns > MOST_TURNS:
         notes.append(
-            f"of each player in each seat the first games with about {MOST_TURNS:,} turns in all"
+            f"of each player in each seat at most about {MOST_TURNS:,} turns are judged, of the "
+            "first games; the same draws in several pairings count once"
         )
     return notes
