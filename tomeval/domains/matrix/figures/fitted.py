@@ -125,12 +125,10 @@ def pairings_figure(title: str, rows: Sequence[_Row], options: Options) -> Figur
         row_height=0.17,
     )
     for place, row in enumerate(rows):
-        if np.isfinite(row.mean[1]):
+        if np.isfinite(row.mean[1]) and not np.isfinite(row.mean[0]):
             width = row.mean[2] - row.mean[1]
             left.barh(place, width, left=row.mean[1], height=0.42, color=_RANGE, lw=0, zorder=2)
-            if not np.isfinite(row.mean[0]):
-                ends = [row.low[1], row.high[2]]
-                left.plot(ends, [place, place], color=_RANGE, lw=1.4, zorder=2)
+            left.plot([row.low[1], row.high[2]], [place] * 2, color=_RANGE, lw=1.4, zorder=2)
         _point(left, place, row, 0)
         _point(right, place, row, 3)
     left.axvline(0, color="0.6", lw=0.6, zorder=1)
