@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, norm, spearmanr
+from scipy.stats import friedmanchisquare, kendalltau, norm, spearmanr
 
-from tomeval.statistics.agreement import agreement, kendall, spearman
+from tomeval.statistics.agreement import (
+    agreement,
+    concordance,
+    kendall,
+    mean_kendall,
+    spearman,
+)
 from tomeval.statistics.ranks import normal_ranks, ranks
 
 SCORES = st.lists(
@@ -70,3 +76,24 @@ def test_agreement_resamples_both_rankings_together():
     none = agreement(first, second, np.ones((100, 3)), drawn[1])
     assert none.kendall == pytest.approx(1 / 3)
     assert math.isnan(none.kendall_low)
+
+
+@given(st.integers(2, 5), st.integers(2, 6), st.integers(0, 10**6))
+def test_concordance_is_friedmans_statistic(rankings, players, seed):
+    scores = np.random.default_rng(seed).integers(0, 4, size=(rankings, players)).astype(float)
+    if any(len(set(one)) > 1 for one in scores.tolist()) and players > 2:
+        statistic = friedmanchisquare(*scores.T).statistic
+        wanted = statistic / (rankings * (players - 1))
+        assert concordance(scores) == pytest.approx(wanted, abs=1e-9)
+    mean = [
+        kendalltau(one, other).statistic
+        for k, one in enumerate(scores)
+        for other in scores[k + 1 :]
+        if len(set(one)) > 1 and len(set(other)) > 1
+    ]
+    assert mean_kendall(scores) == pytest.approx(np.mean(mean) if mean else math.nan, nan_ok=True)
+
+
+def test_concordance_needs_two_rankings_with_a_difference():
+    assert math.isnan(concordance(np.array([[1.0, 2.0]])))
+    assert math.isnan(concordance(np.ones((3, 2))))

@@ -31,6 +31,15 @@ def design(
             "more.",
         ),
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--beside",
+            metavar="PARTNERS",
+            help="A known partner or set to compare with; its partners must be deterministic. "
+            "Repeatable. Default: tit_for_tat and single_action.",
+        ),
+    ] = None,
     criterion: Annotated[
         Literal["separation", "relevance"] | None,
         typer.Option(
@@ -100,6 +109,7 @@ def design(
         states,
         horizon,
         between=between or (),
+        beside=beside,
         criterion=criterion or "",
         measure=measure,
         size=size,

@@ -113,8 +113,12 @@ def measures() -> Rows:
 
 
 def strategies() -> Rows:
-    """Return the named strategies, with parts from outside; every other combination is legal."""
+    """Return the named strategies, with parts from outside; every other combination is legal.
+
+    Parts with parameters are there with some values of them.
+    """
     from tomeval.strategies import NAMED, Strategy, parse_strategy
+    from tomeval.strategies.beliefs import EXAMPLES
     from tomeval.strategies.parts import advice_parts, named_strategies
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
@@ -125,7 +129,7 @@ def strategies() -> Rows:
     for key, part in advice_parts().items():
         if part.make:
             shown[part.shown] = Strategy(advice=key)
-    shown |= {name: parse_strategy(name) for name in named_strategies()}
+    shown |= {name: parse_strategy(name) for name in (*EXAMPLES, *named_strategies())}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",

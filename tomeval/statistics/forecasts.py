@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.shares import share_of_sums
 
 FloatArray = NDArray[np.float64]
@@ -14,6 +16,9 @@ IntArray = NDArray[np.int64]
 
 BINS = 15
 """Bins of equal width that confidence is sorted into (Guo et al. 2017)."""
+
+LEAST_LOSS = 1e-6
+"""Skill is undefined against a reference whose mean loss is smaller: nothing can beat it."""
 
 PSEUDOCOUNT = 0.5
 """What every outcome's count begins with where draws stand for a probability."""
@@ -82,6 +87,47 @@ def smoothed(counts: IntArray) -> FloatArray:
     total = counts.sum(axis=1, keepdims=True)
     result: FloatArray = (counts + PSEUDOCOUNT) / (total + PSEUDOCOUNT * counts.shape[1])
     return result
+
+
+def skill(
+    loss: FloatArray,
+    reference: FloatArray,
+    mean: Callable[[FloatArray], Estimate],
+    among: NDArray[np.bool_] | None = None,
+) -> Estimate:
+    """Return 1 - mean loss / mean loss of a reference, with its interval; an `Estimate` of one.
+
+    Parameters
+    ----------
+    loss, reference : ndarray, shape (E,)
+        By episode.
+    mean : callable
+        Estimates means over episodes of values of shape (E,) or (E, M).
+    among : ndarray of bool, shape (E,), optional
+        The episodes that `mean` looks at. Default: all.
+
+    Returns
+    -------
+    Estimate
+        The interval is that of a ratio of means, linearised. NaN if the reference's mean is below
+        `LEAST_LOSS`, or a loss is infinite.
+
+    Examples
+    --------
+    >>> from tomeval.statistics import estimate
+    >>> found = skill(np.array([0.2, 0.4]), np.array([0.6, 0.6]), estimate)
+    >>> round(float(found.mean[0]), 9)
+    0.5
+    """
+    both = np.stack([loss, reference], axis=1)
+    seen = both if among is None else both[among]
+    means = mean(both).mean if len(seen) and np.isfinite(seen).all() else np.zeros(2)
+    if means[1] < LEAST_LOSS:
+        return Estimate(*(np.array([np.nan]) for _ in range(4)))
+    ratio = means[0] / means[1]
+    half = mean((loss - ratio * reference) / means[1]).half
+    value = np.array([1 - ratio])
+    return Estimate(value, half, value - half, value + half)
 
 
 def likeliest(probs: FloatArray) -> NDArray[np.bool_]:

@@ -14,6 +14,9 @@ from tomeval.statistics.ratios import fieller, ratio_moments
 _ROUNDING = 1e-12
 """Differences this small beside the losses that they are of are 0."""
 
+SAME = 6
+"""Episodes from which on the sign-flip test of equal values rejects at 5 %: p is 2 / 2^6."""
+
 
 @dataclass(frozen=True, eq=False)
 class Climb:
@@ -28,7 +31,8 @@ class Climb:
         what the last condition leaves. They add up to loss[0].
     share, share_low, share_high : ndarray, shape (K,)
         part / loss[0] with Fieller's 95 % interval. They add up to 1; some can be negative. NaN if
-        `unknown` says why.
+        `unknown` says why. A share that is the same in every episode has no interval: nothing shows
+        how it varies.
     largest : int or None
         The place of the part that is above 0 and larger than every other one, each at 95 %.
     rival : int or None
@@ -81,7 +85,8 @@ def climb(losses: ArrayLike, exact: bool = False) -> Climb:
     -----
     The ratio's interval is Fieller's (1954) with the covariance of the paired means. To name the
     largest part takes an intersection of tests, so a wrong one is named in at most 5 % of samples,
-    however many parts there are (Berger 1982).
+    however many parts there are (Berger 1982). A lead that is the same in every episode has no
+    interval; it counts from `SAME` episodes on, where its sign-flip test rejects.
 
     Examples
     --------
@@ -151,7 +156,10 @@ def _shares(columns: FloatArray, exact: bool) -> FloatArray:
         fieller(float(mean[k]), float(mean[0]), ratio_moments(influences, k))
         for k in range(1, len(mean))
     ]
-    return np.array(found).T
+    shares = np.array(found).T
+    steady = shares[2] - shares[1] <= _ROUNDING * (1 + np.abs(shares[0]))
+    shares[1:, steady] = np.nan
+    return shares
 
 
 def _largest(parts: FloatArray, exact: bool) -> tuple[int | None, int | None]:
@@ -160,8 +168,11 @@ def _largest(parts: FloatArray, exact: bool) -> tuple[int | None, int | None]:
     top = int(mean.argmax())
     # Against nothing, which is the last column, and against every other part.
     apart = parts[:, [top]] - np.concatenate([np.delete(parts, top, axis=1), 0 * parts[:, :1]], 1)
-    lead, low, _ = _means(apart, exact)
-    sure = (lead if exact else low) > _ROUNDING * np.abs(parts).max()
+    lead, low, high = _means(apart, exact)
+    tiny = _ROUNDING * np.abs(parts).max()
+    sure = (lead if exact else low) > tiny
+    if not exact and len(parts) < SAME:
+        sure &= high - low > tiny
     if sure.all():
         return top, None
     if not sure[-1]:

@@ -11,45 +11,52 @@ MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""
 
 
-def last_split(right: ArrayLike, counted: ArrayLike, margin: int = MARGIN) -> NDArray[np.float64]:
+def last_split(
+    right: ArrayLike, telling: ArrayLike, asked: ArrayLike, margin: int = MARGIN
+) -> NDArray[np.float64]:
     """Return where each row is best split into a wrong part and, after it, a right part.
 
-    The split leaves the fewest exceptions: right answers before it and wrong ones from it on. Of
-    several such splits the last one is taken, so that a right answer which a wrong one follows is
-    no turn. Without a length or level to choose, it is the maximum-likelihood estimate of a turn
-    where each answer has the same chance, below one half, of being such an exception.
+    The split leaves the fewest exceptions among the answers that tell: right ones before it and
+    wrong ones from it on. Of several such splits the last one is taken, so that a right answer
+    which a wrong one follows is no turn. It is the maximum-likelihood estimate of a turn where each
+    answer has the same chance, below one half, of being such an exception.
 
     Parameters
     ----------
-    right, counted : array_like of bool, shape (E, T)
-        The answers of E rows, and which of them count.
+    right, telling, asked : array_like of bool, shape (E, T)
+        The answers of E rows, which of them tell a turn, and which were given at all.
     margin : int
-        From the split on, right answers must outnumber wrong ones by this many.
+        From the split on, right answers must outnumber wrong ones by this many, among all that were
+        given, and by one among those that tell.
 
     Returns
     -------
     ndarray of float, shape (E,)
-        The place, from 0, of the first answer after the split; infinite if no split has the margin.
+        The place, from 0, of the first telling answer after the split; infinite if there is none.
 
     Examples
     --------
-    >>> rows = [[0, 0, 1, 1, 1, 0, 1], [0, 1, 0, 0, 1, 0, 1]]
-    >>> last_split(rows, np.ones((2, 7))).tolist()
+    >>> rows, all_of_them = [[0, 0, 1, 1, 1, 0, 1], [0, 1, 0, 0, 1, 0, 1]], np.ones((2, 7))
+    >>> last_split(rows, all_of_them, all_of_them).tolist()
     [2.0, inf]
     """
-    asked = np.asarray(counted, dtype=bool)
-    score = np.where(asked, np.where(np.asarray(right, dtype=bool), 1, -1), 0)
-    ahead = np.cumsum(score[:, ::-1], axis=1)[:, ::-1].astype(np.float64)
-    ahead[~asked] = -np.inf
-    if not ahead.shape[1]:
-        return np.full(len(ahead), np.inf)
-    last = ahead.shape[1] - 1 - ahead[:, ::-1].argmax(axis=1)
-    return np.where(ahead.max(axis=1) >= margin, last, np.inf)
+    counted, given = np.asarray(telling, dtype=bool), np.asarray(asked, dtype=bool)
+    if not counted.shape[1]:
+        return np.full(len(counted), np.inf)
+    score = np.where(np.asarray(right, dtype=bool), 1.0, -1.0)
+    told, gained = (
+        np.cumsum((score * mask)[:, ::-1], axis=1)[:, ::-1] for mask in (counted, given)
+    )
+    told = np.where(counted, told, -np.inf)
+    last = told.shape[1] - 1 - told[:, ::-1].argmax(axis=1)
+    rows = np.arange(len(last))
+    turned = (told[rows, last] >= 1) & (gained[rows, last] >= margin)
+    return np.where(turned, last, np.inf)
 
 
 @lru_cache(maxsize=4096)
 def lucky_split(count: int, p: float, margin: int = MARGIN) -> float:
-    """Return the chance that `last_split` finds a turn where each answer is right by chance.
+    """Return the chance that `last_split` finds a turn where all answers tell and are guessed.
 
     Parameters
     ----------

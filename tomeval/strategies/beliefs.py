@@ -14,6 +14,9 @@ from tomeval.core.errors import TomevalError, unknown
 WORDINGS = ("own", "stranger", "certain")
 """As what a belief is told: the player's own expectation, what a stranger says, or a certainty."""
 
+EXAMPLES = ("Belief 50% (own)", "Belief 50% (stranger, rated)", "Belief 50% (certain)")
+"""Strategies with beliefs, for lists."""
+
 _KEY = re.compile(rf"belief_?({'|'.join(WORDINGS)})_?(\d+)(_?rated)?")
 _NAME = re.compile(r"belief(\d+)%\(([a-z]+)((?:,rated)?)\)")
 _CALL = re.compile(r"belief\((?P<inside>[^()]*)\)")

@@ -23,7 +23,7 @@ from tomeval.strategies.bounded import BoundedEnvironment
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill", "instead")
 _MAX_SOURCE = 200_000  # characters of a template's file
-_SETS, DEFAULT_SET = "sets", "default"
+_SETS, _PARTS, DEFAULT_SET = "sets", "parts", "default"
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 
@@ -106,6 +106,9 @@ class Prompts:
         if not own:
             example = sorted(known)[0]
             raise TomevalError(f"{folder}: holds no prompt template, such as {example}.j2")
+        # One folder words all players of an experiment, also the parts that only some of them have.
+        parts = (shipped("prompts") / _PARTS).glob(f"*/{folder.name}")
+        known = known.union(*map(_names, parts))
         for name in sorted(own - known):
             raise unknown("prompt template", name, sorted(known), str(folder))
 

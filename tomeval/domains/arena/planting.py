@@ -63,13 +63,14 @@ def belief_facts(
         facts["regret"] = [float(end) for end in values.regret(best)]
     answers = {probe: game.answers(view, probe) for probe in said}
     facts["slope"] = slope_of(
-        lambda stated: is_reply(action, stated), said, true, answers, belief["accuracy"]
+        lambda stated: is_reply(action, stated), reply, said, true, answers, belief["accuracy"]
     )
     return facts
 
 
 def slope_of(
     replies: Callable[[Said], bool | None],
+    best: Callable[[Said], Action | None],
     said: Said,
     true: Said,
     answers: Mapping[Probe, tuple[Action, ...]],
@@ -80,12 +81,13 @@ def slope_of(
     `replies` tells whether the action is a best reply to a statement. A statement is one answer to
     each probe, each drawn on its own; its probability given the truth is their product. An action
     that is a best reply to all of them, or to none, adds 0. None for an accuracy of 0 or 1, with
-    more than `MOST_STATEMENTS` possible ones, and where no best reply is known.
+    more than `MOST_STATEMENTS` possible ones, where no best reply is known, and where the same one
+    (`best`) is known for all, so that following shows in nothing.
     """
     count = math.prod(len(options) for options in answers.values())
     if not 0 < accuracy < 1 or not 1 < count <= MOST_STATEMENTS:
         return None
-    hits = []
+    hits, known = [], set()
     own = False
     for combination in itertools.product(*answers.values()):
         stated = dict(zip(answers, combination, strict=True))
@@ -93,7 +95,10 @@ def slope_of(
         if hit is None:
             return None
         hits.append(hit)
+        known.add(best(stated))
         own = hit if stated == said else own
+    if len(known) < 2:
+        return None
     chance = math.prod(
         float(propensity(said[probe] == true[probe], True, len(options), accuracy))
         for probe, options in answers.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, Turn
@@ -62,7 +63,10 @@ def game_lines(store: Store, cell: DecryptoRunCell, game: int) -> Iterator[Line]
             yield Line(number, f"[{'; '.join(odd)}]")
         if best is not None:
             yield Line(number, f"best attainable value {best:g}")
-        given = (json.loads(details) if details else {}).get("encoder", {}).get("given")
+        facts = (json.loads(details) if details else {}).get("encoder", {})
+        if "belief" in facts:
+            yield Line(number, _told(facts))
+        given = facts.get("given")
         if given:
             yield Line(number, f"Alice's own hints, not heard: {', '.join(given)}")
         for line in _probe_lines(store, place, number):
@@ -70,6 +74,16 @@ def game_lines(store: Store, cell: DecryptoRunCell, game: int) -> Iterator[Line]
     page = board(past, Rules(**cell.definition["rules"]), json.loads(keywords))
     for line in page.splitlines()[2:]:
         yield Line(-1, line)
+
+
+def _told(facts: dict[str, Any]) -> str:
+    """Say what Alice was told of Eve's guess for her draft."""
+    how = {True: "rightly", False: "wrongly", None: "of an Eve who could not be read"}
+    belief = facts["belief"]
+    return (
+        f"Alice's draft: {', '.join(facts['draft'])}; told, {how[belief['right']]}, that Eve would "
+        f"guess {'-'.join(map(str, belief['eve']))}"
+    )
 
 
 def _probe_lines(store: Store, place: tuple[int, int], turn: int) -> Iterator[str]:

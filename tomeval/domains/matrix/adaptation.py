@@ -37,7 +37,7 @@ class Lags:
     """When answers of one kind turned right, in steps since the change; all of shape (E,)."""
 
     lag: FloatArray  # infinite if it was not found; NaN if it cannot be
-    limited: FloatArray  # the same, at most `Window.after`; NaN if it may be below that and unseen
+    limited: FloatArray  # the same, at most `Window.after`
     reach: FloatArray  # the largest lag that could be found in the episode; NaN if none could
     evident: FloatArray  # the first step that could tell the policies apart; NaN if there is none
     waited: FloatArray  # `limited` less what of it came before that step
@@ -82,7 +82,9 @@ def window_of(game: MatrixGame, partners: tuple[Partner, ...], length: int) -> W
         sides = nominal(game, one, change, length)
         for known, side in zip(reach, sides or (None, None), strict=True):
             # Which steps tell of a partner that reacts or draws depends on the play: perhaps all.
-            last = length - MARGIN if side is None else int(_last_start(side)[0])
+            last = length - MARGIN
+            if side is not None:
+                last = int(_last_start(side, np.arange(length)[None] >= change.step - 1)[0])
             if last >= 0:
                 known.append(last - (change.step - 1))
     lags = [lag for known in reach for lag in known]
@@ -92,35 +94,39 @@ def window_of(game: MatrixGame, partners: tuple[Partner, ...], length: int) -> W
     return Window(after, int(min(after, min(steps) - 1)))
 
 
-def _last_start(counts: BoolArray) -> IntArray:
-    """Return the last place at which a turn can begin, per row; -1 if too few steps count."""
-    ahead = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    places = np.arange(counts.shape[1])
-    last: IntArray = np.where(ahead >= MARGIN, places, -1).max(axis=1, initial=-1)
+def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
+    """Return the last place at which a turn can begin, per row; -1 if there is none."""
+    ahead = np.cumsum(asked[:, ::-1], axis=1)[:, ::-1]
+    places = np.arange(tells.shape[1])
+    last: IntArray = np.where(tells & (ahead >= MARGIN), places, -1).max(axis=1, initial=-1)
     return last
 
 
 def _lags(found: Around, side: Side, window: Window, guess: float) -> Lags:
     """Return when answers of one kind turned right; `guess` is the chance of a random one."""
-    start = np.where(found.switched, found.change - 1, 0)
-    counts = side.counts & found.switched[:, None]
+    switched = found.switched
+    start = np.where(switched, found.change - 1, 0)
+    tells, asked = side.tells & switched[:, None], side.asked & switched[:, None]
     nothing = np.full(len(start), np.nan)
-    last = _last_start(counts)
-    reach = np.where(last >= 0, last - start, nothing)
-    turn = last_split(side.right, counts) - start
-    lag = np.where(np.isnan(reach), nothing, turn)
-    first = np.where(counts.any(axis=1), counts.argmax(axis=1) - start, nothing)
-    usable = reach >= window.after
-    limited = np.where(usable, np.minimum(lag, window.after), nothing)
-    waited = limited - np.minimum(first, window.after)
-    alarm = np.where(
-        side.early_counts.sum(axis=1) >= MARGIN,
-        np.isfinite(last_split(side.early, side.early_counts)),
-        nothing,
+    last = _last_start(tells, asked)
+    known = last >= 0
+    lag = np.where(known, last_split(side.right, tells, asked) - start, nothing)
+    limited = np.minimum(lag, window.after)
+    first = np.where(tells.any(axis=1), tells.argmax(axis=1) - start, nothing)
+    early = last_split(side.early, side.early_tells, side.early_asked)
+    able = _last_start(side.early_tells, side.early_asked) >= 0
+    from_first = np.arange(tells.shape[1]) >= (start + first)[:, None]
+    number = (asked & from_first).sum(axis=1).tolist()
+    chance = [lucky_split(n, guess) if n >= MARGIN else math.nan for n in number]
+    return Lags(
+        lag,
+        limited,
+        np.where(known, last - start, nothing),
+        first,
+        limited - np.minimum(first, window.after),
+        np.where(able, np.isfinite(early), nothing),
+        np.array(chance, dtype=np.float64),
     )
-    number = counts.sum(axis=1).tolist()
-    chance = np.array([lucky_split(n, guess) if n >= MARGIN else np.nan for n in number])
-    return Lags(lag, limited, reach, first, waited, alarm, chance.reshape(len(start)))
 
 
 def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> dict[str, Totals]:

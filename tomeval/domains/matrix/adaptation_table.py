@@ -109,7 +109,8 @@ def _side(
     seen = known & np.isfinite(lags.lag)
     times = np.where(seen, lags.lag, lags.reach)
     middle = median_time(times[known], seen[known])
-    row: _Row = _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
+    row: _Row = {f"{name}_shown_in": int(known.sum())}
+    row |= _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
     row |= {
         f"{name}_median": middle.median,
         f"{name}_median_ci95": (middle.high - middle.low) / 2,
@@ -139,8 +140,8 @@ def adaptation_notes(run: Run) -> list[str]:
     """Say how steps are counted, and what is not identified."""
     return [
         'Steps count from the change of the partner\'s policy. A lag above "most steps" counts as '
-        "that many, the most that every episode can show. Undetected, unadapted: episodes without "
-        "a turn to mostly right answers up to their end.",
+        "that many, the most that every episode can show, and so does an episode without a turn to "
+        "mostly right answers up to its end (undetected, unadapted).",
         *_unidentified([adaptation(c.played) for c in matrix_cells(run) if len(c.episodes)]),
     ]
 
@@ -148,10 +149,11 @@ def adaptation_notes(run: Run) -> list[str]:
 def check_notes(run: Run) -> list[str]:
     """Say what the checks are."""
     return [
+        "Shown in: switched episodes in which a turn could be found; the others count nowhere. "
         "Once evident: the steps after the first one that could tell the policies apart. Medians: "
         "Kaplan-Meier's, of all episodes. Early: turns found before the change, where none can be. "
-        f"Guessed: turns after it that random answers would show. A turn has {MARGIN} more right "
-        "than wrong answers, among steps on which no answer is right for both policies.",
+        f"Guessed: turns after it that random answers would show. A turn begins on a step on which "
+        f"no answer is right for both policies, and has {MARGIN} more right than wrong answers.",
     ]
 
 
@@ -166,12 +168,12 @@ def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
         blind, some = (sum(bool(fn(part)) for part in missing) for fn in (np.all, np.any))
         if blind:
             yield (
-                f"{name} of {blind} of {len(missing)} cells show no number of steps: fewer than "
-                f"{MARGIN} steps after the change tell the policies apart, or the latest change "
-                "comes too late. Choose policies that differ more, or earlier changes."
+                f"{name} of {blind} of {len(missing)} cells show no number of steps: no step after "
+                "the change tells the policies apart, or the latest change comes too late. Choose "
+                "policies that differ more, or earlier changes."
             )
         if some > blind:
             yield (
-                f"{name} of {some - blind} of {len(missing)} cells: episodes with too few steps "
-                "that tell the policies apart are left out of the mean number of steps."
+                f"{name} of {some - blind} of {len(missing)} cells: episodes in which no step "
+                "could tell the policies apart are left out of the mean number of steps."
             )

@@ -93,6 +93,8 @@ def verdict(found: Climb) -> tuple[str, str]:
     --------
     >>> verdict(climb([[2.0, 0.1, 0.1, 0.1, 0.0], [2.0, 0.0, 0.0, 0.0, 0.0]]))
     ('computing', '98 % of the regret without aids (66 to 129)')
+    >>> verdict(climb([[2.0, 0.1, 0.1, 0.1, 0.0], [2.0, 1.9, 0.0, 0.0, 0.0]]))
+    ('', 'most goes with computing, but its share is not above 0 at 95 %')
     >>> verdict(climb([[1.0, 0.0, 0.0, 0.0, 0.0]]))
     ('', 'one episode gives no interval')
     """
@@ -105,10 +107,10 @@ def verdict(found: Climb) -> tuple[str, str]:
         return LINKS[k], said if np.isnan(low) else f"{said} ({between(low, high, 0)})"
     top = int(np.argmax(found.part))
     if found.rival is None:
-        return "", f"most goes with {LINKS[top]}, but the interval of that share includes 0"
+        return "", f"most goes with {LINKS[top]}, but its share is not above 0 at 95 %"
     return "", (
-        f"most goes with {LINKS[top]}, but the interval of its lead over {LINKS[found.rival]} "
-        "includes 0"
+        f"most goes with {LINKS[top]}, but its lead over {LINKS[found.rival]} is not above 0 at "
+        "95 %"
     )
 
 

@@ -29,6 +29,13 @@ NOTE = (
     "number; intervals are Student's, of shares Fieller's"
 )
 
+DRAWN = (
+    "its partner draws its moves, so who is told the true action can earn more than the best "
+    "response without it: shares of ΔFunctional then count foreknowledge, can exceed 100 %, and "
+    "what remains can be below 0; stepwise regret is measured from the best action given the move, "
+    "so its shares count as knowing what nobody could have known"
+)
+
 
 def aids_rows(run: Run) -> Rows:
     """Return a row per rung and one for what remains, for every ladder."""
@@ -79,9 +86,12 @@ def aids_notes(run: Run) -> list[str]:
         name = visible(ladder.name)
         said = f"the failing link is {link}, {why}" if link else f"cannot tell: {why}"
         notes.append(f"{name}: {said}")
+        if not all(partner.is_deterministic for partner in ladder.ground.partners):
+            notes.append(f"{name}: {DRAWN}")
         if ladder.lost:
+            some = "1 episode is" if ladder.lost == 1 else f"{ladder.lost} episodes are"
             notes.append(
-                f"{name}: {ladder.lost} episodes are left out, which are not complete on every "
-                "rung; if invalid answers ended them, the rest is a selection"
+                f"{name}: {some} left out, not being complete on every rung; if invalid answers "
+                "are the reason, the rest is a selection"
             )
     return notes + unfinished(run)

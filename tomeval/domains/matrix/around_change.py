@@ -20,14 +20,16 @@ from tomeval.domains.matrix.switching import change_of
 class Side:
     """Answers of one kind, predictions or actions: which are right, and where that tells anything.
 
-    All of shape (E, T). A step counts if no answer is right for both policies; before the change,
+    All of shape (E, T). A step tells if no answer is right for both policies; before the change,
     what is right for the second policy is what would be, had it begun at step 1.
     """
 
     right: BoolArray  # whether the answer is right for the partner as it is
-    counts: BoolArray  # steps from the change on that count
+    tells: BoolArray  # steps from the change on that tell
+    asked: BoolArray  # steps from the change on with an answer
     early: BoolArray  # whether it is right for the second policy, before the change
-    early_counts: BoolArray  # steps before the change that count
+    early_tells: BoolArray  # steps before the change that tell
+    early_asked: BoolArray  # steps before the change with an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ def around(played: Played) -> Around:
     shape = (count, longest)
     starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]]).astype(np.int64)
     change = np.zeros(count, dtype=np.int64)
-    sides = [[np.zeros(shape, dtype=bool) for _ in range(4)] for _ in range(2)]
+    sides = [[np.zeros(shape, dtype=bool) for _ in range(6)] for _ in range(2)]
     loss = np.zeros(shape)
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
     for index, length in pairs if played.partners and played.mixture is None else ():
@@ -83,7 +85,7 @@ def around(played: Played) -> Around:
     return Around(change, played.lengths, predicted, Side(*sides[1]), loss)
 
 
-_Arrays = tuple[BoolArray, BoolArray, BoolArray, BoolArray]
+_Arrays = tuple[BoolArray, ...]
 
 
 def _group(
@@ -94,7 +96,7 @@ def _group(
     theirs: IntArray,
     said: IntArray | None,
 ) -> tuple[_Arrays, _Arrays, FloatArray]:
-    """Return the four arrays of predictions and of actions, and losses, of one partner's episodes.
+    """Return the arrays of `Side`, of predictions and of actions, and losses of one partner.
 
     `own`, `theirs` and `said` have shape (E, T), and so has what is returned.
     """
@@ -108,7 +110,7 @@ def _group(
     after = steps >= told.step - 1
     loss = _losses(game, partner, plans[0])[steps, states[0], own]
     nothing = np.zeros(own.shape, dtype=bool)
-    predicted = (nothing,) * 4
+    predicted: _Arrays = (nothing,) * 6
     if said is not None:
         predicted = _judged(likely, np.where(said == NONE, 0, said), after, said != NONE)
     return predicted, _judged(best, own, after, ~nothing), loss
@@ -117,9 +119,9 @@ def _group(
 def nominal(
     game: MatrixGame, partner: Partner, told: Change, length: int
 ) -> tuple[BoolArray, BoolArray] | None:
-    """Return the steps that count for predictions and for actions, whatever is played; (1, T) each.
+    """Return the steps that tell by predictions and by actions, whatever is played; (1, T) each.
 
-    None for a partner that reacts or draws its moves: which ones count depends on the play.
+    None for a partner that reacts or draws its moves: which ones tell depends on the play.
     """
     machines = (partner, told.first, told.second)
     if any(machine.reacts or not machine.is_deterministic for machine in machines):
@@ -142,9 +144,10 @@ def _judged(
         np.take_along_axis(table, answer[..., None], axis=2)[..., 0] & given
         for table in (now, second)
     )
-    counts = after & given & ~(now & first).any(axis=2)
-    early_counts = ~after & given & ~(second & first).any(axis=2)
-    return hit, counts, early, early_counts
+    asked, early_asked = after & given, ~after & given
+    tells = asked & ~(now & first).any(axis=2)
+    early_tells = early_asked & ~(second & first).any(axis=2)
+    return hit, tells, asked, early, early_tells, early_asked
 
 
 def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:

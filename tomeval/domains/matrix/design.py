@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -20,13 +20,15 @@ from tomeval.domains.matrix.design_contenders import (
     partners_of,
 )
 from tomeval.domains.matrix.design_differences import SURE, Differences, differences
-from tomeval.domains.matrix.design_machines import Machines
+from tomeval.domains.matrix.design_machines import Machines, as_machine, joined
 from tomeval.domains.matrix.design_moments import check_measure
 from tomeval.domains.matrix.design_search import Searched, best_first, search_machines
 from tomeval.domains.matrix.design_set_search import search_sets
 from tomeval.domains.matrix.design_sets import rounded, unavoidable
 from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.optima import bounds, relevance
+from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.statistics.student_power import pairs_needed
@@ -102,6 +104,8 @@ class Design:
     between : tuple of str
         The subjects' names.
     best : list of Found
+    beside : list of Found
+        The same of known partners.
     searched : Searched
         What the search has looked at; of sets, the `KEPT` most relevant.
     separation : ndarray, shape (S,)
@@ -114,6 +118,7 @@ class Design:
     criterion: str
     between: tuple[str, ...]
     best: list[Found]
+    beside: list[Found]
     searched: Searched
     separation: FloatArray
     notes: list[str]
@@ -125,6 +130,7 @@ def design(
     horizon: int = 30,
     *,
     between: Sequence[str] = (),
+    beside: Sequence[str] | None = None,
     criterion: str = "",
     measure: str = MEASURE,
     size: int = 2,
@@ -147,6 +153,9 @@ def design(
     between : sequence of str
         The subjects to tell apart, at least two for ``separation``; see
         `design_contenders.contender`.
+    beside : sequence of str, optional
+        Known sets of deterministic, equally likely partners, of which the same is said. Default:
+        ``tit_for_tat``, if the game has as many actions on both sides, and ``single_action``.
     criterion : {"separation", "relevance"}
         Single machines that separate the subjects best, by `Found.score`; or sets of `size`
         equally likely machines of the largest relevance, of equal ones those with the least
@@ -187,10 +196,25 @@ def design(
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise TomevalError(f"design: a subject is named twice: {', '.join(names)}")
+    if beside is None:
+        beside = ["tit_for_tat"] * (game.n == game.m) + ["single_action"]
+    known = [_deterministic(get_partner_set(spec, game)) for spec in beside]
     rng = Stream.of(seed, "design", game.name).episode(0)
     if criterion == "separation":
-        return _separating(task, found, states, top, most, rng)
-    return _relevant(task, found, states, size, top, rng)
+        made = _separating(task, found, states, top, most, rng)
+    else:
+        made = _relevant(task, found, states, size, top, rng)
+    return replace(made, beside=[_known(task, found, one) for one in known])
+
+
+def _deterministic(partners: PartnerSet) -> PartnerSet:
+    """Return a set to compare with, which is checked."""
+    weights = partners.weights
+    if max(weights) - min(weights) > 1e-9:
+        raise TomevalError(f"design: beside {partners.name!r}: its partners are not equally likely")
+    if not all(partner.is_deterministic for partner in partners.partners):
+        raise TomevalError(f"design: beside {partners.name!r}: a partner draws its moves")
+    return partners
 
 
 def _check(
@@ -246,14 +270,19 @@ def _separating(
     finalists = searched.machines.take(order[: top if exact else FINALISTS * top])
     measured = differences(found, finalists, True)
     order = best_first(measured.worth())[:top]
+    if not measured.worth()[order[0]]:
+        notes.append(f"none of them separates the subjects in {MEASURES[task.measure].heading}")
     if not exact:
         notes.append(
             f"the best {finalists.total} of the search were played again, for four times as many "
             "new episodes: numbers and order are of these"
         )
-    rows = [_found(task, finalists.take([number]), measured, number) for number in order.tolist()]
+    rows = [
+        _found(task, _partners(task.game, finalists.take([number])), measured, number)
+        for number in order.tolist()
+    ]
     names = tuple(one.name for one in found)
-    return Design(task, "separation", names, rows, searched, _scores(searched.scores), notes)
+    return Design(task, "separation", names, rows, [], searched, _scores(searched.scores), notes)
 
 
 def _relevant(
@@ -273,12 +302,9 @@ def _relevant(
         apart = differences(found, searched.machines.take(used))
         measured = apart.of_sets(inverse.reshape(searched.sets.shape))
         scores = _scores(measured.worth())
-    rows = [
-        _found(task, searched.machines.take(first[number]), measured, number)
-        for number in order.tolist()
-    ]
+    rows = [_found(task, partners[number], measured, number) for number in order.tolist()]
     names = tuple(one.name for one in found)
-    return Design(task, "relevance", names, rows, searched, scores, [])
+    return Design(task, "relevance", names, rows, [], searched, scores, [])
 
 
 def _scores(worth: FloatArray) -> FloatArray:
@@ -291,10 +317,17 @@ def _partners(game: MatrixGame, machines: Machines) -> PartnerSet:
     return PartnerSet(NAME, tuple(partners_of(machines, game, name)))
 
 
-def _found(task: Task, machines: Machines, measured: Differences | None, number: int) -> Found:
+def _known(task: Task, found: Sequence[Contender], partners: PartnerSet) -> Found:
+    """Return what is said of a known set."""
+    machines = joined([as_machine(partner) for partner in partners.partners])
+    sets = np.arange(machines.total)[None]
+    measured = differences(found, machines, True).of_sets(sets) if found else None
+    return _found(task, partners, measured, 0)
+
+
+def _found(task: Task, partners: PartnerSet, measured: Differences | None, number: int) -> Found:
     """Return a row of the result; `number` is its place in `measured`."""
     game, horizon = task.game, task.horizon
-    partners = _partners(game, machines)
     score = difference = error = math.nan
     pairs, calls, hardest = None, None, ""
     if measured is not None:

@@ -44,8 +44,10 @@ def design_rows(design: Design) -> list[dict[str, Any]]:
     """Return the best of a design as rows of a table; infinite scores as text."""
     labels = design.task.game.label_set(design.task.labels or None)
     rows = []
-    for number, found in enumerate(design.best, start=1):
-        row: dict[str, Any] = {"rank": number, "machine": set_words(found, labels)}
+    ranked = [(str(place), found) for place, found in enumerate(design.best, start=1)]
+    for rank, found in (*ranked, *(("–", found) for found in design.beside)):
+        words = set_words(found, labels) if rank != "–" else found.partners.name
+        row: dict[str, Any] = {"rank": rank, "machine": words}
         row["states"] = sum(len(partner.states) for partner in found.partners.partners)
         if design.criterion == "relevance":
             row |= {"relevance": found.relevance, "unavoidable_regret": found.unavoidable}

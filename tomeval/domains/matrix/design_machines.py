@@ -244,3 +244,14 @@ def as_partner(machine: Machines, game: MatrixGame, name: str) -> Partner:
     next_state = np.repeat(follows[:, :, None], game.m, axis=2)
     states = tuple(f"s{number + 1}" for number in range(len(plays)))
     return Partner(name, np.eye(game.m)[plays], next_state, 0, states)
+
+
+def as_machine(partner: Partner) -> Machines:
+    """Return a deterministic partner as a machine, its start state first."""
+    moves = partner.emissions.argmax(axis=1)
+    size = len(moves)
+    order = np.argsort(np.arange(size) != partner.start, kind="stable")
+    number = np.argsort(order)
+    after = partner.next_state[np.arange(size), :, moves]  # (S, n)
+    follows = number[after[order]]
+    return Machines(moves[order][None], follows[None])

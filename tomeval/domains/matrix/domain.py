@@ -30,7 +30,6 @@ from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.planted_tables import TABLES as PLANTED_TABLES
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -44,7 +43,7 @@ from tomeval.domains.matrix.storing import (
     partners_known,
 )
 from tomeval.domains.matrix.subjects.llm import draws_of
-from tomeval.domains.matrix.tables import TABLES, Table
+from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.domains.matrix.worded import worded
 from tomeval.models.base import Model, Prompt
@@ -99,6 +98,7 @@ class Matrix(Domain):
             "literal_against_functional": "scatter:scatter",
             "decomposition": "decomposition:decomposition",
             "label_bias": "label_bias:label_bias",
+            "sensitivity": "sensitivity:sensitivity",
             "adaptation": "adaptation:adaptation_figures",
             "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
@@ -110,7 +110,7 @@ class Matrix(Domain):
     first_figures = ("fitted", "forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    tables: ClassVar[Mapping[str, Table]] = {**TABLES, **PLANTED_TABLES}
+    tables = TABLES
     first_table = "cells"
     scores: ClassVar = {
         "attained": Score(

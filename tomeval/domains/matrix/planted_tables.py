@@ -16,13 +16,14 @@ from tomeval.domains.matrix.groups import data_of
 from tomeval.domains.matrix.planted import NAME, Statements, cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.subject_specs import LLM
-from tomeval.domains.matrix.tables import Rows, Table
 from tomeval.domains.matrix.thresholds import Level, Threshold, own_threshold, verdict
 from tomeval.domains.matrix.trust import slope_ceiling, trust_threshold
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import Belief
+
+Rows = list[dict[str, Any]]
 
 _MEANS = (
     "use_slope",
@@ -169,12 +170,13 @@ def follows(found: Threshold) -> str:
     return f"between {100 * found.below:.0f} and {100 * found.above:.0f} %"
 
 
-def _present(run: Run) -> bool:
+def has_beliefs(run: Run) -> bool:
+    """Tell whether any subject was given beliefs."""
     planted = cells_with_beliefs(run.store)
     return any(cell.number in planted for cell in run.cells)
 
 
-def _accuracy_notes(run: Run) -> list[str]:
+def accuracy_notes(run: Run) -> list[str]:
     """Say what is not identified, and where ignoring statements is no fault."""
     cells = told_cells(run)
     notes = []
@@ -203,7 +205,7 @@ def _predictable(cell: MatrixRunCell) -> bool:
     return any(np.ptp(partner.emissions) > 1e-12 for partner in cell.partners)
 
 
-def _trust_notes(run: Run) -> list[str]:
+def trust_notes(run: Run) -> list[str]:
     """Say what the thresholds are, and whose are no judgement."""
     cells = told_cells(run)
     notes = [
@@ -219,19 +221,3 @@ def _trust_notes(run: Run) -> list[str]:
             "past ones, so where they switch says nothing of their judgement"
         )
     return notes
-
-
-TABLES = {
-    "planted": Table(
-        "planted beliefs: use, compliance and regret by accuracy",
-        _present,
-        accuracy_rows,
-        _accuracy_notes,
-    ),
-    "trust": Table(
-        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
-        _present,
-        trust_rows,
-        _trust_notes,
-    ),
-}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.computing import PAYOFF
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
@@ -20,6 +21,7 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking, Overheard
+from tomeval.strategies.ladder import climbed
 
 STAND_INS = {
     "summary": "(the summary that the model wrote before round {step})",
@@ -91,6 +93,10 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
     keys.setdefault("partners", "tit_for_tat")
     subject = {"kind": "llm", "strategy": strategy, **data}
     data = {"domain": "matrix", "games": [game], "subjects": [subject], **keys}
+    rungs = climbed(strategy)
+    if rungs is not None:
+        several = ", ".join(rung.name for rung in rungs)
+        raise TomevalError(f"strategy {strategy!r} stands for several; name one of {several}")
     [cell] = make_experiment(data, where="prompt").cells
     assert isinstance(cell, MatrixCell)
     return cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tomeval.runs.results import Run
 from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.forecasts import (
     BINS,
+    LEAST_LOSS,
     Calibration,
     Curve,
     brier_scores,
@@ -32,15 +34,11 @@ from tomeval.statistics.forecasts import (
     curve,
     log_losses,
     plain_parts,
+    skill,
 )
 from tomeval.statistics.shares import Share
 
 Rows = list[dict[str, Any]]
-
-NOTHING = Estimate(*(np.array([np.nan]) for _ in range(4)))
-
-LEAST_LOSS = 1e-6
-"""Skill is undefined against a reference whose mean loss is smaller: nothing can beat it."""
 
 
 def present(run: Run) -> bool:
@@ -92,25 +90,6 @@ def calibration_of(cell: MatrixRunCell) -> Calibration:
     return calibration(stated.probs[there], played.partner[there], place, int(place.max()) + 1)
 
 
-def skill(
-    cell: MatrixRunCell, loss: FloatArray, reference: FloatArray, among: BoolArray
-) -> Estimate:
-    """Return 1 - mean loss / mean loss of a reference, with its interval.
-
-    Both by episode, shape (E,); `among` tells which episodes have them. The interval is that of a
-    ratio of means, linearised. NaN if the reference's mean is below `LEAST_LOSS`, or a loss is
-    infinite.
-    """
-    if not np.isfinite(np.stack([loss, reference])[:, among]).all():
-        return NOTHING
-    means = cell.mean(np.stack([loss, reference], axis=1), among=among).mean
-    if means[1] < LEAST_LOSS:
-        return NOTHING
-    ratio = means[0] / means[1]
-    half = cell.mean((loss - ratio * reference) / means[1], among=among).half
-    return _around(1 - ratio, half)
-
-
 def calibration_error(cell: MatrixRunCell) -> Estimate:
     """Return the expected calibration error in percent, with its interval.
 
@@ -139,6 +118,7 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     rates["brier_score"] = brier_scores(base, played.partner)
     row: dict[str, Any] = dict(cell.columns)
     row["probabilities"] = stated.source
+    mean = partial(cell.mean, among=among)
     for name in ("log_loss", "brier_score"):
         loss, of_rates, of_bayes = (
             means(values) for values in (steps[name], rates[name], steps[f"bayes_{name}"])
@@ -146,8 +126,8 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
         row |= flat([name], _mean(cell, loss, among))
         row[f"base_rate_{name}"] = float(cell.mean(of_rates, among=among).mean[0])
         row[f"bayes_{name}"] = float(cell.mean(of_bayes, among=among).mean[0])
-        row |= flat([f"{name}_skill_over_base_rate"], skill(cell, loss, of_rates, among))
-        row |= flat([f"{name}_skill_over_bayes"], skill(cell, loss, of_bayes, among))
+        row |= flat([f"{name}_skill_over_base_rate"], skill(loss, of_rates, mean, among))
+        row |= flat([f"{name}_skill_over_bayes"], skill(loss, of_bayes, mean, among))
         if name == "log_loss":
             row |= flat(["excess_log_loss"], _mean(cell, means(steps["excess_log_loss"]), among))
     row |= flat(["ece_percent"], calibration_error(cell), ["ece_percent"])
@@ -163,12 +143,8 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
 def _mean(cell: MatrixRunCell, values: FloatArray, among: BoolArray) -> Estimate:
     """Return a mean by episode; an infinite one has no interval."""
     if np.isinf(values[among]).any():
-        return NOTHING._replace(mean=np.array([np.inf]))
+        return Estimate(np.array([np.inf]), *(np.array([np.nan]) for _ in range(3)))
     return cell.mean(values, among=among)
-
-
-def _around(value: float, half: FloatArray) -> Estimate:
-    return Estimate(np.array([value]), half, value - half, value + half)
 
 
 def _some(cell: MatrixRunCell) -> BoolArray:

@@ -18,6 +18,9 @@ KEYS = ("switch", "at", "name")
 
 RANGE = ("from", "to", "every")
 
+SET_STATES = 20_000
+"""States of all partners of a set together; they are stored with every cell."""
+
 
 def switching(first: Partner, second: Partner, step: int, name: str = "") -> Partner:
     """Return the partner that plays `first`, and `second` from a step on.
@@ -113,18 +116,19 @@ def switching_set(
     Raises
     ------
     TomevalError
-        More than `MAX_STATES` states together, which no computer plans against.
+        More than `SET_STATES` states together.
     """
-    partners, weights, total = [], [], 0
+    partners, weights = [], []
+    total = len(policies) * sum(steps)  # at least a state per step
     for weight, first, second in policies:
         for step in steps:
-            partner = switching(first, second, step)
-            total += len(partner.emissions)
-            if total > MAX_STATES:
+            if total > SET_STATES:
                 raise TomevalError(
-                    f"partner set {name!r}: its change points make more than {MAX_STATES:,} "
+                    f"partner set {name!r}: its change points make more than {SET_STATES:,} "
                     "states; name fewer of them"
                 )
+            partner = switching(first, second, step)
+            total += len(partner.emissions) - step
             partners.append(partner)
             weights.append(weight / len(steps))
     return PartnerSet(name, tuple(partners), tuple(weights))

@@ -12,6 +12,13 @@ from tomeval.domains.matrix.aids import has_ladders
 from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
 from tomeval.domains.matrix.fitted import has_unknown_partners
 from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows
+from tomeval.domains.matrix.planted_tables import (
+    accuracy_notes,
+    accuracy_rows,
+    has_beliefs,
+    trust_notes,
+    trust_rows,
+)
 from tomeval.domains.matrix.reasoning import has_reasoning
 from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
@@ -53,6 +60,18 @@ class Table:
 
 
 TABLES: Mapping[str, Table] = {
+    "planted": Table(
+        "planted beliefs: use, compliance and regret by accuracy",
+        has_beliefs,
+        accuracy_rows,
+        accuracy_notes,
+    ),
+    "trust": Table(
+        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
+        has_beliefs,
+        trust_rows,
+        trust_notes,
+    ),
     "adaptation": Table(
         "steps to detection and to adaptation, regret around the change, of partners that switch",
         adapting.changes,

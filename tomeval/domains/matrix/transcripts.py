@@ -17,6 +17,7 @@ from tomeval.domains.matrix.storing import (
     notes_of,
     other_answers,
 )
+from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 
@@ -42,11 +43,16 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
     asides = _asides(store, cell, episode)
-    for step, own, theirs, predicted, reward, act, predict in store.query(
+    for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
-        "predict_outcome FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+        f"predict_outcome, json_extract(act_details, '$.{BELIEF}.action'), "
+        f"json_extract(act_details, '$.{BELIEF}.right') "
+        "FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
         (cell.number, episode),
     ):
+        if told is not None:
+            verdict = "rightly" if right else "wrongly"
+            yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
         moved = _outcome(other.get((step, ACT)), theirs)
         yield Line(
             step,

@@ -88,7 +88,8 @@ def _caption(title: str, cells: Sequence[RunCell], options: Options) -> str:
         "(dashed); right, what the actions lose, both by step since the partner's policy changed. "
         "Above the left panels: mean steps to detection (circle) and to adaptation (square); the "
         "bar between them is what was known before it was done. Lags beyond the longest that "
-        f"every episode can show count as that long. Means over {sample_words(cells)}; bands and "
+        "every episode can show count as that long; none is drawn where fewer than half of the "
+        f"episodes can show it. Means over {sample_words(cells)}; bands and "
         f"thin lines: {INTERVAL_WORDS[options.interval]}; {CUT}."
     )
 
@@ -176,9 +177,13 @@ def _lags(axes: Axes, found: Adaptation, cell: RunCell, options: Options) -> Non
     """Mark both mean lags above the lines, and the bar between them."""
     made = cell.estimate(_LAGS[:2], options.interval, options.reference)
     made = within(made, 0.0, found.window.after)
-    if np.isfinite(made.mean).all():
+    enough = found.steps.switched.sum() / 2
+    shown = [np.isfinite(cell.totals(name).values).sum() >= enough for name in _LAGS[:2]]
+    if all(shown):
         axes.plot(made.mean, [115, 115], color="0.6", lw=3.5, solid_capstyle="butt")
     for index, (colour, marker) in enumerate(((_KNOWS, "o"), (_ACTS, "s"))):
+        if not shown[index]:
+            continue
         y = 118 - 6 * index
         axes.plot([made.low[index], made.high[index]], [y, y], color=colour, lw=1.0)
         axes.plot(made.mean[index], y, color=colour, marker=marker, ms=4, markeredgecolor="white")

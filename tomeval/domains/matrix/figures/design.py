@@ -22,7 +22,7 @@ from tomeval.domains.matrix.played import FloatArray, IntArray
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.output import FILE_FORMATS, save
 from tomeval.plots.settings import in_style, small
-from tomeval.plots.style import COLOURS, WIDTHS, add_head, fold
+from tomeval.plots.style import COLOURS, MARKERS, WIDTHS, add_head, fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +62,11 @@ def design_drawing(design: Design) -> Drawing:
         f"{place}: {set_words(found, labels)}, {_said(found, design)}"
         for place, found in enumerate(shown, start=1)
     )
+    beside = "".join(
+        f" {found.partners.name}: {_said(found, design)}."
+        for found in design.beside
+        if _said(found, design)
+    )
     names = _axis_names(design)
     return Drawing(
         "design",
@@ -70,8 +75,10 @@ def design_drawing(design: Design) -> Drawing:
         f"Diagnostic partners: {task.game.name}, T = {task.horizon}",
         f"Every point is a {what}: {names[1]} against {names[0]}. Searched: {design.searched.how}. "
         "Numbered: the best, with their states below: what is played there, and by the subject's "
-        "action which state follows; the start has a double line.",
-        f"{told}.",
+        "action which state follows; the start has a double line."
+        + " Hollow marks: known partners, for comparison."
+        * bool(design.beside),
+        f"{told}.{beside}",
     )
 
 
@@ -156,6 +163,13 @@ def _figure(design: Design, labels: Labels, names: tuple[str, str]) -> Figure:
         axes.annotate(f"{place}", (x, y), (6 + 9 * same, 3), textcoords="offset points",
                       weight="bold", color=COLOURS[1])  # fmt: skip
         taken.append((x, y))
+    for style, found in enumerate(design.beside):
+        x, y = _place(found, design)
+        axes.plot(x, y if np.isfinite(y) else 1.15 * high, color="black", fillstyle="none",
+                  marker=MARKERS[1 + style % 6], markersize=6, ls="none",
+                  label=found.partners.name, zorder=4)  # fmt: skip
+    if design.beside:
+        axes.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     axes.margins(x=0.06, y=0.1)
@@ -188,7 +202,7 @@ def _draw_set(axes: Axes, place: int, found: Found, design: Design, labels: Labe
     flat = all(len(partner.states) < 3 for partner in partners)
     height = 1.9 if flat else 3.3
     for row, partner in enumerate(partners):
-        _draw_machine(axes, partner, short, -row * height)
+        _draw_machine(axes, partner, short, np.array([0.0, -row * height]))
     axes.set_xlim(-2.2, 2.2)
     axes.set_ylim(-(len(partners) - 1) * height - (0.6 if flat else 1.8), 1.25 if flat else 1.8)
     axes.set_aspect("equal")
@@ -196,7 +210,7 @@ def _draw_set(axes: Axes, place: int, found: Found, design: Design, labels: Labe
 
 
 def _draw_machine(
-    axes: Axes, partner: Partner, short: tuple[list[str], list[str]], shift: float
+    axes: Axes, partner: Partner, short: tuple[list[str], list[str]], shift: FloatArray
 ) -> None:
     """Draw the states, two in a row or more on a circle, and an arrow per next state."""
     own, theirs = short
@@ -207,7 +221,7 @@ def _draw_machine(
     up = np.array([0.0, 1.0])
     for state, centre in enumerate(centres):
         away = centre if count > 2 else up
-        here = centre + np.array([0.0, shift])
+        here = centre + shift
         colour = COLOURS[int(moves[state]) % len(COLOURS)]
         for size in (13, 16) if state == partner.start else (13,):
             axes.plot(*here, "o", markersize=size, color="none", markeredgecolor=colour,
@@ -219,7 +233,7 @@ def _draw_machine(
             after.setdefault(int(partner.next_state[state, a, moves[state]]), []).append(name)
         for target, names in after.items():
             said = "any" if len(names) == len(own) else ", ".join(names)
-            _arrow(axes, here, centres[target] + [0.0, shift], away, said)
+            _arrow(axes, here, centres[target] + shift, away, said)
 
 
 def _arrow(axes: Axes, start: FloatArray, end: FloatArray, away: FloatArray, said: str) -> None:
@@ -234,14 +248,17 @@ def _arrow(axes: Axes, start: FloatArray, end: FloatArray, away: FloatArray, sai
         along = (end - start) / np.linalg.norm(end - start)
         side = np.array([-along[1], along[0]])
         ends = start + 0.36 * along + 0.1 * side, end - 0.36 * along + 0.1 * side
-        bend, label = "arc3,rad=-0.25", (start + end) / 2 + 0.36 * side
+        bend, label = "arc3,rad=-0.25", (start + end) / 2 + 0.33 * side
     axes.add_patch(
         FancyArrowPatch(
             *(tuple(point) for point in ends), connectionstyle=bend, arrowstyle="-|>",
             mutation_scale=7, lw=0.8, color="0.25", shrinkA=0, shrinkB=0,
         )
     )  # fmt: skip
-    axes.annotate(said, tuple(label), ha="center", va="center", fontsize=small())
+    around = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
+    axes.annotate(
+        said, tuple(label), ha="center", va="center", fontsize=small(), bbox=around, zorder=2
+    )
 
 
 def _short(labels: Sequence[str]) -> list[str]:

@@ -1,0 +1,251 @@
+"""Are variances between wordings recovered? Simulated subjects whose dials depend on the wording.
+
+Each repetition draws effects of players, options of wording and their interactions from known
+variances, plays the simulated subject with the dials that they add up to, and takes its measures
+through the analysis of `tomeval.comparing.sensitivity`. ToM % is 100 p, whoever plays, and with p
+fixed the literal-functional gap is linear in q: both have known variances. Prints coverage of the
+95 % intervals, and how far the estimates lie off on average.
+
+    python benchmarks/sensitivity_coverage.py [--repetitions 400]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from one_thread import use_one_thread
+
+from tomeval.domains.matrix.batch import simulate
+from tomeval.domains.matrix.calibration import expected
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.measures import episode_metrics
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.played import Played
+from tomeval.report.tables import render
+from tomeval.statistics.choosing import choose_least
+from tomeval.statistics.factorial import (
+    ANY,
+    INNER,
+    PLAYER,
+    REST,
+    UNITS,
+    Source,
+    components,
+    grid,
+    marginal,
+    spread_of,
+)
+
+Floats = NDArray[np.float64]
+SHAPE = (3, 2, 3, 3)  # players, and three options of wording
+HORIZON = 20
+TINY = 1e-6  # what the differences of dials that tell equal players apart may come to
+CENTRE = 0.55
+SPREAD: dict[Source, float] = {
+    PLAYER: 0.08,
+    1: 0.06,
+    2: 0.06,
+    3: 0.05,
+    INNER: 0.02,
+    (PLAYER, 1): 0.03,
+    (PLAYER, 2): 0.0,
+    (PLAYER, 3): 0.02,
+    REST: 0.02,
+}
+"""Standard deviations of the effects on a dial."""
+RPS = get_game("RPS")
+PARTNERS = get_partner_set("single_action", RPS)
+
+
+def axes_of(source: Source, count: int) -> tuple[int, ...]:
+    """Return the axes of the grid whose combinations have effects of their own."""
+    inner = tuple(range(1, count))
+    if isinstance(source, tuple):
+        return (0, source[1])
+    if isinstance(source, int):
+        return (source,)
+    return {PLAYER: (0,), INNER: inner, REST: (0, *inner)}[source]
+
+
+def dials(
+    spread: Mapping[Source, float], shape: tuple[int, ...], rng: np.random.Generator
+) -> Floats:
+    """Draw a dial for every cell."""
+    found: Floats = np.full(shape, CENTRE)
+    for source, deviation in spread.items():
+        chosen = axes_of(source, len(shape))
+        wide = [size if axis in chosen else 1 for axis, size in enumerate(shape)]
+        found = found + deviation * rng.normal(size=wide)
+    return np.minimum(np.maximum(found, 0.0), 1.0)
+
+
+def played(dial: str, values: Floats, fixed: float, episodes: int, seed: int) -> Floats:
+    """Return ToM % (dial p) or the gap (dial q) of every cell and episode."""
+    result = np.empty((*values.shape, episodes))
+    for place in np.ndindex(values.shape):
+        # Equal dials would be the same play: chance depends on them to the last digit.
+        own = 1e-9 * np.ravel_multi_index(place, values.shape)
+        options = {"p": fixed, "q": fixed, dial: min(1.0, float(values[place]) + own)}
+        result[place] = _measure(dial, options, episodes, seed)
+    return result
+
+
+def _measure(dial: str, options: dict[str, Any], episodes: int, seed: int) -> Floats:
+    setup = Setup(
+        "simulated",
+        options,
+        game=RPS,
+        labels=RPS.label_set(None),
+        partners=PARTNERS,
+        horizon=HORIZON,
+        seed=seed,
+    )
+    steps = simulate(setup, 0, episodes)
+    found = Played(
+        RPS,
+        PARTNERS.partners,
+        steps.partners.astype(np.int64),
+        np.full(episodes, HORIZON),
+        steps.own_action.ravel().astype(np.int64),
+        steps.partner_action.ravel().astype(np.int64),
+        steps.predicted_action.ravel().astype(np.int64),
+        steps.rewards(RPS)[0].ravel(),
+    )
+    metrics = episode_metrics(found)
+    if dial == "p":
+        return metrics["tom_percent"]
+    return metrics["delta_functional_per_step"] - metrics["delta_tom_best_response_per_step"]
+
+
+@cache
+def gap_of(q: float, p: float) -> float:
+    """Return the expected literal-functional gap, by the closed form."""
+    truth = expected(RPS, PARTNERS, p=p, q=q)
+    return truth["delta_functional_per_step"] - truth["delta_tom_best_response_per_step"]
+
+
+def slope(dial: str, fixed: float) -> float:
+    """Return how much the measure rises with the dial, on which it depends linearly."""
+    if dial == "p":
+        return 100.0
+    ends = gap_of(0.0, fixed), gap_of(1.0, fixed)
+    assert math.isclose(gap_of(0.5, fixed), sum(ends) / 2)
+    return ends[1] - ends[0]
+
+
+def coverage(
+    dial: str,
+    spread: Mapping[Source, float],
+    shape: tuple[int, ...],
+    episodes: int,
+    repetitions: int,
+    fixed: float = 0.8,
+) -> dict[Source, tuple[float, float, float]]:
+    """Return for every source its true variance, the mean estimate, and the share of hits."""
+    size = slope(dial, fixed)
+    truth: dict[Source, float] = {key: (value * size) ** 2 for key, value in spread.items()}
+    truth[ANY] = sum(value for key, value in truth.items() if key != PLAYER)
+    hits: dict[Source, list[bool]] = {}
+    found: dict[Source, list[float]] = {}
+    for number in range(repetitions):
+        rng = np.random.default_rng(number)
+        values = played(dial, dials(spread, shape, rng), fixed, episodes, number)
+        for key, one in components(grid(values), rng, 1_000).items():
+            if key in truth:
+                found.setdefault(key, []).append(one.raw)
+                hits.setdefault(key, []).append(one.low <= truth[key] <= one.high)
+    return {
+        key: (truth[key], float(np.mean(found[key])), float(np.mean(hits[key]))) for key in found
+    }
+
+
+def other_coverage(
+    spread: Mapping[Source, float], shape: tuple[int, ...], episodes: int, repetitions: int
+) -> dict[str, tuple[float, float, float]]:
+    """Return truth, estimate and hits of a range and of the share of the gap that wording makes."""
+    hits: dict[str, list[tuple[float, float, bool]]] = {"range": [], "naive": [], "share": []}
+    for number in range(repetitions):
+        rng = np.random.default_rng(number)
+        chosen = dials(spread, shape, rng)
+        values = played("q", chosen, 0.8, episodes, number)
+        true = gap_of(0.0, 0.8) + slope("q", 0.8) * chosen
+        cells = grid(values)
+        found = spread_of(*marginal(cells, [len(shape) - 1]), cells.freedom)
+        means = true.mean(axis=tuple(range(len(shape) - 1)))
+        hit = found.low - TINY <= np.ptp(means) <= found.high + TINY
+        hits["range"].append((float(np.ptp(means)), found.value, bool(hit)))
+        by_wording = values[0].reshape(-1, episodes)
+        wordings = true[0].ravel()
+        share = 1 - float(wordings.min() / wordings.mean())
+        one = choose_least(by_wording)
+        hits["share"].append((share, one.share, bool(one.low - TINY <= share <= one.high + TINY)))
+        naive = 1 - by_wording.mean(axis=1).min() / by_wording.mean()
+        hits["naive"].append((share, float(naive), False))
+    return {
+        key: tuple(map(float, np.nanmean(np.array(rows, dtype=float), axis=0)))  # type: ignore[misc]
+        for key, rows in hits.items()
+    }
+
+
+def shown(source: Source) -> str:
+    names = {
+        PLAYER: "player",
+        INNER: "wording x wording",
+        REST: "player x wording x wording",
+        ANY: "any wording",
+        UNITS: "episodes",
+    }
+    if isinstance(source, tuple):
+        return f"player x option {source[1]}"
+    return (
+        f"option {source}, of {SHAPE[source]} values" if isinstance(source, int) else names[source]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repetitions", type=int, default=400)
+    count = parser.parse_args().repetitions
+    rows: list[dict[str, Any]] = []
+    for episodes in (5, 20):
+        for dial, measure in (("p", "ToM %"), ("q", "gap")):
+            for key, (truth, mean, hit) in coverage(dial, SPREAD, SHAPE, episodes, count).items():
+                rows.append(
+                    {
+                        "measure": measure,
+                        "episodes": episodes,
+                        "source": shown(key),
+                        "variance": f"{truth:.4g}",
+                        "mean estimate": f"{mean:.4g}",
+                        "coverage %": f"{100 * hit:.1f}",
+                    }
+                )
+    print(render(rows, "markdown"))
+    rows = []
+    for episodes in (5, 20):
+        for flat in (True, False):
+            spread = dict.fromkeys(SPREAD, 0.0) if flat else SPREAD
+            for name, (truth, mean, hit) in other_coverage(spread, SHAPE, episodes, count).items():
+                rows.append(
+                    {
+                        "wordings": "alike" if flat else "as above",
+                        "episodes": episodes,
+                        "estimate": name,
+                        "truth": f"{truth:.4g}",
+                        "mean estimate": f"{mean:.4g}",
+                        "coverage %": "" if name == "naive" else f"{100 * hit:.1f}",
+                    }
+                )
+    print(render(rows, "markdown"))
+
+
+if __name__ == "__main__":
+    use_one_thread()
+    main()

@@ -1,0 +1,506 @@
+"""Planted beliefs in matrix games: known subjects, exact thresholds, what is told and kept."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import ALL_GAMES, ODD_GAMES, make_game, scripts
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.copies import only_partner_drawn
+from tomeval.domains.matrix.games import MatrixGame, get_game
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.planted import Statements, compliance, regrets, use_slopes
+from tomeval.domains.matrix.planted_tables import accuracy_rows, trust_rows
+from tomeval.domains.matrix.play import Setup, play_episode
+from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.thresholds import Level, crossing, own_threshold, verdict
+from tomeval.domains.matrix.trust import (
+    contrast,
+    expected_slope,
+    rational_regret,
+    rational_responses,
+    slope_ceiling,
+    trust_threshold,
+)
+from tomeval.plots import draw
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.statistics import estimate
+from tomeval.strategies.beliefs import propensity
+
+RPS = get_game("RPS")
+T = 6
+
+
+def setup(game=RPS, kind="believer", partners="uniform_random", seed=0, horizon=T, **options):
+    return Setup(
+        kind,
+        options,
+        game=game,
+        labels=game.label_set(),
+        partners=get_partner_set(partners, game),
+        horizon=horizon,
+        seed=seed,
+        on_invalid="void",
+    )
+
+
+def played(game, own, theirs, lengths=None) -> Played:
+    own, theirs = np.asarray(own), np.asarray(theirs)
+    lengths = np.array([len(own)]) if lengths is None else np.asarray(lengths)
+    return Played(
+        game,
+        [],
+        np.zeros(len(lengths), dtype=np.int64),
+        lengths,
+        own,
+        theirs,
+        None,
+        game.own[own, theirs],
+    )
+
+
+def slope_by_definition(game: MatrixGame, policy: np.ndarray) -> float:
+    """P(best response to s | s stated) less its mean over what else is stated; policy [s, a]."""
+    best = best_responses(game)
+    hit = np.array([[policy[said] @ best[:, s] for said in range(game.m)] for s in range(game.m)])
+    other = (hit.sum(axis=1) - np.diag(hit)) / (game.m - 1)
+    return float((np.diag(hit) - other).mean())
+
+
+# The use slope
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_each_step_estimates_the_use_slope_whatever_the_subject_knows(game) -> None:
+    """Enumerates statements and actions of any policy, also one that knows the partner's action."""
+    if slope_ceiling(game) == 0:
+        told = Statements(0.4, np.zeros(1, dtype=np.int64))
+        assert np.isnan(use_slopes(played(game, [0], [0]), told)).all()
+        return
+    rng = np.random.default_rng(3)
+    for accuracy, truth in itertools.product((0.1, 1 / game.m, 0.8), range(game.m)):
+        policy = rng.dirichlet(np.ones(game.n), size=game.m)  # given this truth
+        found = 0.0
+        for said, own in itertools.product(range(game.m), range(game.n)):
+            chance = accuracy if said == truth else (1 - accuracy) / (game.m - 1)
+            told = Statements(accuracy, np.array([said]))
+            [weight] = use_slopes(played(game, [own], [truth]), told)
+            found += chance * policy[said, own] * weight
+        assert found == pytest.approx(slope_by_definition(game, policy), abs=1e-12)
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_the_ceiling_is_the_largest_slope_of_any_policy(game) -> None:
+    every = itertools.product(range(game.n), repeat=game.m)
+    slopes = [slope_by_definition(game, np.eye(game.n)[list(actions)]) for actions in every]
+    assert slope_ceiling(game) == pytest.approx(max(slopes), abs=1e-12)
+
+
+def test_hand_values() -> None:
+    assert slope_ceiling(RPS) == slope_ceiling(get_game("IBS")) == 1
+    assert slope_ceiling(get_game("IPD")) == 0
+    assert trust_threshold(RPS) == pytest.approx(1 / 3)
+    assert trust_threshold(get_game("IBS")) == pytest.approx(10 / 17)  # 10 p = 7 (1 - p), swapped
+    assert trust_threshold(get_game("matching_pennies")) == pytest.approx(1 / 2)
+    assert math.isnan(trust_threshold(get_game("IPD")))
+    # Told Rock truly, then Rock wrongly (it was Paper): Paper both times. At 50 % of three actions
+    # the weights are 1 / (3 * 0.5) and 1 / (3 * 0.25).
+    told = Statements(0.5, np.array([0, 0]))
+    slopes = use_slopes(played(RPS, [1, 1], [0, 1]), told)
+    assert slopes.tolist() == pytest.approx([2 / 3, 4 / 3])
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1.0])
+def test_where_some_statements_cannot_occur_there_is_no_slope(accuracy) -> None:
+    told = Statements(accuracy, np.array([0, 0]))
+    assert np.isnan(use_slopes(played(RPS, [1, 1], [0, 0]), told)).all()
+
+
+# Rational believers and the threshold
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_a_rational_believer_maximises_under_bayes_rule(game) -> None:
+    for accuracy in (0.0, 0.3, 0.77, 1.0):
+        found = rational_responses(game, accuracy)
+        for said in range(game.m):
+            likelihood = propensity(said, np.arange(game.m), game.m, accuracy)
+            posterior = likelihood / game.m / (likelihood / game.m).sum()
+            worth = game.own @ posterior
+            assert found[:, said].tolist() == (worth > worth.max() - 1e-9).tolist()
+        regret = rational_regret(game, accuracy)
+        for said, truth in itertools.product(range(game.m), repeat=2):
+            losses = game.own[:, truth].max() - game.own[found[:, said], truth]
+            assert regret[said, truth] == pytest.approx(losses.mean())
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_from_the_threshold_on_following_pays_and_below_it_does_not(game) -> None:
+    """Earnings of every way to follow, by enumeration of statements and truths."""
+    pays = trust_threshold(game)
+    best = best_responses(game)
+    ways = itertools.product(*(np.flatnonzero(best[:, said]).tolist() for said in range(game.m)))
+    ignoring = max(game.own.mean(axis=1))
+    found = [list(way) for way in ways]
+
+    def following(accuracy: float) -> float:
+        return max(
+            sum(
+                propensity(said, truth, game.m, accuracy) * game.own[way[said], truth] / game.m
+                for said, truth in itertools.product(range(game.m), repeat=2)
+            )
+            for way in found
+        )
+
+    if math.isnan(pays):
+        assert following(1.0) == pytest.approx(ignoring)
+        return
+    assert 1 / game.m - 1e-9 <= pays < 1
+    assert following(pays) == pytest.approx(ignoring)
+    assert following(min(1.0, pays + 0.05)) > ignoring
+    assert following(pays - 0.05) < ignoring
+
+
+@pytest.mark.parametrize("game", [RPS, *ODD_GAMES], ids=lambda game: game.name)
+def test_shifted_scaled_and_relabelled_payoffs_change_nothing_that_has_no_unit(game) -> None:
+    own = game.own
+    order_own, order_their = np.arange(game.n)[::-1], np.roll(np.arange(game.m), 1)
+    for changed in (own + 7, own * 3, own[order_own][:, order_their]):
+        other = make_game(changed)
+        assert slope_ceiling(other) == pytest.approx(slope_ceiling(game))
+        assert trust_threshold(other) == pytest.approx(trust_threshold(game), nan_ok=True)
+    moved = contrast(make_game(own[order_own][:, order_their]))
+    assert moved == pytest.approx(contrast(game)[order_own][:, order_their])
+    assert rational_regret(make_game(own * 3), 0.4) == pytest.approx(3 * rational_regret(game, 0.4))
+
+
+# Compliance
+
+
+def test_compliance_counts_only_steps_that_could_show_it() -> None:
+    # Action 0 is best against 0 and 1, action 1 against 1 and 2.
+    game = make_game([[2, 2, 0], [0, 2, 2]])
+    stated, truth = [0, 1, 0, 2, 0, 1], [0, 1, 2, 0, 1, 2]
+    own = [0, 1, 0, 0, 0, 0]
+    told = Statements(0.5, np.array(stated))
+    hits, among = compliance(played(game, own, truth), told, right=True)
+    assert among.tolist() == [1, 1, 0, 0, 0, 0]
+    assert hits.tolist() == [1, 1, 0, 0, 0, 0]
+    # Told 0 while 1: its best response is best all the same. Told 1 while 2: action 0 misleads.
+    hits, among = compliance(played(game, own, truth), told, right=False)
+    assert among.tolist() == [0, 0, 1, 1, 0, 1]
+    assert hits.tolist() == [0, 0, 1, 0, 0, 1]
+
+
+def test_where_all_statements_have_one_best_response_no_step_counts() -> None:
+    ipd = get_game("IPD")
+    told = Statements(0.5, np.array([0, 1, 0, 1]))
+    for right in (True, False):
+        _, among = compliance(played(ipd, [1, 1, 0, 0], [0, 1, 1, 0]), told, right)
+        assert not among.any()
+
+
+def test_regret_beside_that_of_a_rational_believer_by_hand() -> None:
+    # At 50 % it follows: told Rock it plays Paper. Truth Rock: 0 lost; Scissors: 2; Paper: 1.
+    told = Statements(0.5, np.array([0, 0, 0]))
+    own, rational = regrets(played(RPS, [0, 0, 0], [0, 2, 1]), told)
+    assert rational.tolist() == [0, 2, 1]
+    assert own.tolist() == [1, 0, 2]
+
+
+# Subjects of known use
+
+
+def slopes_of(cell: Setup, first: int, count: int) -> list[float]:
+    found = []
+    for episode in range(first, first + count):
+        steps = play_episode(cell, episode)
+        said = [steps.details[0, t]["act"]["belief"]["action"] for t in range(cell.horizon)]
+        told = Statements(cell.options["accuracy"], np.array(said))
+        one = played(cell.game, steps.own_action[0], steps.partner_action[0])
+        found.append(float(use_slopes(one, told).mean()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("game", "partners", "options"),
+    [
+        ("RPS", "uniform_random", {"accuracy": 0.4, "use": 0.3}),
+        # It also knows the partner by itself: what it does without the statement must not count.
+        ("stag_hunt", "tit_for_tat", {"accuracy": 0.7, "use": 0.6, "p": 0.9, "q": 1.0}),
+    ],
+)
+def test_a_known_use_is_recovered_at_nominal_coverage(game, partners, options) -> None:
+    cell = setup(get_game(game), partners=partners, **options)
+    truth = expected_slope(cell.game, best_responses(cell.game), options["use"])
+    slopes = np.array(slopes_of(cell, 0, 800)).reshape(80, 10)
+    held = 0
+    for sample in slopes:
+        found = estimate(sample)
+        held += bool(found.low[0] <= truth <= found.high[0])
+    assert 70 <= held <= 80  # 76 expected; fewer than 70 of 80 at 95 % has probability 0.006
+    error = float(slopes.std() / math.sqrt(slopes.size))
+    assert abs(slopes.mean() - truth) < 4 * error
+
+
+def test_a_rational_believer_has_the_regret_that_is_computed() -> None:
+    cell = setup(get_game("IBS"), accuracy=0.5, use="rational")
+    steps = [play_episode(cell, episode) for episode in range(300)]
+    own = np.concatenate([s.own_action[0] for s in steps])
+    theirs = np.concatenate([s.partner_action[0] for s in steps])
+    said = [s.details[0, t]["act"]["belief"]["action"] for s in steps for t in range(T)]
+    mine, rational = regrets(played(cell.game, own, theirs), Statements(0.5, np.array(said)))
+    difference = (
+        mine - rational
+    )  # 0 in expectation: ties are drawn by the one, averaged for the other
+    assert abs(difference.mean()) < 4 * difference.std() / math.sqrt(len(difference)) + 1e-12
+
+
+def test_statements_are_the_same_for_all_subjects_and_nested_in_the_accuracy() -> None:
+    def said(**options):
+        steps = play_episode(setup(**options), 5)
+        return [steps.details[0, t]["act"]["belief"] for t in range(T)], steps
+
+    low, steps = said(accuracy=0.25, use=1.0)
+    other, _ = said(accuracy=0.25, use=0.0, p=0.3)
+    high, _ = said(accuracy=0.75, use=0.5)
+    assert low == other
+    for one, more in zip(low, high, strict=True):
+        assert not one["right"] or more["right"]
+        assert more["right"] or one["action"] == more["action"]
+    truth = steps.partner_action[0].tolist()
+    assert [one["action"] == b for one, b in zip(low, truth, strict=True)] == [
+        one["right"] for one in low
+    ]
+    assert steps.told.all()
+
+
+def test_a_belief_takes_no_draw_of_anything_else() -> None:
+    with_it, without = setup(accuracy=0.5), setup(kind="random")
+    for episode in range(3):
+        one, two = play_episode(with_it, episode), play_episode(without, episode)
+        assert (one.partner_action == two.partner_action).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"accuracy": 1.5}, "believer: accuracy must be a number from 0 to 1, is 1.5"),
+        ({"use": "ratonal"}, "did you mean 'rational'?"),
+        ({"p": -1}, "believer: p must be"),
+    ],
+)
+def test_bad_options_are_named(options, says) -> None:
+    with pytest.raises(TomevalError, match="believer") as error:
+        play_episode(setup(**options), 0)
+    assert says in str(error.value)
+
+
+# Thresholds of subjects
+
+
+def test_uses_cross_one_half_once() -> None:
+    assert crossing([0.2, 0.4, 0.6], [0.0, 0.4, 0.6]) == pytest.approx((0.5, 0.4, 0.6))
+    # Not rising: 0.8 and 0.2 are pooled to 0.5, which is half already.
+    assert crossing([0.2, 0.4, 0.6], [0.0, 0.8, 0.2])[0] == pytest.approx(0.4)
+
+
+def test_a_known_threshold_is_recovered() -> None:
+    """A subject that follows as often as statements are right crosses one half at 50 %."""
+    rng = np.random.default_rng(8)
+    levels = []
+    for accuracy in (0.25, 0.45, 0.55, 0.75):
+        cell = setup(accuracy=accuracy, use="matching")
+        levels.append(Level(accuracy, np.array(slopes_of(cell, 0, 250)), np.arange(250)))
+    found = own_threshold(levels, rng, 499)
+    assert found.low <= 0.5 <= found.high
+    assert found.high - found.low < 0.25
+    assert verdict(found, 1 / 3) == "later than it pays"
+    assert verdict(found, 0.9) == "earlier than it pays"
+
+
+def test_a_threshold_that_is_not_identified_has_no_number() -> None:
+    one = Level(0.5, np.array([0.2, 0.3]), np.arange(2))
+    found = own_threshold([one], np.random.default_rng(0))
+    assert math.isnan(found.value)
+    assert verdict(found, 1 / 3) == "too few accuracies"
+    assert verdict(found, math.nan) == "nothing shows it"
+    alone = [replace_uses(one, 0.25, [0.0]), replace_uses(one, 0.75, [1.0])]
+    found = own_threshold(alone, np.random.default_rng(0))
+    assert found.value == pytest.approx(0.5)
+    assert math.isnan(found.low)
+    assert verdict(found, 0.9) == "not clear"
+
+
+def replace_uses(level: Level, accuracy: float, uses: list[float]) -> Level:
+    return level._replace(accuracy=accuracy, uses=np.array(uses), episodes=np.arange(len(uses)))
+
+
+# Language models
+
+
+def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
+    seen = []
+
+    def follow(request):
+        text = request.prompt.messages[-1].content
+        if "A stranger tells you" in text:
+            seen.append(text)
+        elif "does the other player" not in text and "will the other player" not in text:
+            seen.append("literal with nothing told")
+        return "Final answer: J"
+
+    data = {
+        "games": ["IBS"],
+        "partners": ["uniform_random"],
+        "labels": ["neutral"],
+        "horizon": 4,
+        "episodes": 3,
+        "model": "scripted:follow",
+        "subjects": [{"strategy": "belief(accuracy = [0, 0.5, 1], as = stranger, rated = true)"}],
+    }
+    with scripts(follow=follow):
+        run_experiment(make_experiment(data), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        rows = accuracy_rows(run)
+        records = run.store.query(
+            "SELECT cell, json_extract(act_details, '$.belief.action'), partner_action, told, "
+            "json_extract(act_details, '$.belief.as') FROM steps"
+        )
+        strategies = [cell.columns["strategy"] for cell in run.cells]
+    assert strategies == [f"Belief {share}% (stranger, rated)" for share in (0, 50, 100)]
+    acts = [text for text in seen if "tells you" in text]
+    assert len(acts) == 3 * 3 * 4
+    assert sum("right in 50% of all rounds" in text for text in acts) == 12
+    assert all(told == 1 and wording == "stranger" for *_, told, wording in records)
+    assert all(said != truth for cell, said, truth, *_ in records if cell == 0)
+    assert all(said == truth for cell, said, truth, *_ in records if cell == 2)
+    assert [row["accuracy_percent"] for row in rows] == [0, 50, 100]
+    assert {row["subject"] for row in rows} == {"Belief (stranger, rated)"}
+    assert {row["rated"] for row in rows} == {"yes"}
+    # Always the first label: the rate of compliance is that of statements of it.
+    wrong = [said for cell, said, *_ in records if cell == 0]
+    assert rows[0]["compliance_wrong_percent"] == pytest.approx(100 * wrong.count(0) / len(wrong))
+    assert math.isnan(rows[0]["use_slope"])
+    assert math.isnan(rows[2]["use_slope"])
+
+
+def test_certain_and_always_right_reads_as_the_oracle() -> None:
+    def prompts(strategy, form):
+        cell = example_cell(strategy, {"game": "RPS"})
+        return [prompt for _, prompt in prompts_of_round(cell.setup, form, 2)]
+
+    for form in ("act", "predict"):
+        for answer in ("LM", "QA", "S2A + CoT"):
+            told = prompts(f"Belief 100% (certain) + {answer}", form)
+            assert told == prompts(f"Oracle + {answer}", form)
+    assert "A stranger" not in str(prompts("Belief 50% (stranger)", "predict"))
+    assert "You think that the other player" in str(prompts("Belief 50% (own)", "act"))
+
+
+def test_episodes_with_beliefs_are_no_copies() -> None:
+    options = {"model": "pocket", "strategy": "LM"}
+    cell = setup(kind="llm", partners="single_action", **options)
+    assert only_partner_drawn(cell)
+    belief = {**options, "strategy": "Belief 50% (own) + LM"}
+    assert not only_partner_drawn(replace(cell, options=belief))
+
+
+def test_templates_of_runs_without_beliefs_are_what_they_were() -> None:
+    plain = setup(kind="llm", model="pocket", strategy="QA").templates()
+    told = setup(kind="llm", model="pocket", strategy="Belief 50% (own)").templates()
+    assert plain == setup(kind="llm", model="pocket", strategy="CoT").templates()
+    assert told != plain
+
+
+# Tables, notes and the figure
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    data = {
+        "games": ["RPS", "IPD"],
+        "partners": ["uniform_random"],
+        "horizon": 5,
+        "episodes": 12,
+        "subjects": [
+            {"kind": "believer", "accuracy": [0, 0.25, 0.5, 1], "use": ["rational", 0.0]},
+            "random",
+        ],
+    }
+    where = tmp_path_factory.mktemp("planted") / "run"
+    run_experiment(make_experiment(data), where)
+    return where
+
+
+def test_tables_hold_a_row_per_accuracy_and_the_thresholds(folder) -> None:
+    with Run(folder) as run:
+        assert set(run.domain.tables_of(run)) >= {"planted", "trust"}
+        rows, trust = accuracy_rows(run), trust_rows(run)
+        notes = run.domain.notes_of_table(run, "planted")
+        cells = {row["subject"]: row for row in run.rows() if row["game"] == "RPS"}
+    assert len(rows) == 2 * 2 * 4
+    rational = [row for row in rows if "rational" in row["subject"] and row["game"] == "RPS"]
+    assert [row["accuracy_percent"] for row in rational] == [0, 25, 50, 100]
+    assert all(row["excess_regret_per_step"] == 0 for row in rational)  # RPS: no ties
+    assert {row["use_slope_ceiling"] for row in rows if row["game"] == "IPD"} == {0.0}
+    assert any("IPD: every statement has the same best responses" in note for note in notes)
+    by_subject = {(row["subject"], row["game"]): row for row in trust}
+    found = by_subject["believer(use=rational)", "RPS"]
+    assert found["pays_from_percent"] == pytest.approx(100 / 3)
+    assert 25 < found["follows_from_percent"] < 50
+    assert found["switches"] == "where it pays"
+    ignores = by_subject["believer(use=0.0)", "RPS"]
+    assert ignores["follows"] == "at none"
+    assert math.isnan(ignores["follows_from_percent"])
+    assert by_subject["believer(use=rational)", "IPD"]["switches"] == "nothing shows it"
+    # In the table of cells: as a measure like any other, empty where nothing is told.
+    assert cells["believer(accuracy=0.5, use=rational)"]["use_slope"] > 0.5
+    assert math.isnan(cells["random"]["use_slope"])
+    assert math.isnan(cells["random"]["compliance_wrong_percent"])
+
+
+def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
+    data = {"games": ["RPS"], "subjects": ["random"], "episodes": 2, "horizon": 3}
+    run_experiment(make_experiment(data), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        assert "use_slope" not in run.measures
+        assert not {"planted", "trust"} & set(run.domain.tables_of(run))
+
+
+def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
+    import shutil
+    import sqlite3
+
+    from support import forget_checksums
+
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy)
+    with sqlite3.connect(copy / "run.sqlite") as store:
+        store.execute(
+            "UPDATE steps SET act_details = json_set(act_details, '$.belief.right', json('true')) "
+            "WHERE cell = 0 AND episode = 3 AND step = 2"
+        )
+    forget_checksums(copy)
+    with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
+        run.rows()
+
+
+def test_the_figure_shows_every_subject_beside_the_rational_believer(folder) -> None:
+    with Run(folder) as run:
+        [drawing] = draw(run, ["planted"])
+    assert len(drawing.figure.axes) == 3 * 2
+    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert legend[:2] == ["believer(use=rational)", "believer(use=0.0)"]
+    assert "RPS, believer(use=rational): 0 %:" in drawing.description
+    plain = drawing.figure.axes[0].get_lines()[0].get_ydata()
+    assert plain[-1] == 0  # a rational believer that is told the truth loses nothing
