@@ -69,7 +69,8 @@ class Fit:
         Share of the contexts (of at least memory 1) that occurred in `SEEN_IN` episodes or more.
     regret, least, most : ndarray, shape (E,)
         Jackknife pseudo-values: their mean is the estimate without its bias of order 1/E, and their
-        spread holds the uncertainty of fit and play together. `regret` is NaN where `why` is set.
+        spread holds the uncertainty of fit and play together. `regret` is the middle between the
+        other two, or NaN where `why` is set.
     why : str
         Why there is no estimate; empty if there is one.
     """
@@ -223,17 +224,16 @@ def fit(played: Played) -> Fit:
     if deep >= len(counts.tables):
         return _nothing(played.episodes, "the game has too many actions for a machine of memory 1")
     seen = counts.seen(deep)
-    regret, least, most = _pseudo_values(played, counts, memory, weight, seen)
-    found = Fit(memory, weight, gain, float(seen.mean()), regret, least, most)
-    apart = float((most - least).mean())
+    least, most, apart = _pseudo_values(played, counts, memory, weight, seen)
+    shown = memory, weight, gain, float(seen.mean())
     if apart <= TOLERANCE * float(np.ptp(played.game.own)):
-        return found
+        return Fit(*shown, (least + most) / 2, least, most)
     missing = np.full(played.episodes, np.nan)
     why = (
         "not determined by these games: the best reply leads to joint moves after which the other "
         f"was never seen; the regret is from {_amount(least.mean())} to {_amount(most.mean())}"
     )
-    return Fit(memory, weight, gain, found.seen, missing, least, most, why)
+    return Fit(*shown, missing, least, most, why)
 
 
 def _amount(value: float) -> str:
@@ -252,8 +252,11 @@ def _best(sums: Mapping[tuple[int, float], float]) -> tuple[int, float]:
 
 def _pseudo_values(
     played: Played, counts: _Counts, memory: int, weight: float, seen: BoolArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the jackknife's pseudo-values of regret, of the least and of the most, (E,) each."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the jackknife's pseudo-values of the least and of the most regret, (E,) each.
+
+    And how far apart the two are in the fit to all episodes.
+    """
     game, lengths = played.game, played.lengths
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     reward = np.add.reduceat(played.own_reward, starts) / lengths
@@ -261,7 +264,7 @@ def _pseudo_values(
     table = counts.tables[deep]
     # A machine of a shorter memory does the same in all contexts that it cannot tell apart.
     rows = counts.tables[1].shorter if memory == 0 else np.arange(table.size)
-    modes: tuple[_Unseen, ...] = ("fitted", "worst", "best") if not seen.all() else ("fitted",)
+    modes: tuple[_Unseen, ...] = ("fitted",) if seen.all() else ("worst", "best")
 
     def optima(found: list[FloatArray]) -> FloatArray:
         probs = probabilities(found, counts.tables[: memory + 1], weight)[:, rows]
@@ -278,8 +281,7 @@ def _pseudo_values(
         own = values[:, np.arange(len(episodes)), episodes]
         without[:, place] = (values.sum(axis=2) - own) / all_but_one
     found = played.episodes * whole[:, None] - all_but_one * without - reward
-    regret, least, most = found if len(modes) == 3 else (found[0],) * 3
-    return regret, least, most
+    return found[0], found[-1], float(whole[-1] - whole[0])
 
 
 _Unseen = Literal["fitted", "worst", "best"]

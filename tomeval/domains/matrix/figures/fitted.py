@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tomeval.core.numbers import between, number
 from tomeval.domains.matrix.fitted import TOLERANCE, has_unknown_partners
 from tomeval.domains.matrix.fitted_sides import SHOWN, Side, sides
+from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import pages
 from tomeval.plots.rows import MOST_TOGETHER, row_panels
 from tomeval.plots.settings import in_style
-from tomeval.plots.style import COLOURS, add_head
+from tomeval.plots.style import COLOURS, add_head, point_style
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -25,12 +26,17 @@ NAME = "fitted"
 REGRET, TOM = "ΔFunctional/T (fitted), payoff units", "ToM %"
 _COLUMNS = (*SHOWN.values(), "tom_percent")
 _RANGE = "0.72"
+_LOOKS: dict[str, dict[str, Any]] = {
+    SEAT: point_style(0) | {"markersize": 4.5},
+    PARTNER: point_style(0) | {"markersize": 4.5, "markeredgecolor": COLOURS[0], "mfc": "white"},
+}
 
 
 class _Row(NamedTuple):
     """What is drawn of one seat: regret, its least and most, ToM %, each with its interval."""
 
     title: str
+    seat: str
     mean: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -39,7 +45,7 @@ class _Row(NamedTuple):
     def of(cls, side: Side) -> _Row:
         found = side.estimate(_COLUMNS)
         ends = (tuple(map(float, end)) for end in (found.mean, found.low, found.high))
-        return cls(f"{side.who} against {side.other}", *ends)
+        return cls(f"{side.who} against {side.other}", side.seat, *ends)
 
 
 def fitted_pairings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -77,7 +83,8 @@ def fitted_pairings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 def _caption(title: str) -> str:
     return (
-        f"{title}: every row is one player against another. Left: an estimate of regret per step "
+        f"{title}: every row is one player against another, in the seat that its mark says. Left: "
+        "an estimate of regret per step "
         "against the best reply to the machine of short memory that fits the other player best, "
         "with its 95 % interval, which holds the uncertainty of the fit. Grey: from the least to "
         "the most regret that fits the games, whatever the other does where it was not seen, with "
@@ -99,7 +106,7 @@ def _describe(rows: Sequence[_Row]) -> str:
         elif not np.isfinite(row.mean[1]):
             regret = "not known"
         tom = f", ToM % {number(row.mean[3])}" if np.isfinite(row.mean[3]) else ""
-        parts.append(f"{row.title}: {regret}{tom}")
+        parts.append(f"{row.title} ({row.seat}): {regret}{tom}")
     return f"{REGRET}, and {TOM}. {'; '.join(parts)}."
 
 
@@ -118,12 +125,10 @@ def pairings_figure(title: str, rows: Sequence[_Row], options: Options) -> Figur
         row_height=0.17,
     )
     for place, row in enumerate(rows):
-        if np.isfinite(row.mean[1]):
+        if np.isfinite(row.mean[1]) and not np.isfinite(row.mean[0]):
             width = row.mean[2] - row.mean[1]
             left.barh(place, width, left=row.mean[1], height=0.42, color=_RANGE, lw=0, zorder=2)
-            if not np.isfinite(row.mean[0]):
-                ends = [row.low[1], row.high[2]]
-                left.plot(ends, [place, place], color=_RANGE, lw=1.4, zorder=2)
+            left.plot([row.low[1], row.high[2]], [place] * 2, color=_RANGE, lw=1.4, zorder=2)
         _point(left, place, row, 0)
         _point(right, place, row, 3)
     left.axvline(0, color="0.6", lw=0.6, zorder=1)
@@ -131,7 +136,11 @@ def pairings_figure(title: str, rows: Sequence[_Row], options: Options) -> Figur
     left.margins(x=0.06)
     right.set_xlim(-4, 104)
     handles = [
-        Line2D([], [], marker="o", color=COLOURS[0], lw=1.4, markersize=3.8, label="estimate"),
+        *(
+            Line2D([], [], label=f"the {seat}'s seat", **look)
+            for seat, look in _LOOKS.items()
+            if any(row.seat == seat for row in rows)
+        ),
         Patch(color=_RANGE, label="not determined: from the least to the most"),
     ]
     add_head(figure, title, handles)
@@ -145,7 +154,4 @@ def _point(axes: Axes, place: int, row: _Row, index: int) -> None:
     if np.isfinite(row.low[index]):
         ends = [row.low[index], row.high[index]]
         axes.plot(ends, [place, place], color=COLOURS[0], lw=1.4, zorder=3)
-    axes.plot(
-        row.mean[index], place, marker="o", color=COLOURS[0], markersize=3.8,
-        markeredgecolor="white", markeredgewidth=0.4, zorder=4,
-    )  # fmt: skip
+    axes.plot(row.mean[index], place, zorder=4, **_LOOKS[row.seat])
