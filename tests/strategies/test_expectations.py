@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from reasoning_reader import INVENTED, RIGHT, WRONG, corpus, count, voices
+
 from tomeval.strategies.expectations import last_expectation
 
 LABELS = ("J", "F", "B")
@@ -150,3 +150,8 @@ def test_the_corpus_of_reasoning_is_read_as_docs_measures_says():
     assert found[RIGHT] >= 0.8 * sum(bool(text.expects) for text in texts), found
     heard = count(voices())
     assert heard[WRONG] + heard[INVENTED] == 0, heard
+
+
+def test_letters_that_grow_in_lower_case_do_not_shift_the_end_of_the_reasoning():
+    said = "ß" * 40 + " Hm.\nFinal answer: I expect J."
+    assert last_expectation(said, LABELS) is None

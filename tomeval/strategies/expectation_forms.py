@@ -1,6 +1,6 @@
 """The stated forms, in English, of what a writer expects the other player to do.
 
-Patterns for `expectations`: in `FORMS`, ``@`` stands for a label, ``~`` for one that ends in "-ing".
+Patterns for `expectations`: in `FORMS`, ``@`` stands for a label, ``~`` for one with "-ing".
 """
 
 from __future__ import annotations

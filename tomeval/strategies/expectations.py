@@ -58,8 +58,8 @@ def last_expectation(text: str, labels: Sequence[str]) -> Expectation | None:
     >>> last_expectation("The opponent will surely cooperate.", ("Cooperate", "Defect")).label
     0
     """
-    cut = text.casefold().rfind(MARKER.casefold())
-    return _last(text[: cut if cut >= 0 else None], tuple(labels))
+    marks = list(re.finditer(re.escape(MARKER), text, re.IGNORECASE))
+    return _last(text[: marks[-1].start() if marks else None], tuple(labels))
 
 
 class _Patterns(NamedTuple):
