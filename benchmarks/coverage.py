@@ -107,7 +107,7 @@ def play(setup: Setup, first: int, count: int) -> tuple[Floats, NDArray[np.int64
     steps = simulate(setup, first, count)
     played = Played(
         setup.game,
-        setup.partners.partners,
+        setup.tables.partners,
         steps.partners.astype(np.int64),
         np.full(count, HORIZON),
         steps.own_action.ravel().astype(np.int64),

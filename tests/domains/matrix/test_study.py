@@ -57,6 +57,6 @@ def test_a_study_does_not_change_what_other_subjects_are():
 def test_who_is_not_asked_to_predict_is_asked_one_question():
     data = DATA | {"subjects": {"kind": "person", "literal": False}}
     for cell in make_experiment(data).cells:
-        assert not cell.predicts
-        person, _ = cell.setup.seat_subject(cell.setup.partners.partners[0], None)
+        assert not cell.predicts("subject")
+        person, _ = cell.setup.seat_subject(cell.setup.tables.partners[0], None)
         assert person.forms == ("act",)

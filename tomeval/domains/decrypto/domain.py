@@ -11,6 +11,8 @@ from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
+from tomeval.domains.decrypto.level_measures import LEVEL_MEASURES
+from tomeval.domains.decrypto.level_tables import LEVELS_TABLE, level_notes, level_rows
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -40,6 +42,8 @@ GAMES_PER_CHUNK = 1000
 
 TEAM = "team"
 
+_MEASURES = {**MEASURES, **LEVEL_MEASURES}
+
 
 def _survived(cell: RunCell) -> FloatArray:
     return cell.totals("survived_percent").values / 100
@@ -59,6 +63,10 @@ def _decided(cell: RunCell) -> bool:
     return None not in cell.played.outcomes
 
 
+def _asks_levels(run: Run) -> bool:
+    return any("levels" in definition for _, definition in run.store.cells())
+
+
 class Decrypto(Domain):
     """The word game Decrypto; see `tomeval.runs.domain.Domain`."""
 
@@ -67,7 +75,7 @@ class Decrypto(Domain):
     experiment = DecryptoExperiment
     schema = SCHEMA
     unit = "deal"
-    measures = MEASURES
+    measures = _MEASURES
     headline = (
         "delta_functional_per_turn",
         "tom_eve_percent",
@@ -77,13 +85,17 @@ class Decrypto(Domain):
     by = (*ROLES, TEAM)
     task = ("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid")
     shares_draws = ("rules", "words", "records")
-    tables: ClassVar = {name: partial(table_rows, name) for name in TABLES}
+    tables: ClassVar = {
+        **{name: partial(table_rows, name) for name in TABLES},
+        LEVELS_TABLE: level_rows,
+    }
     figures: ClassVar = {
         "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
+        "levels": "tomeval.domains.decrypto.figures.levels:levels",
     }
-    first_figures = ("forest", "pairings_turns", "perspective", "probes")
+    first_figures = ("forest", "pairings_turns", "perspective", "probes", "levels")
     lists: ClassVar = {
         "players": listed_players,
         "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
@@ -139,7 +151,17 @@ class Decrypto(Domain):
         left_out = set() if replayed else of_replays
         if not has_beliefs(run.store):
             left_out |= {*PLANTED_MEASURES}
+        if not _asks_levels(run):
+            left_out |= {*LEVEL_MEASURES}
         return {n: m for n, m in self.measures.items() if n not in left_out}
+
+    def notes_of_table(self, run: Run, name: str) -> list[str]:
+        """Return what the columns of the levels are."""
+        return level_notes(run) if name == LEVELS_TABLE else []
+
+    def reported(self, run: Run) -> list[str]:
+        """Return the table of levels if the experiment asks for them."""
+        return [LEVELS_TABLE] if _asks_levels(run) else []
 
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""

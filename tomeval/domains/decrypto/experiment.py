@@ -25,6 +25,7 @@ from tomeval.domains.decrypto.players import (
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.replays import RecordedGame, read_games
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, located
@@ -90,6 +91,9 @@ class DecryptoExperiment(Experiment):
     best_turn : bool
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.
+    levels : str
+        A shipped embedding, such as ``minilm``: the level of recursion of every seat is then one of
+        the run's measures, and stands in its report.
     keywords, hints : str
         Files of own word lists.
     records : str
@@ -109,6 +113,7 @@ class DecryptoExperiment(Experiment):
     rules: RulesTable = RulesTable()
     probes: ProbesTable = ProbesTable()
     best_turn: bool = False
+    levels: str = ""
     keywords: str = ""
     hints: str = ""
     records: str = ""
@@ -175,6 +180,8 @@ class DecryptoExperiment(Experiment):
         """Return the pairings for every seed, in the order of the file."""
         with located(self._where):
             Rules(**self.rules.model_dump())
+        if self.levels and self.levels not in SHIPPED:
+            raise unknown("embedding", self.levels, SHIPPED, f"{self._where}: levels")
         tables = self.pairings or [PairingTable(encoder=[ALL], decoder=[ALL], interceptor=[ALL])]
         found: dict[tuple[str, ...], None] = {}
         for index, table in enumerate(tables):
@@ -289,6 +296,8 @@ class DecryptoCell(Cell):
             "records": _sha256([game.as_json() for game in e.recorded]) if e.records else "",
             "seed": self.seed,
         }
+        if e.levels:  # later than runs without it, which can go on
+            data["levels"] = e.levels
         found: dict[str, Any] = json.loads(json.dumps(data))
         return found
 

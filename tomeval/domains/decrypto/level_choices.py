@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.outcomes import VALID
 from tomeval.domains.decrypto.embedding_players import Floats
 from tomeval.domains.decrypto.game import (
     CODES,
@@ -46,7 +45,6 @@ from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import fold
 from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.results import Run
-from tomeval.runs.store import Store
 
 ALPHAS: Floats = 2.0 ** np.arange(-3.0, 6.5, 0.5)
 """Rationalities that likelihoods are computed at, 1/8 to 64."""
@@ -173,22 +171,43 @@ def choices_of(
             seats.setdefault((role, cell.seated[role]), []).append(cell)
     found = {}
     for (role, player), cells in seats.items():
-        mine, number = Choices(), 0
+        mine = found[role, player] = Choices()
         for cell in cells:
-            kind = cell.definition["players"][role].get("kind", RECORD)
-            words = _words(embedding, kind, cell.definition["words"])
-            for turn in _first(heard(run.store, cell), most // len(cells)):
-                number += 1
-                _ADD[role](mine, turn, number, embedding, ladder, words)
-        found[role, player] = mine
+            _add(mine, cell, role, embedding, ladder, most // len(cells))
     return found
 
 
-def _first(turns: Iterator[Heard], most: int) -> Iterator[Heard]:
-    """Yield the turns of whole games until there are `most` turns."""
+def choices_of_cell(
+    cell: DecryptoRunCell, role: str, embedding: Embedding, ladder: Ladder | None = None
+) -> Choices:
+    """Return all choices of one seat of a cell."""
+    found = Choices()
+    _add(found, cell, role, embedding, ladder or Ladder(), None)
+    return found
+
+
+def _add(
+    mine: Choices,
+    cell: DecryptoRunCell,
+    role: str,
+    embedding: Embedding,
+    ladder: Ladder,
+    most: int | None,
+) -> None:
+    """Add a seat's choices in a cell."""
+    kind = cell.definition["players"][role].get("kind", RECORD)
+    words = _words(embedding, kind, cell.definition["words"])
+    number = max(mine.turns, default=0)
+    for turn in _first(heard(cell), most):
+        number += 1
+        _ADD[role](mine, turn, number, embedding, ladder, words)
+
+
+def _first(turns: Iterator[Heard], most: int | None) -> Iterator[Heard]:
+    """Yield the turns of whole games until there are `most` turns, of one game at least."""
     deal = ""
     for count, turn in enumerate(turns):
-        if count >= most and turn.deal != deal:
+        if most is not None and count >= max(most, 1) and turn.deal != deal:
             return
         deal = turn.deal
         yield turn
@@ -279,15 +298,12 @@ def _codes_of(
     return np.stack([guesses(ladder, level, *known) for level in LEVELS])
 
 
-def heard(store: Store, cell: DecryptoRunCell) -> Iterator[Heard]:
+def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
     """Yield the turns of a cell's complete games."""
-    rows = store.query(
-        "SELECT s.episode, e.keywords, s.code, s.hints, s.bob, s.eve, s.encoder_outcome, "
-        "s.decoder_outcome, s.interceptor_outcome, s.details "
-        "FROM steps s JOIN episodes e USING (cell, episode) "
-        "WHERE cell = ? AND e.status = ? ORDER BY s.episode, s.step",
-        (cell.number, COMPLETE),
-    )
+    rows = cell.turns(
+        "episode", "keywords", "code", "hints", "bob", "eve", "encoder_outcome", "decoder_outcome",
+        "interceptor_outcome", "details",
+    )  # fmt: skip
     last, past, rules = None, list[Turn](), Rules(**cell.definition["rules"])
     for episode, keywords, code, hints, bob, eve, *outcomes, details in rows:
         told = json.loads(details) if details else {}

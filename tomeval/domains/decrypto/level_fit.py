@@ -9,7 +9,6 @@ levels have one rationality; its mean level lies between 0 and 2. Intervals resa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +45,9 @@ class Placement:
         Log-likelihood per choice of each level, in nats, every deal judged by the others' fit.
     baselines : dict of str to Estimate of 1
         The same of choosing uniformly, and by how often everything was chosen in other deals.
+    likely : tuple of int
+        The levels that do not predict held-out choices worse than the best one, by the 95 %
+        interval of the difference over deals; empty unless `fits`.
     gain : Estimate of 1
         Held-out log-likelihood per choice of the best level over the best baseline.
     weights : Estimate of 3
@@ -62,6 +64,7 @@ class Placement:
     alphas: Floats
     held_out: Estimate
     baselines: dict[str, Estimate]
+    likely: tuple[int, ...]
     gain: Estimate
     weights: Estimate
     level: Estimate
@@ -71,11 +74,6 @@ class Placement:
     def fits(self) -> bool:
         """Whether the best level beats both baselines, by the 95 % interval over deals."""
         return bool(self.gain.low[0] > 0)
-
-    @property
-    def best(self) -> int | None:
-        """The level with the highest held-out log-likelihood; None if none fits."""
-        return int(np.argmax(self.held_out.mean)) if self.fits else None
 
 
 def place(choices: Choices, rng: np.random.Generator) -> Placement:
@@ -107,6 +105,7 @@ def place(choices: Choices, rng: np.random.Generator) -> Placement:
     level = int(np.argmax(held_out.mean))
     rival = max(base.values(), key=lambda values: float(values.mean()))
     gain = estimate(held[:, level] - rival, clusters=deal)
+    behind = estimate(held[:, [level]] - held, clusters=deal).low
     weights, mean, alpha = _NAN3, _NAN1, float("nan")
     if gain.low[0] > 0:
         weights, mean, alpha = mixture(choices, logs, deal, count, rng)
@@ -117,6 +116,7 @@ def place(choices: Choices, rng: np.random.Generator) -> Placement:
         fine_alphas()[total.argmax(axis=1)],
         held_out,
         {name: estimate(values, clusters=deal) for name, values in base.items()},
+        tuple(n for n in LEVELS if behind[n] <= 0 or n == level) if gain.low[0] > 0 else (),
         gain,
         weights,
         mean,
@@ -190,7 +190,8 @@ def _ends(
     """Return the ends of 95 % intervals of `values`, shape (mixtures, 4).
 
     The percentile interval of resampled deals, and what the likelihood does not tell from the best
-    (at the edge of the scale all resamples may agree), widened by half a step of the grid. `table` is the log-likelihood of each deal under each mixture, shape (deals, mixtures).
+    (at the edge of the scale all resamples may agree), widened by half a step of the grid. `table`
+    is the log-likelihood of each deal under each mixture, shape (deals, mixtures).
     """
     if count < LEAST_DEALS:
         nothing = np.full(values.shape[1], np.nan)
@@ -203,7 +204,9 @@ def _ends(
     low, high = percentile_ends(values[able][best])
     alike = values[behind.sum(axis=0) <= _ALIKE]
     low, high = np.minimum(low, alike.min(axis=0)), np.maximum(high, alike.max(axis=0))
-    return np.maximum(low - SHARE_STEP / 2, 0.0), np.minimum(high + SHARE_STEP / 2, values.max(axis=0))
+    return np.maximum(low - SHARE_STEP / 2, 0.0), np.minimum(
+        high + SHARE_STEP / 2, values.max(axis=0)
+    )
 
 
 def weight_grid(step: float) -> Floats:
@@ -229,8 +232,8 @@ def _mixed(logs: Floats, weights: Floats) -> Floats:
 
 def fine_alphas() -> Floats:
     """Return the rationalities that likelihoods are interpolated at."""
-    ends = np.log2(ALPHAS[[0, -1]])
-    return np.asarray(2.0 ** np.linspace(*ends, (len(ALPHAS) - 1) * _FINE + 1))
+    low, high = float(np.log2(ALPHAS[0])), float(np.log2(ALPHAS[-1]))
+    return np.asarray(2.0 ** np.linspace(low, high, (len(ALPHAS) - 1) * _FINE + 1))
 
 
 def finer(logs: Floats) -> Floats:
@@ -252,11 +255,16 @@ _NAN3 = Estimate(*(np.full(3, np.nan) for _ in range(4)))
 
 
 def _nothing(choices: Choices, deals: int) -> Placement:
-    base = {"uniform": _NAN1, "frequency": _NAN1}
-    missing = np.full(3, np.nan)
     return Placement(
-        deals, len(choices.said), choices.left_out, missing, _NAN3, base, _NAN1, _NAN3, _NAN1,
+        deals,
+        len(choices.said),
+        choices.left_out,
+        np.full(3, np.nan),
+        _NAN3,
+        {"uniform": _NAN1, "frequency": _NAN1},
+        (),
+        _NAN1,
+        _NAN3,
+        _NAN1,
         float("nan"),
-    )  # fmt: skip
-
-
+    )

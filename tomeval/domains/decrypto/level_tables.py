@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
 
-NONE_FITS = "none fits"
+NONE_FITS, NOT_JUDGED = "none fits", "not judged"
 
 LEVELS_TABLE = "levels"
 
@@ -31,12 +32,14 @@ _KEPT: weakref.WeakKeyDictionary[Run, Placed] = weakref.WeakKeyDictionary()
 def placements(run: Run) -> Placed:
     """Return where every player stands in every seat, under the embedding that fits it best.
 
-    The best is that in which a level has the highest held-out log-likelihood per choice.
+    The best is that in which a level has the highest held-out log-likelihood per choice; if the
+    experiment names an embedding as ``levels``, only this one is looked at.
     """
     if run in _KEPT:
         return _KEPT[run]
     found: Placed = {}
-    for name in SHIPPED:
+    asked = {cell.definition["levels"] for cell in run.cells if "levels" in cell.definition}
+    for name in sorted(asked) or SHIPPED:
         for key, choices in choices_of(run, shipped_embedding(name)).items():
             placed = place(choices, _generator(*key, name))
             if key not in found or _height(placed) > _height(found[key][1]):
@@ -56,7 +59,7 @@ def _generator(*names: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest[:8], "little"))
 
 
-def level_rows(run: Run, by: tuple[str, ...] | list[str] = ()) -> list[dict[str, Any]]:
+def level_rows(run: Run, by: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return a row per seat and player; `by` chooses seats."""
     for role in by:
         if role not in ROLES:
@@ -77,16 +80,23 @@ def _row(role: str, player: str, embedding: str, placed: Placement) -> dict[str,
         "games": placed.deals,
         "choices": placed.choices,
         "not_judged_percent": 100 * placed.left_out / scored if scored else float("nan"),
-        "best_level": NONE_FITS if placed.best is None else str(placed.best),
+        "best_level": verdict(placed),
     }
     row |= flat(["level"], placed.level, ["level"])
     shares = [f"level_{level}_percent" for level in LEVELS]
     row |= flat(shares, Estimate(*(100 * part for part in placed.weights)), shares)
-    row["alpha"] = placed.alpha
+    row["alpha"] = float(placed.alpha)
     row |= flat([f"held_out_{level}" for level in LEVELS], placed.held_out)
     for name, found in placed.baselines.items():
         row |= flat([name], found)
     return row | flat(["gain"], placed.gain)
+
+
+def verdict(placed: Placement) -> str:
+    """Return which levels describe a player best, or why none is named."""
+    if placed.deals < 2:
+        return NOT_JUDGED
+    return " or ".join(map(str, placed.likely)) or NONE_FITS
 
 
 def level_notes(run: Run) -> list[str]:
@@ -96,16 +106,18 @@ def level_notes(run: Run) -> list[str]:
         "held_out: log-likelihood per hint or guess in nats, each deal judged by the fit to the "
         "others; gain: of the best level over the better of uniform and frequency",
     ]
-    if any(not placed.fits for placed in found):
+    if any(verdict(placed) == NONE_FITS for placed in found):
         notes.append(
             f"{NONE_FITS}: no level predicts the player better than chance and its own frequencies "
             "do, so it has no place on the scale"
         )
     if any(placed.fits and placed.deals < LEAST_DEALS for placed in found):
         notes.append(f"shares of levels have intervals from {LEAST_DEALS} deals on")
+    if any(placed.deals < 2 for placed in found):
+        notes.append(f"{NOT_JUDGED}: it takes hints or guesses of at least two deals")
     if any(placed.left_out for placed in found):
         notes.append(
-            "not judged: hints of two words or outside the vocabulary, which no level can give"
+            "not judged %: hints of two words or outside the vocabulary, which no level can give"
         )
     turns = run.store.query("SELECT count(*) FROM steps")[0][0]
     if turns > MOST_TURNS:
@@ -113,5 +125,3 @@ def level_notes(run: Run) -> list[str]:
             f"of each player in each seat the first games with about {MOST_TURNS:,} turns in all"
         )
     return notes
-
-

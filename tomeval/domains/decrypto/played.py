@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.planting import Planted
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
+from tomeval.runs.measures import Totals
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -72,6 +73,8 @@ class Played:
         What Alice was told of Eve; None without beliefs.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
+    levels : callable or None
+        Returns a seat's levels by game, see `level_measures`; None if the run does not ask.
     """
 
     outcomes: list[str | None]
@@ -90,6 +93,7 @@ class Played:
     recorded: Mapping[str, Ints] = field(default_factory=dict)
     replayed: bool = False
     planted: Planted | None = None
+    levels: Callable[[str], Totals] | None = None
 
     @property
     def games(self) -> int:

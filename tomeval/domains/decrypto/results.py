@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
+from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -29,7 +31,21 @@ class DecryptoRunCell(RunCell):
     @cached_property
     def played(self) -> Played:
         """The complete games."""
-        return read_played(self._store, self.number, self.seed, bool(self.definition["records"]))
+        found = read_played(self._store, self.number, self.seed, bool(self.definition["records"]))
+        return replace(found, levels=cache(self._levels)) if "levels" in self.definition else found
+
+    def _levels(self, role: str) -> Totals:
+        from tomeval.domains.decrypto.level_measures import game_levels
+
+        return game_levels(self, role)
+
+    def turns(self, *columns: str) -> list[tuple[Any, ...]]:
+        """Return columns of the turns and games of all complete games, in order."""
+        return self._store.query(
+            f"SELECT {', '.join(columns)} FROM steps JOIN episodes USING (cell, episode) "
+            "WHERE cell = ? AND status = ? ORDER BY episode, step",
+            (self.number, COMPLETE),
+        )
 
     @property
     def seated(self) -> dict[str, str]:

@@ -159,9 +159,7 @@ class _Listener(_Reasoner):
         found = guesses(self.spec.ladder, level, bob, eve, legal)
         return Said(CODES[drawn(softmax(self.spec.alpha * found), number)])
 
-    def said(
-        self, answer: Said[Code], hints: Hints, details: dict[str, Any] | None
-    ) -> Said[Code]:
+    def said(self, answer: Said[Code], hints: Hints, details: dict[str, Any] | None) -> Said[Code]:
         """Return an answer with what there is to note: the turn's level, hints without a vector."""
         found = dict(details or {})
         unknown = [hint for hint in hints if self.spec.embedding.hint_vector(hint) is None]
@@ -214,7 +212,7 @@ def worths(
     legal = legal_words(view.keywords, words)
     if view.rules.no_repeat_hints:
         had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-        legal = legal & np.array([letters not in had for letters in _letters(words)])
+        legal = legal & np.array([letters not in had for letters in _all_letters(words)])
     return np.where(legal, worth, -np.inf)
 
 
@@ -281,9 +279,7 @@ def _bank_scores(embedding: Embedding, keywords: Keywords, words: Words) -> Floa
 
 
 @lru_cache(maxsize=8)
-def _history(
-    embedding: Embedding, turns: tuple[Turn, ...], words: Words
-) -> tuple[Floats, Floats]:
+def _history(embedding: Embedding, turns: tuple[Turn, ...], words: Words) -> tuple[Floats, Floats]:
     """Return the sums of the digits' past hints, (1, 4, d), and all words' scores, (4, words)."""
     sums = history_sums(embedding, turns)[None]
     return sums, np.ascontiguousarray(history_scores(_bank(embedding, words)[None], sums)[0].T)
@@ -295,8 +291,8 @@ def _bank(embedding: Embedding, words: Words) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _letters(words: Words) -> tuple[str, ...]:
-    return tuple(map(hint_letters, words))
+def _all_letters(words: Words) -> tuple[tuple[str, ...], ...]:
+    return tuple(hint_letters(word) for word in words)
 
 
 def _times(alpha: float, worth: Floats) -> Floats:

@@ -14,6 +14,7 @@ from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.groups import Group, data_of, nothing
 from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.storing import SEAT
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 
@@ -68,7 +69,7 @@ def _read(store: Store, number: int, definition: Mapping[str, Any]) -> Computed:
     found = Computed(np.zeros(len(place)), np.zeros(len(place)))
     for episode, question, value in store.query(
         f"SELECT episode, question, value FROM answers WHERE cell = ? AND outcome = ? "
-        f"AND question LIKE '{PAYOFF} %'",
+        f"AND question LIKE '{PAYOFF} %' AND seat = '{SEAT}'",
         (number, VALID),
     ):
         action, own = question.removeprefix(f"{PAYOFF} "), str(value)
@@ -85,7 +86,8 @@ def _read(store: Store, number: int, definition: Mapping[str, Any]) -> Computed:
 @lru_cache(maxsize=4)
 def has_computed(store: Store) -> bool:
     """Tell whether the payoff question was asked in any step of the run; looked up once."""
-    return bool(store.query(f"SELECT 1 FROM answers WHERE question LIKE '{PAYOFF} %' LIMIT 1"))
+    sql = f"SELECT 1 FROM answers WHERE question LIKE '{PAYOFF} %' AND seat = '{SEAT}' LIMIT 1"
+    return bool(store.query(sql))
 
 
 def _of(played: Played, reference: str) -> Totals:

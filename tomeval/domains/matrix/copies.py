@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.domains.matrix.partner_players import PartnerPlayer
+from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
@@ -23,16 +25,24 @@ def only_partner_drawn(setup: Setup) -> bool:
     must not become random actions.
 
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
-    drawn: they show in the answers only, see `tomeval.runs.copies`.
+    drawn: they show in the answers only, see `tomeval.runs.copies`. Where a player sits in the
+    partner's seat, this must hold for both.
     """
+    if isinstance(setup.partners, PartnerPlayer):
+        return _nothing_drawn(setup) and _nothing_drawn(setup.other)
+    if not all(partner.is_deterministic for partner in setup.tables.partners):
+        return False
+    return _nothing_drawn(setup)
+
+
+def _nothing_drawn(setup: Setup) -> bool:
+    """Tell whether a language model leaves nothing to chance; see `only_partner_drawn`."""
     kind = SUBJECTS.get(setup.kind)  # None in a run with a subject from outside that is not loaded
     if kind is None or not issubclass(kind, LLMSubject):
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.
     if not spec or model_name(spec).startswith("scripted:"):
-        return False
-    if not all(partner.is_deterministic for partner in setup.partners.partners):
         return False
     if _option(setup, "option_order") == "shuffled":
         return False
@@ -54,8 +64,11 @@ def each_once(setup: Setup) -> bool:
     and exact if every partner was drawn. With unequal weights it would be neither, so all episodes
     are played: they are a sample of the partners, and the usual mean and interval hold.
     """
-    weights = setup.partners.weights
-    return max(weights) - min(weights) < 1e-9 and only_partner_drawn(setup)
+    if isinstance(setup.partners, PartnerSet):
+        weights = setup.partners.weights
+        if max(weights) - min(weights) >= 1e-9:
+            return False
+    return only_partner_drawn(setup)
 
 
 def originals(setup: Setup, count: int) -> list[int]:

@@ -7,8 +7,9 @@ from typing import Any
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import partner_names
+from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
-from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.domains.matrix.subject_specs import LLM, PERSON
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.file_schema import (
@@ -67,7 +68,10 @@ def _partners() -> Json:
     }
     weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
     keys = {"partners": _TEXTS, "weights": weights, "name": _NAME}
-    return {"anyOf": [name, table(keys, ["partners"]), _switch(name)]}
+    about = "A kind of subject with its default options, in the partner's seat."
+    kind = {"enum": [kind for kind in SUBJECTS if kind != PERSON], "description": about}
+    player = table({SUBJECT: kind, "name": _NAME}, [SUBJECT])
+    return {"anyOf": [name, table(keys, ["partners"]), _switch(name), player, ref("subject")]}
 
 
 def _switch(set_name: Json) -> Json:

@@ -14,12 +14,22 @@ from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.described import described_keys
+from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.facts import blind_notes, recorded_notes, run_facts, told_notes
+from tomeval.domains.matrix.facts import (
+    blind_notes,
+    player_notes,
+    recorded_notes,
+    run_facts,
+    told_notes,
+)
 from tomeval.domains.matrix.facts_of_people import people_notes
+from tomeval.domains.matrix.fitted import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
+from tomeval.domains.matrix.partner_players import PartnerPlayer
+from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -67,7 +77,12 @@ class Matrix(Domain):
     experiment = MatrixExperiment
     schema = SCHEMA
     measures = MEASURES
-    headline = ("delta_functional_per_step", "tom_percent", "delta_tom_best_response_per_step")
+    headline = (
+        "delta_functional_per_step",
+        FITTED,
+        "tom_percent",
+        "delta_tom_best_response_per_step",
+    )
     by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
@@ -89,9 +104,10 @@ class Matrix(Domain):
             "reasoning": "consistency:consistency",
             "planted": "planted:planted",
             "aids": "aids:aids",
+            "fitted": "fitted:fitted_pairings",
         }.items()
     }
-    first_figures = ("forest", "literal_against_functional", "decomposition", "aids")
+    first_figures = ("fitted", "forest", "literal_against_functional", "decomposition", "aids")
     figures_by = ("regret", "tom")
     lists = listing.LISTS
     tables = TABLES
@@ -122,12 +138,15 @@ class Matrix(Domain):
         on_step: Callable[[], None],
     ) -> Block:
         """Play one episode."""
-        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+        if isinstance(cell.setup.partners, PartnerPlayer):
+            steps = await play_duel(cell.setup, episode, models, on_step)
+        else:
+            steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
         return as_block(steps, cell.setup.game)
 
     def together(self, cell: MatrixCell) -> int:
         """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-        if cell.setup.kind not in BATCH_KINDS:
+        if cell.setup.kind not in BATCH_KINDS or isinstance(cell.setup.partners, PartnerPlayer):
             return 0
         return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
@@ -177,12 +196,12 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of what cannot be told, of subjects that were, of recorded games, and of people."""
-        return blind_notes(run) + told_notes(run) + recorded_notes(run) + people_notes(run)
+        """Tell of what cannot be told, of subjects that were, and what stands below tables."""
+        return blind_notes(run) + told_notes(run) + self.table_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
-        """Tell of recorded games, and of people."""
-        return recorded_notes(run) + people_notes(run)
+        """Tell of recorded games, of players in the partner's seat, and of people."""
+        return recorded_notes(run) + player_notes(run) + people_notes(run)
 
     def tables_of(self, run: Run) -> list[str]:
         """Return the tables that a run has data for."""
@@ -193,8 +212,9 @@ class Matrix(Domain):
         return self.tables[name].notes(run)
 
     def reported(self, run: Run) -> list[str]:
-        """Return all tables that a run has data for."""
-        return self.tables_of(run)
+        """Return the tables that a run has data for, without those that are printed on demand."""
+        said = ((name, self.tables[name]) for name in self.tables_of(run))
+        return [name for name, one in said if one.reported is None or one.reported(run)]
 
     def recorded(self, path: Path, keys: LogKeys) -> Recorded:
         """Read a log of matches."""
@@ -208,19 +228,19 @@ class Matrix(Domain):
         self, cell: MatrixCell, seat: str, form: str, step: int, note: str = ""
     ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one round."""
-        return prompts_of_round(cell.setup, form, step, note)
+        return prompts_of_round(cell.seen_from(seat), form, step, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
-        """Return when the subject acts, predicts, and is asked the questions beside these."""
+        """Return when a seat acts, predicts, and is asked the questions beside these."""
         horizon = cell.setup.horizon
         found = {"act": range(1, horizon + 1)}
-        if cell.predicts:
+        if cell.predicts(seat):
             found["predict"] = range(1, horizon + 1)
-        if cell.setup.options.get("conditional", False):
+        if cell.seats[seat].options.get("conditional", False):
             found["react"] = range(1, horizon)  # nothing follows the last round
-        if draws_of(cell.setup.options):
+        if draws_of(cell.seats[seat].options):
             found[DRAW] = range(1, horizon + 1)
-        computing = payoff_rounds(cell.setup.options.get("computing", "never"), horizon)
+        computing = payoff_rounds(cell.seats[seat].options.get("computing", "never"), horizon)
         if computing:
             found[PAYOFF] = computing
         return found
@@ -231,8 +251,8 @@ class Matrix(Domain):
 
     def cannot_tell(self, cells: Sequence[MatrixCell]) -> list[str]:
         """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
-        setups = (cell.setup for cell in cells)
-        return blind_sentences((setup.game, setup.partners, setup.horizon) for setup in setups)
+        setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
+        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 
     def describe_keys(self) -> Mapping[str, Mapping[str, Any]]:
         """Describe games, subjects with their options, and partners."""
@@ -284,11 +304,12 @@ class Matrix(Domain):
         """Return payoffs and partner tables by name."""
         game, partners = cell.definition["game"], cell.definition["partners"]
         tables = [table["sha256"] for table in partners["tables"]]
+        said = [partners["weights"], tables]
+        if "player" in partners:
+            said.append(partners["player"])
         return {
             ("game", game["name"]): json.dumps(game["payoffs"]),
-            ("partner set", game["name"], partners["name"]): json.dumps(
-                [partners["weights"], tables]
-            ),
+            ("partner set", game["name"], partners["name"]): json.dumps(said),
         }
 
 

@@ -6,19 +6,27 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, WithJsonSchema, field_validator
+from pydantic import BaseModel, Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
+from tomeval.domains.matrix.duel import check_players
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
+from tomeval.domains.matrix.partner_players import (
+    PartnerPlayer,
+    check_names,
+    expand_player,
+    is_player,
+)
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.storing import SEAT
+from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.domains.matrix.study import Check, Study
 from tomeval.domains.matrix.subject_specs import LLM, PERSON, expand_subject
 from tomeval.runs.domain import Cell, Player
@@ -41,7 +49,8 @@ class MatrixExperiment(Experiment):
     subjects : list
         Kinds, or tables with ``kind``, an optional ``name`` and the kind's options.
     partners : list
-        Partner sets, as `tomeval.get_partner_set` reads them, or `PartnerSet` objects.
+        Partner sets, as `tomeval.get_partner_set` reads them, `PartnerSet` objects, or tables that
+        describe a subject, which then sits in the partner's seat.
     model : str, dict or list
         Language models for subjects that name none; see `tomeval.models.open_model`.
     labels : list of str
@@ -58,8 +67,7 @@ class MatrixExperiment(Experiment):
 
     games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
     subjects: list[str | dict[str, Any]] = Field(min_length=1)
-    # What a set holds is for Python alone: in a file it is a name or a table.
-    partners: list[str | dict[str, Any] | Annotated[PartnerSet, WithJsonSchema({})]] = Field(
+    partners: list[str | dict[str, Any] | SkipJsonSchema[PartnerSet]] = Field(
         default=["single_action"], min_length=1
     )
     MODEL_AXIS = True
@@ -166,9 +174,12 @@ class MatrixExperiment(Experiment):
             if key not in seen:
                 seen.add(key)
                 with located(f"{self._where}: subject {cell.subject!r}"):
-                    setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
+                    if isinstance(setup.partners, PartnerSet):
+                        setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
+                    else:
+                        check_players(setup)
 
-    def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet]]:
+    def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""
         tasks = []
         for index, spec in enumerate(self.games):
@@ -192,10 +203,15 @@ class MatrixExperiment(Experiment):
                 for item in specs:
                     if not isinstance(item, str | dict | PartnerSet):
                         raise TomevalError(f"partners must be names or tables, is {item!r}")
-                sets = [
-                    s if isinstance(s, PartnerSet) else get_partner_set(s, game, self._base)
-                    for s in specs
-                ]
+                sets: list[PartnerSet | PartnerPlayer] = []
+                for s in specs:
+                    if isinstance(s, PartnerSet):
+                        sets.append(s)
+                    elif isinstance(s, dict) and is_player(s):
+                        sets += expand_player(s, self.model, "partners")
+                    else:
+                        sets.append(get_partner_set(s, game, self._base))
+                check_names(sets)
             tasks += [(game, name, partners) for name in labels for partners in sets]
         return tasks
 
@@ -230,8 +246,14 @@ class MatrixCell(Cell):
 
     @property
     def seats(self) -> Mapping[str, Player]:
-        """The subject; the partner is a table, no player."""
-        return {SEAT: self.spec}
+        """The subject, and the partner where it is a player and no table."""
+        partners = self.setup.partners
+        other = {PARTNER: partners.player} if isinstance(partners, PartnerPlayer) else {}
+        return {SEAT: self.spec} | other
+
+    def seen_from(self, seat: str) -> Setup:
+        """Return the task as one of the seats sees it."""
+        return self.setup if seat == SEAT else self.setup.other
 
     @property
     def length(self) -> int:
@@ -240,17 +262,16 @@ class MatrixCell(Cell):
 
     @property
     def scores(self) -> bool:
-        """Whether the strategy scores labels."""
-        return bool(self.spec.strategy) and parse_strategy(self.spec.strategy).scores
+        """Whether any strategy scores labels."""
+        names = [player.strategy for player in self.seats.values() if player.strategy]
+        return any(parse_strategy(name).scores for name in names)
 
-    @property
-    def predicts(self) -> bool:
-        """Whether the subject is asked what the partner does, as a probe or to act on it."""
-        if self.by_people:
-            return bool(self.setup.options.get("literal", True))
-        if not self.spec.strategy or self.setup.options.get("literal", True):
+    def predicts(self, seat: str) -> bool:
+        """Tell whether a seat is asked what the other does, as a probe or to act on it."""
+        player = self.seats[seat]
+        if player.options.get("literal", True):
             return True
-        return parse_strategy(self.spec.strategy).predicts_first
+        return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
 
     def originals(self, count: int) -> list[int]:
         """Return the episodes to play."""
@@ -281,12 +302,27 @@ class MatrixCell(Cell):
             "options": s.options,
             "game": game_data(s.game),
             "labels": labels_data(s.labels),
-            "partners": partners_data(s.partners),
+            "partners": partners_data(s.partners) | self._player_data(),
             "horizon": s.horizon,
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
         } | ({"study": self.study.shown()} if self.study else {})
+
+    def _player_data(self) -> dict[str, Any]:
+        """Return who sits in the partner's seat, complete enough to be played again."""
+        if not isinstance(self.setup.partners, PartnerPlayer):
+            return {}
+        player, setup = self.setup.partners.player, self.setup.other
+        said = {
+            "subject": player.name,
+            "kind": player.kind,
+            "model": player.model_name,
+            "strategy": player.strategy,
+            "templates": setup.templates(),
+            "options": player.options,
+        }
+        return {"player": said}
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:
@@ -305,8 +341,10 @@ def labels_data(labels: Labels) -> dict[str, Any]:
     return {"name": labels.name, "own": labels.own, "partner": labels.partner}
 
 
-def partners_data(partners: PartnerSet) -> dict[str, Any]:
+def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
     """Return a partner set as definitions of cells have it, complete with tables."""
+    if isinstance(partners, PartnerPlayer):
+        return {"name": partners.name, "weights": [], "tables": []}
     return {
         "name": partners.name,
         "weights": partners.weights,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.partners import PartnerSet
@@ -113,6 +114,17 @@ def recorded_notes(run: Run) -> list[str]:
     return notes
 
 
+def player_notes(run: Run) -> list[str]:
+    """Say what measures mean where a player sits in the partner's seat."""
+    if not any(isinstance(c, MatrixRunCell) and c.partner_player for c in run.cells):
+        return []
+    return [
+        "Where a player sits in the partner's seat there is no table, and so no ΔFunctional; "
+        "regret is estimated against a fitted machine (--what fitted: both seats). Rows of cells "
+        "measure the subject's seat; their rates of invalid answers count both."
+    ]
+
+
 def _subjects(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per subject: kind, model, and the options."""
     rows = []
@@ -139,7 +151,9 @@ def _partners(cells: list[MatrixRunCell]) -> Rows:
         data = cell.definition["partners"]
         if not data["tables"]:
             columns = ("set", "game", "partner", "share", "title", "source", "fingerprint")
-            said = (data["name"], cell.game.name, data["name"], "", "no table is known", "", "")
+            who = cell.partner_player
+            title = "no table is known" if who is None else "a player in the partner's seat"
+            said = (data["name"], cell.game.name, data["name"], "", title, _who(who), "")
             rows.append(dict(zip(columns, said, strict=True)))
         for table, weight in zip(data["tables"], data["weights"], strict=True):
             rows.append(
@@ -154,6 +168,15 @@ def _partners(cells: list[MatrixRunCell]) -> Rows:
                 }
             )
     return unique(rows)
+
+
+def _who(player: Mapping[str, Any] | None) -> str:
+    """Return who sits in the partner's seat, with all options; empty for a table."""
+    if player is None:
+        return ""
+    options = {k: v for k, v in player["options"].items() if k not in _OWN_TABLE}
+    said = {k: player[k] for k in ("kind", "model", "strategy") if player[k]} | options
+    return ", ".join(f"{k} {as_text(v)}" for k, v in said.items())
 
 
 def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:

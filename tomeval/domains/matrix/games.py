@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,25 @@ class MatrixGame:
         digest = hashlib.sha256(repr(self.payoffs.tolist()).encode())
         digest.update(repr((self.wording, [(k, v) for k, v in self.labels.items()])).encode())
         return digest.hexdigest()
+
+
+def mirrored_labels(labels: Labels) -> Labels:
+    """Return a label set as the other seat has it."""
+    return Labels(labels.name, labels.partner, labels.own)
+
+
+@lru_cache(maxsize=256)
+def mirrored(game: MatrixGame) -> MatrixGame:
+    """Return a game as the player in the partner's seat sees it, under the same name.
+
+    Examples
+    --------
+    >>> mirrored(get_game("IBS")).payoffs.tolist()
+    [[[7.0, 10.0], [0.0, 0.0]], [[0.0, 0.0], [10.0, 7.0]]]
+    """
+    payoffs = np.ascontiguousarray(game.payoffs.transpose(1, 0, 2)[:, :, ::-1])
+    labels = {key: mirrored_labels(one) for key, one in game.labels.items()}
+    return MatrixGame(game.name, payoffs, labels, game.title, game.wording, game.source)
 
 
 def _read_payoffs(game: str, payoffs: Any) -> NDArray[np.float64]:

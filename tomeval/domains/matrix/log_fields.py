@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.text import excerpt
-from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.log_rows import check_columns
 from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partner_specs import SETS
@@ -130,12 +130,11 @@ def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
     """
     if not column_seat:
         return game
-    payoffs = np.ascontiguousarray(game.payoffs.transpose(1, 0, 2)[:, :, ::-1])
-    labels = {key: Labels(key, one.partner, one.own) for key, one in game.labels.items()}
-    if np.array_equal(payoffs, game.payoffs) and labels == dict(game.labels):
+    seen = mirrored(game)
+    if np.array_equal(seen.payoffs, game.payoffs) and seen.labels == game.labels:
         return game
     name, title = f"{game.name} (column)", f"{game.title}, seen by the column player"
-    return MatrixGame(name, payoffs, labels, title, game.wording, game.source)
+    return replace(seen, name=name, title=title)
 
 
 def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:

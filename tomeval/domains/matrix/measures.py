@@ -16,6 +16,7 @@ from tomeval.domains.matrix import (
     reasoning,
 )
 from tomeval.domains.matrix.conditional import conditional_metrics
+from tomeval.domains.matrix.fitted import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
@@ -364,6 +365,7 @@ _ALWAYS = (
 )
 
 GROUPS: tuple[Group, ...] = (
+    FITTED_GROUP,
     PLANTED,
     computing.GROUP,
     probabilistic.GROUP,

@@ -6,7 +6,7 @@ import inspect
 import json
 import operator
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,15 +25,17 @@ from tomeval.core.outcomes import (
 )
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.computing import computing_templates
-from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.record import Record
+from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject, Person
-from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Answer, Door, PlayerDoor, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import unaliased
+from tomeval.runs.domain import Player
 from tomeval.strategies.options import templates_of
 from tomeval.strategies.templates import load_prompts
 
@@ -49,7 +51,8 @@ class Setup:
     options: dict[str, Any] = field(default_factory=dict)
     game: MatrixGame = field(kw_only=True)
     labels: Labels = field(kw_only=True)
-    partners: PartnerSet = field(kw_only=True)
+    # Tables, of which every episode draws one, or a subject in the partner's seat.
+    partners: PartnerSet | PartnerPlayer = field(kw_only=True)
     horizon: int = field(kw_only=True)
     # The run's seed. Which partner an episode draws depends on seed, game, partner set and episode
     # alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
@@ -66,35 +69,64 @@ class Setup:
         """Return a seat's stream.
 
         Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; the first
-        three are the same for all subjects.
+        three are the same for all subjects. Where a subject sits in the partner's seat, its own are
+        ``other`` and ``other fallback``, and no stream depends on what players are called.
         """
+        if isinstance(self.partners, PartnerPlayer):
+            if seat == "belief":
+                return Stream.of(self.seed, seat, self.game.name, "player")
+            other = _drawing(self.partners.player.kind, self.partners.player.options)
+            both = (_drawing(self.kind, self.options), other, self.labels.name, str(self.horizon))
+            return Stream.of(self.seed, seat, self.game.name, *both)
         purpose = [seat, self.game.name, self.partners.name]
         if seat in ("subject", "fallback"):
-            # Whether a probe is asked must not change what a subject draws when it acts, and levels
-            # of an option that are compared meet the same chance.
-            apart = ("literal", "draws", "computing", *SUBJECTS[self.kind].compared)
-            options = {key: value for key, value in self.options.items() if key not in apart}
-            if "model" in options:  # nor must what the model is called
-                options["model"] = unaliased(options["model"])
-            subject = json.dumps([self.kind, options], sort_keys=True)
+            subject = _drawing(self.kind, self.options)
             purpose += [subject, self.labels.name, str(self.horizon)]
         return Stream.of(self.seed, *purpose)
+
+    @property
+    def tables(self) -> PartnerSet:
+        """The partners, which are tables here."""
+        assert isinstance(self.partners, PartnerSet), "a player sits in the partner's seat"
+        return self.partners
+
+    @cached_property
+    def other(self) -> Setup:
+        """The same task seen from the partner's seat, where a subject sits in it."""
+        assert isinstance(self.partners, PartnerPlayer), "the partner is a table"
+        player = self.partners.player
+        return replace(
+            self,
+            kind=player.kind,
+            options=player.options,
+            game=mirrored(self.game),
+            labels=mirrored_labels(self.labels),
+            partners=PartnerPlayer("subject", Player("subject", self.kind, self.options)),
+        )
 
     @cached_property
     def choice_bounds(self) -> NDArray[np.float64]:
         """Cumulative weights of the partners."""
-        return self.partners.cumulative()
+        return self.tables.cumulative()
 
     def seat_subject(
         self,
-        partner: Partner,
+        partner: Partner | None,
         rng: np.random.Generator,
         model: Model | None = None,
         name: str = "",
         episode: int = 0,
     ) -> tuple[Subject, Door]:
-        """Make the subject of one episode, and the door that the step loop keeps current."""
-        door = Door(partner, self.partners, partial(self.belief_draws, episode))
+        """Make the subject of one episode, and the door that the step loop keeps current.
+
+        `partner` is None where the partner is a player.
+        """
+        beliefs = partial(self.belief_draws, episode)
+        if partner is None:
+            door: Door = PlayerDoor(self.game.m, beliefs)
+        else:
+            drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
+            door = Door(partner, drawn_from, beliefs)
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return SUBJECTS[self.kind](seat, **self.options), door
 
@@ -112,9 +144,22 @@ class Setup:
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
+        if isinstance(self.partners, PartnerPlayer):
+            return np.zeros(count, dtype=np.int64)
         u = self.stream("partner choice").block(first, count, 1)
         chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
         return chosen
+
+
+def _drawing(kind: str, options: Mapping[str, Any]) -> str:
+    """Return what of a subject its draws depend on."""
+    # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
+    # option that are compared meet the same chance.
+    apart = ("literal", "draws", "computing", *SUBJECTS[kind].compared)
+    kept = {key: value for key, value in options.items() if key not in apart}
+    if "model" in kept:  # nor must what the model is called
+        kept["model"] = unaliased(kept["model"])
+    return json.dumps([kind, kept], sort_keys=True)
 
 
 def play_episode(setup: Setup, episode: int) -> Steps:
@@ -154,9 +199,8 @@ async def play_episode_async(
     steps that were finished if the subject breaks the episode off by an exception.
     """
     which = int(setup.draw_partners(episode, 1)[0])
-    partner = setup.partners.partners[which]
-    draws = SUBJECTS[setup.kind].draws_per_step
-    rng = setup.stream("subject").episode(episode, None if draws is None else draws * setup.horizon)
+    partner = setup.tables.partners[which]
+    rng = generator_of(setup, setup.stream("subject"), episode)
     moves = setup.stream("partner").episode(episode, setup.horizon)
     fallback = setup.stream("fallback").episode(episode)
     name = f"{setup.stream('subject').key:032x}-{episode}"
@@ -175,55 +219,57 @@ async def play_episode_async(
         observation = Observation(
             setup.game, setup.labels, step, setup.horizon, Past(played, step - 1)
         )
-        answer = _checked(await _wait(subject.act(observation)))
-        own = _settle(setup, answer, setup.game.n, fallback, f"episode {episode}, step {step}")
-        prediction: Answer | None = None
-        predicted: int | None = None
-        if own is not None or subject.predicts_first:
-            said = await _wait(subject.predict(observation, own))
-            prediction = None if said is None else _checked(said)
-            if prediction is not None:
-                predicted = _settle(
-                    setup, prediction, setup.game.m, fallback, f"episode {episode}, step {step}"
-                )
-        lost = own is None or (prediction is not None and predicted is None)
-        reactions: tuple[Answer, ...] | None = None
-        stated: list[int | None] = []
-        asides: Mapping[str, Answer] = {}
-        if not lost:
-            reactions = await _wait(subject.react(observation))
-            stated = [
-                _settle(setup, said, setup.game.m, fallback, f"episode {episode}, step {step}")
-                for said in reactions or ()
-            ]
-        if not lost and None not in stated:
-            asides = await _wait(subject.aside(observation))
-            lost = _failed(*asides.values())
-        record.add(step, state, theirs, (answer, own), (prediction, predicted), door.used)
-        if reactions is not None:
-            record.add_reactions(step, reactions, stated)
-        record.add_asides(step, asides)
-        _check_asides(setup, asides, f"episode {episode}, step {step}")
-        if own is None or lost or None in stated:
-            failed = _failed(answer, prediction, *(reactions or ()), *asides.values())
-            return record.steps(FAILED if failed else VOID)
+        turn = await take_turn(setup, subject, observation, fallback, f"episode {episode}")
+        record.add_turn(step, state, theirs, turn, door.used)
+        check_asides(setup, turn, f"episode {episode}, step {step}")
+        if turn.lost:
+            return record.steps(FAILED if turn.failed else VOID)
+        own = turn.moved
         rewards = setup.game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
         played.append(joint)
-        await _wait(subject.observe(joint))
+        await wait(subject.observe(joint))
         state = int(partner.next_state[state, own, theirs])
         on_step()
     return record.steps(COMPLETE)
 
 
-def _failed(*answers: Answer | None) -> bool:
-    """Tell whether the backend, not the subject, is to blame for an episode that ends."""
-    reasons = [answer.reason for answer in answers if isinstance(answer, Invalid)]
-    return "backend_error" in reasons
+def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Generator:
+    """Return the generator of a setup's subject."""
+    draws = SUBJECTS[setup.kind].draws_per_step
+    return stream.episode(episode, None if draws is None else draws * setup.horizon)
 
 
-async def _wait(value: Any) -> Any:
-    """Wait for a value if it is a coroutine."""
+async def take_turn(
+    setup: Setup,
+    subject: Subject,
+    observation: Observation,
+    fallback: np.random.Generator,
+    where: str,
+) -> Turn:
+    """Ask a subject everything that a step asks, as far as its answers let the episode go on."""
+    where = f"{where}, step {observation.round}"
+    answer = _checked(await wait(subject.act(observation)))
+    own = _settle(setup, answer, setup.game.n, fallback, where)
+    prediction: Answer | None = None
+    predicted: int | None = None
+    if own is not None or subject.predicts_first:
+        said = await wait(subject.predict(observation, own))
+        prediction = None if said is None else _checked(said)
+        if prediction is not None:
+            predicted = _settle(setup, prediction, setup.game.m, fallback, where)
+    if own is None or (prediction is not None and predicted is None):
+        return Turn(answer, own, prediction, predicted)
+    reactions: tuple[Answer, ...] | None = await wait(subject.react(observation))
+    stated = [_settle(setup, said, setup.game.m, fallback, where) for said in reactions or ()]
+    asides: Mapping[str, Answer] = {}
+    if None not in stated:
+        asides = await wait(subject.aside(observation))
+    return Turn(answer, own, prediction, predicted, reactions, stated, asides)
+
+
+async def wait(value: Any) -> Any:
+    """Return a value, waited for if it is a coroutine."""
     return await value if inspect.isawaitable(value) else value
 
 
@@ -234,9 +280,9 @@ def _checked(answer: Any) -> Answer:
     return answer
 
 
-def _check_asides(setup: Setup, asides: Mapping[str, Answer], where: str) -> None:
+def check_asides(setup: Setup, turn: Turn, where: str) -> None:
     """Stop at an answer that cannot be read, if the experiment asks for that."""
-    for answer in asides.values():
+    for answer in turn.asides.values():
         if isinstance(answer, Invalid) and setup.on_invalid == "stop":
             raise _stopped(setup, answer, where)
 

@@ -12,6 +12,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.computing import PAYOFF
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects import LLMSubject
@@ -106,11 +107,11 @@ def prompts_of_round(
 ) -> list[tuple[Doing, Prompt]]:
     """Return what each call of one round does, and its prompt.
 
-    A reflection on the round before comes first. `setup` is a language model's, whose first partner
-    plays along; `form` is ``act``, ``predict``, ``react``, ``draw`` or ``payoff``; rounds count
-    from 1; `note` as for `Domain.preview`.
+    A reflection on the round before comes first. `setup` is a language model's; its first partner
+    plays along, or a stand-in for a player in that seat. `form` is ``act``, ``predict``, ``react``,
+    ``draw`` or ``payoff``; rounds count from 1; `note` as for `Domain.preview`.
     """
-    game, partner = setup.game, setup.partners.partners[0]
+    game, partner = setup.game, _stand_in(setup)
     options = {**setup.options, "conditional": form == "react"}
     if form == PAYOFF:
         options["draws"] = 0
@@ -148,3 +149,14 @@ def prompts_of_round(
     probe = subject.react(observation) if form == "react" else None
     run_now(probe or subject.predict(observation, own))
     return recorder.prompts
+
+
+def _stand_in(setup: Setup) -> Partner:
+    """Return who plays along: the first partner; in a player's place one that plays in turn."""
+    if isinstance(setup.partners, PartnerSet):
+        return setup.partners.partners[0]
+    turns = np.arange(setup.game.m)
+    after = np.broadcast_to(
+        ((turns + 1) % len(turns))[:, None, None], (len(turns), setup.game.n, len(turns))
+    )
+    return Partner("in turn", np.eye(len(turns)), after)

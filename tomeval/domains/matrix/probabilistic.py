@@ -17,7 +17,7 @@ from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Playe
 from tomeval.domains.matrix.posterior import bayes_predictions
 from tomeval.domains.matrix.responses import expected_response_cost
 from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.storing import RECORDED
+from tomeval.domains.matrix.storing import RECORDED, SEAT
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics.forecasts import brier_scores, log_losses, smoothed, top
@@ -33,7 +33,7 @@ probabilities; beside one that states them they are references."""
 FEWEST_DRAWS = 2
 """Readable draws that a step needs: fewer say nothing of how much draws differ."""
 
-_DRAWS = f"question LIKE '{DRAW} %'"
+_DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"
 
 
 @dataclass(frozen=True, eq=False)

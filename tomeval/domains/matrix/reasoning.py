@@ -14,6 +14,7 @@ from tomeval.domains.matrix.groups import Group, data_of
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.storing import SEAT
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
@@ -22,6 +23,7 @@ from tomeval.strategies.expectations import last_expectation
 from tomeval.strategies.thinking import visible
 
 NAME = "reasoning"
+_ACTS = f"AND form = 'act' AND seat = '{SEAT}'"
 READ, AGREES, FOLLOWED, RIGHT = MEASURED = (
     "expectation_read_percent",
     "expectation_predicted_percent",
@@ -59,7 +61,7 @@ def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
     if strategy.answer.startswith("cot"):
         return True
     sql = "SELECT record FROM calls WHERE cell = ? AND episode = (SELECT MIN(episode) FROM calls "
-    rows = store.query(f"{sql} WHERE cell = ?) AND form = 'act' LIMIT 1", (number, number))
+    rows = store.query(f"{sql} WHERE cell = ?) {_ACTS} LIMIT 1", (number, number))
     reply = (json.loads(rows[0][0]) if rows else {}).get("reply") or {}
     text = reply.get("text", "")
     return bool(reply.get("reasoning")) or (visible(text) or "") != text
@@ -96,7 +98,7 @@ def _texts(store: Store, number: int) -> Iterator[tuple[int, int, str]]:
     """Yield episode, step and text of every reply that held an action, thinking first."""
     _, rows = store.iterate(
         "SELECT episode, step, record FROM calls JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? AND form = 'act' ORDER BY episode, call",
+        f"WHERE cell = ? AND status = ? {_ACTS} ORDER BY episode, call",
         (number, COMPLETE),
     )
     for episode, step, record in rows:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import NOT_ASKED, OUTCOMES, VALID, Decision, Invalid
-from tomeval.domains.matrix.steps import NONE, REACT, Steps
+from tomeval.core.outcomes import BACKEND_ERROR, NOT_ASKED, OUTCOMES, VALID, Decision, Invalid
+from tomeval.domains.matrix.steps import ACT, NONE, PREDICT, REACT, Steps
 from tomeval.domains.matrix.subjects.base import Answer
 
 _NOT_ASKED = OUTCOMES.index(NOT_ASKED)
@@ -18,6 +19,43 @@ _NOT_ASKED = OUTCOMES.index(NOT_ASKED)
 def unasked(answer: Answer) -> bool:
     """Tell whether an action was not asked for because the prediction before it was invalid."""
     return isinstance(answer, Invalid) and not answer.asked
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one seat answered in one step, and the actions that count; None where there is none.
+
+    `stated` has the actions that count for each of `reactions`.
+    """
+
+    act: Answer
+    own: int | None
+    prediction: Answer | None
+    predicted: int | None
+    reactions: tuple[Answer, ...] | None = None
+    stated: Sequence[int | None] = ()
+    asides: Mapping[str, Answer] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the episode ends here."""
+        unread = self.prediction is not None and self.predicted is None
+        return self.own is None or unread or None in self.stated or _broken(*self.asides.values())
+
+    @property
+    def failed(self) -> bool:
+        """Whether the backend, not the subject, is to blame for an episode that ends."""
+        return _broken(self.act, self.prediction, *(self.reactions or ()), *self.asides.values())
+
+    @property
+    def moved(self) -> int:
+        """The action, of a turn that is not lost."""
+        assert self.own is not None, "no action"
+        return self.own
+
+
+def _broken(*answers: Answer | None) -> bool:
+    return BACKEND_ERROR in [answer.reason for answer in answers if isinstance(answer, Invalid)]
 
 
 class Record:
@@ -30,13 +68,44 @@ class Record:
         self.details: dict[tuple[int, int], dict[str, Any]] = {}
         self.asked: list[tuple[int, int, str, str, int, str | None, str]] = []
         self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
+        self.other_asked: list[tuple[int, int, str, str, int, str | None, str]] = []
+        self.other_calls: list[tuple[int, int, str, dict[str, Any]]] = []
+
+    def add_turn(self, step: int, state: int, theirs: int, turn: Turn | None, told: bool) -> None:
+        """Add one step of the subject; None: it was not asked. `theirs` is -1 without a move."""
+        if turn is None:
+            self.add(step, state, theirs, (None, None), (None, None), told)
+            return
+        said = (turn.act, turn.own), (turn.prediction, turn.predicted)
+        self.add(step, state, theirs, *said, told)
+        if turn.reactions is not None:
+            self.add_reactions(step, turn.reactions, turn.stated)
+        self.add_asides(step, turn.asides)
+
+    def add_other(self, step: int, turn: Turn, told: bool) -> None:
+        """Add one step of a player in the partner's seat, whose answers have no columns."""
+        for form, answer, action in (
+            (ACT, turn.act, turn.own),
+            (PREDICT, turn.prediction, turn.predicted),
+        ):
+            if answer is not None and not unasked(answer):
+                said = dict(_worth_telling(answer, action, told and form == ACT))
+                self.other_asked.append(self._row(step, form, answer, said))
+            self._log_to(self.other_calls, step, form, answer)
+        for own, (answer, action) in enumerate(zip(turn.reactions or (), turn.stated, strict=True)):
+            self.other_asked.append(self._row(step, f"{REACT} {own}", answer, action))
+            self._log_to(self.other_calls, step, REACT, answer)
+        for question, answer in turn.asides.items():
+            value = answer.action if isinstance(answer, Decision) else None
+            self.other_asked.append(self._row(step, question, answer, value))
+            self._log_to(self.other_calls, step, question.partition(" ")[0], answer)
 
     def add(
         self,
         step: int,
         state: int,
         theirs: int,
-        act: tuple[Answer, int | None],
+        act: tuple[Answer | None, int | None],
         predict: tuple[Answer | None, int | None],
         told: bool,
     ) -> None:
@@ -59,7 +128,7 @@ class Record:
         self.rows.append((*row, int(told)))
 
     def add_reactions(
-        self, step: int, answers: tuple[Answer, ...], stated: list[int | None]
+        self, step: int, answers: tuple[Answer, ...], stated: Sequence[int | None]
     ) -> None:
         """Add the answers of the conditional probe to a step, and the actions that count."""
         counted = [NONE if action is None else action for action in stated]
@@ -74,19 +143,34 @@ class Record:
 
     def _ask(self, step: int, question: str, answer: Answer) -> None:
         """Add the answer to a question that has no columns of its own."""
-        said, raw, value = VALID, "", None
-        if isinstance(answer, Invalid):
-            said, raw = answer.reason, answer.raw
-        else:
-            value = json.dumps(answer.action)
-        self.asked.append((self.episode, step, question, said, answer.attempts, value, raw))
+        value = answer.action if isinstance(answer, Decision) else None
+        self.asked.append(self._row(step, question, answer, value))
         self._log(step, question.partition(" ")[0], answer)
 
+    def _row(
+        self, step: int, question: str, answer: Answer, value: Any
+    ) -> tuple[int, int, str, str, int, str | None, str]:
+        """Return an answer as a row of the table ``answers``, without its seat."""
+        said, raw = VALID, ""
+        if isinstance(answer, Invalid):
+            said, raw = answer.reason, answer.raw
+        text = None if value is None else json.dumps(value)
+        return (self.episode, step, question, said, answer.attempts, text, raw)
+
     def _log(self, step: int, form: str, answer: Answer) -> None:
+        self._log_to(self.calls, step, form, answer)
+
+    def _log_to(
+        self,
+        log: list[tuple[int, int, str, dict[str, Any]]],
+        step: int,
+        form: str,
+        answer: Answer | None,
+    ) -> None:
         """Keep an answer's calls; one that names its own step and purpose is kept under those."""
-        for call in answer.calls:
+        for call in () if answer is None else answer.calls:
             place = (call.get("step", step), call.get("purpose", form))
-            self.calls.append((self.episode, *place, call))
+            log.append((self.episode, *place, call))
 
     def steps(self, status: str) -> Steps:
         """Return the episode as arrays."""
@@ -111,4 +195,17 @@ class Record:
             details=self.details,
             asked=self.asked,
             calls=self.calls,
+            other_asked=self.other_asked,
+            other_calls=self.other_calls,
         )
+
+
+def _worth_telling(answer: Answer, action: int | None, told: bool) -> Iterator[tuple[str, Any]]:
+    """Yield what is stored of an answer of the other player: as the columns of steps have it."""
+    yield "action", action
+    if isinstance(answer, Decision) and answer.probs is not None:
+        yield "probs", answer.probs
+    if told:
+        yield "told", True
+    if answer.details is not None:
+        yield "details", answer.details

@@ -14,17 +14,25 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
-from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.groups import readers
 from tomeval.domains.matrix.limits import Attainable, attainable
 from tomeval.domains.matrix.measures import GROUPS, curves
+from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 from tomeval.domains.matrix.steps import NONE
-from tomeval.domains.matrix.storing import RECORDED, read_played
+from tomeval.domains.matrix.storing import (
+    PARTNER,
+    RECORDED,
+    SEAT,
+    read_other_predictions,
+    read_played,
+)
 from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.runs.cell import RunCell
+from tomeval.runs.domain import Player
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -39,6 +47,8 @@ class MatrixRunCell(RunCell):
         super().__init__(store, number, definition)
         labels = definition["labels"]
         self.recorded = definition["kind"] == RECORDED
+        # Who sits in the partner's seat, if that is a player and no table.
+        self.partner_player: Mapping[str, Any] | None = definition["partners"].get("player")
         self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
         self.game = _game(json.dumps(definition["game"]), self.labels)
         tables = definition["partners"]["tables"]
@@ -77,6 +87,35 @@ class MatrixRunCell(RunCell):
             None if groups is None else [groups[episode] for episode in self.episodes.tolist()],
         )
         return replace(played, mixture=mixture)
+
+    @cached_property
+    def other_played(self) -> Played:
+        """The same episodes as the player in the partner's seat sees them."""
+        played, game = self.played, mirrored(self.game)
+        reward = game.own[played.partner, played.own]
+        predicted = read_other_predictions(self._store, self.number, len(played.own))
+        found = Played(
+            game,
+            (),
+            played.which,
+            played.lengths,
+            played.partner,
+            played.own,
+            predicted,
+            reward,
+        )
+        if problem := _contradiction(found, 1, False):
+            raise self._store.damaged(f"cell {self.number}, the partner's seat: {problem}")
+        return found
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Names of the language models, by seat where a player sits in the partner's."""
+        other = self.partner_player
+        if other is None:
+            return super().models
+        names = {SEAT: str(self.columns["model"]), PARTNER: str(other["model"])}
+        return {seat: name for seat, name in names.items() if name}
 
     @property
     def player(self) -> str:
@@ -117,12 +156,19 @@ class MatrixRunCell(RunCell):
         """How the cell was played."""
         told = self.definition
         weights, name = told["partners"]["weights"], told["partners"]["name"]
+        other = self.partner_player
+        partners: PartnerSet | PartnerPlayer
+        if other is None:
+            partners = PartnerSet(name, tuple(self.partners), tuple(weights))
+        else:
+            player = Player(other["subject"], other["kind"], other["options"])
+            partners = PartnerPlayer(name, player)
         return Setup(
             told["kind"],
             told["options"],
             game=self.game,
             labels=self.labels,
-            partners=PartnerSet(name, tuple(self.partners), tuple(weights)),
+            partners=partners,
             horizon=told["horizon"],
             seed=told["seed"],
             on_invalid=told["on_invalid"],
@@ -213,9 +259,9 @@ class MatrixRunCell(RunCell):
         """Whether every episode is of the cell's horizon, against a partner that began anew.
 
         What is attainable in the cell, and its measures by step, then hold for all episodes. Games
-        recorded elsewhere need not be so.
+        recorded elsewhere need not be so, and a player in the partner's seat has no table.
         """
-        if not self.recorded:
+        if self.partners and not self.recorded:
             return True
         even = bool((self.played.lengths == self.definition["horizon"]).all())
         return even and bool(self.partners) and self.played.mixture is None
@@ -227,8 +273,8 @@ class MatrixRunCell(RunCell):
         return predicted is None or bool((predicted != NONE).all())
 
     def has_curve(self, name: str) -> bool:
-        """Tell whether a measure can be shown by step; in recorded games steps may lack it."""
-        if not self.recorded:
+        """Tell whether a measure can be shown by step; without a partner's table some cannot."""
+        if self.partners and not self.recorded:
             return True
         even = len(set(self.played.lengths.tolist())) == 1
         return even and bool(np.isfinite(self.curves()[name]).all())

@@ -13,6 +13,9 @@ from tomeval.domains.matrix.games import MatrixGame
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
 
+ACT, PREDICT = "act", "predict"
+"""The questions of every step."""
+
 REACT = "react"
 """The question of the conditional probe; a number follows it, the index of an own action."""
 
@@ -61,10 +64,13 @@ class Steps:
     asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
     # (episode, step, form, call) of every model call; `form` is what it was for.
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
+    # The same of a player in the partner's seat, of all its answers; see `storing.PARTNER`.
+    other_asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
+    other_calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 
     def rewards(self, game: MatrixGame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return own and partner's rewards, shape (E, T); NaN if no action was taken."""
         pair = game.payoffs[self.own_action, self.partner_action]
-        played = (self.own_action != NONE)[..., None]
+        played = ((self.own_action != NONE) & (self.partner_action != NONE))[..., None]
         pair = np.where(played, pair, np.nan)
         return pair[..., 0], pair[..., 1]

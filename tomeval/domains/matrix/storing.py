@@ -11,12 +11,18 @@ import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.steps import ASIDES, DRAW, NONE, REACT, Steps
+from tomeval.domains.matrix.played import IntArray
+from tomeval.domains.matrix.steps import ACT, ASIDES, DRAW, NONE, PREDICT, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
 SEAT = "subject"
-"""The one seat that is measured; the partner's moves are a table's."""
+"""The seat that is measured in tables of cells."""
+
+PARTNER = "partner"
+"""The other seat, where a player sits in it and no table. Its answers are rows of ``answers``: to
+``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
+``details``; to other questions as for the subject. The steps hold its action too."""
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
@@ -28,7 +34,7 @@ answers to the checks. They are no answers of the game: the view ``asked`` leave
 _STEP_COLUMNS = {
     "partner_state": "INTEGER NOT NULL",
     "own_action": "INTEGER",
-    "partner_action": "INTEGER NOT NULL",
+    "partner_action": "INTEGER",
     "own_reward": "REAL",
     "partner_reward": "REAL",
     "predicted_action": "INTEGER",
@@ -80,7 +86,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-WHERE substr(question, 1, instr(question, ' ') - 1) IN ({_ASIDES})
+WHERE seat = '{PARTNER}' OR substr(question, 1, instr(question, ' ') - 1) IN ({_ASIDES})
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -124,8 +130,10 @@ def as_block(steps: Steps, game: MatrixGame) -> Block:
     return Block(
         [(episode, steps.status, length, partner) for episode, partner in pairs],
         _rows(steps, steps.rewards(game)),
-        answers=[(episode, step, SEAT, *said) for episode, step, *said in steps.asked],
-        calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls],
+        answers=[(episode, step, SEAT, *said) for episode, step, *said in steps.asked]
+        + [(episode, step, PARTNER, *said) for episode, step, *said in steps.other_asked],
+        calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls]
+        + [(episode, step, PARTNER, form, call) for episode, step, form, call in steps.other_calls],
     )
 
 
@@ -152,7 +160,7 @@ def _rows(steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> list[tuple[An
             list(range(1, length + 1)) * count,
             steps.partner_state.ravel().tolist(),
             optional(steps.own_action),
-            steps.partner_action.ravel().tolist(),
+            optional(steps.partner_action),
             reward(rewards[0]),
             reward(rewards[1]),
             optional(steps.predicted_action),
@@ -227,6 +235,38 @@ def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, An
     }
 
 
+def other_answers(
+    store: Store, cell: int, episode: int
+) -> dict[tuple[int, str], tuple[str, int | None]]:
+    """Return outcome and action of what the player in the partner's seat was asked in an episode.
+
+    By step and question, ``act`` or ``predict``.
+    """
+    rows = store.query(
+        "SELECT step, question, outcome, json_extract(value, '$.action') FROM answers "
+        "WHERE cell = ? AND episode = ? AND seat = ? AND question IN (?, ?)",
+        (cell, episode, PARTNER, ACT, PREDICT),
+    )
+    return {(step, question): (outcome, action) for step, question, outcome, action in rows}
+
+
+def read_other_predictions(store: Store, cell: int, steps: int) -> IntArray | None:
+    """Return what the player in the partner's seat predicted, shape (N,), as `read_played` does.
+
+    `steps` is the number of steps of the complete episodes; None if it was not asked.
+    """
+    rows = store.query(
+        "SELECT json_extract(value, '$.action') FROM answers JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? AND seat = ? AND question = ? ORDER BY episode, step",
+        (cell, COMPLETE, PARTNER, PREDICT),
+    )
+    if not rows:
+        return None
+    if len(rows) != steps or any(not isinstance(said, int) for (said,) in rows):
+        raise store.damaged(f"cell {cell}: predictions in the partner's seat are not complete")
+    return np.array([said for (said,) in rows], dtype=np.int64)
+
+
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     rows = store.query(
@@ -260,7 +300,7 @@ def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, 
     found: dict[int, dict[int, dict[int, str]]] = {}
     sql = (
         "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ? "
-        f"AND question LIKE '{REACT} %'"
+        f"AND question LIKE '{REACT} %' AND seat = '{SEAT}'"
     )
     for episode, step, question, outcome in store.query(sql, (cell, VALID)):
         own = question.removeprefix(f"{REACT} ")
@@ -277,7 +317,7 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     """
     sql = (
         "SELECT step, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND question LIKE '{DRAW} %' ORDER BY step, question"
+        f"AND question LIKE '{DRAW} %' AND seat = '{SEAT}' ORDER BY step, question"
     )
     found: dict[int, list[int | None]] = {}
     for step, outcome, value in store.query(sql, (cell, episode)):
@@ -289,7 +329,7 @@ def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
     sql = (
         "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND substr(question, 1, instr(question, ' ') - 1) NOT IN ({_ASIDES}) "
+        f"AND seat = '{SEAT}' AND substr(question, 1, instr(question, ' ') - 1) NOT IN ({_ASIDES}) "
         "ORDER BY step, question"
     )
     rows = store.query(sql, (cell, episode))

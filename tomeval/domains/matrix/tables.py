@@ -10,6 +10,8 @@ from tomeval.domains.matrix import adaptation_table as adapting
 from tomeval.domains.matrix import probabilistic_table, sensitivity
 from tomeval.domains.matrix.aids import has_ladders
 from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
+from tomeval.domains.matrix.fitted import has_unknown_partners
+from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows
 from tomeval.domains.matrix.planted_tables import (
     accuracy_notes,
     accuracy_rows,
@@ -42,12 +44,15 @@ class Table:
         Returns its rows: names of columns as elsewhere, a mean followed by its interval.
     notes : callable
         Returns the sentences that stand below it.
+    reported : callable, optional
+        Tells whether a report shows it; default: wherever it is present.
     """
 
     about: str
     present: Callable[[Run], bool]
     rows: Callable[[Run], Rows]
     notes: Callable[[Run], list[str]] = _none
+    reported: Callable[[Run], bool] | None = None
 
     def __call__(self, run: Run, by: Sequence[str]) -> Rows:
         """Return its rows."""
@@ -129,6 +134,13 @@ TABLES: Mapping[str, Table] = {
     ),
     "ranks": Table(
         "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
+    ),
+    "fitted": Table(
+        "both seats of every pairing: regret against the best reply to a fitted machine",
+        lambda run: True,
+        fitted_rows,
+        fitted_notes,
+        lambda run: has_unknown_partners(run.store),
     ),
 }
 """In the order in which a report shows them, after the measures."""

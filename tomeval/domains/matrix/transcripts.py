@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.outcomes import VALID
+from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.storing import PARTICIPANT, draws_of_episode, notes_of
+from tomeval.domains.matrix.steps import ACT, PREDICT
+from tomeval.domains.matrix.storing import (
+    PARTICIPANT,
+    SEAT,
+    draws_of_episode,
+    notes_of,
+    other_answers,
+)
 from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
@@ -32,6 +40,7 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         if step == 0:
             yield Line(0, _checked(name, said))
     labels = cell.labels
+    other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
     asides = _asides(store, cell, episode)
     for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
@@ -44,11 +53,13 @@ def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[L
         if told is not None:
             verdict = "rightly" if right else "wrongly"
             yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
+        moved = _outcome(other.get((step, ACT)), theirs)
         yield Line(
             step,
             f"chose {_label(labels.own, own, act)}, "
             f"predicted {_label(labels.partner, predicted, predict)}; "
-            f"partner chose {labels.partner[theirs]}"
+            f"partner chose {_label(labels.partner, theirs, moved)}"
+            + _predicted(labels, other.get((step, PREDICT)))
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
         if step in draws:
@@ -67,7 +78,7 @@ def _asides(
     found: dict[int, list[tuple[str, str, str | None]]] = {}
     for step, question, outcome, value in store.query(
         "SELECT step, question, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND question LIKE '{PAYOFF} %' ORDER BY step, question",
+        f"AND question LIKE '{PAYOFF} %' AND seat = '{SEAT}' ORDER BY step, question",
         (cell.number, episode),
     ):
         found.setdefault(step, []).append((question, outcome, value))
@@ -94,6 +105,21 @@ def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
 def _checked(name: str, said: dict[str, Any]) -> str:
     """Say what a person answered to a check of a study."""
     return f"{name}: answered {said['answer']!r}, {'right' if said['right'] else 'wrong'}"
+
+
+def _outcome(answer: tuple[str, int | None] | None, action: int | None) -> str:
+    """Return what became of the partner's question for a move; a table is never asked."""
+    if answer is not None:
+        return answer[0]
+    return NOT_ASKED if action is None else VALID
+
+
+def _predicted(labels: Labels, answer: tuple[str, int | None] | None) -> str:
+    """Say what a player in the partner's seat predicted; empty if it was not asked."""
+    if answer is None:
+        return ""
+    outcome, action = answer
+    return f", predicted {_label(labels.own, action, outcome)}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:

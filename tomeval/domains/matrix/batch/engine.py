@@ -95,7 +95,7 @@ class _Tables:
     """The tables of all partners of a set, one after another."""
 
     def __init__(self, setup: Setup) -> None:
-        partners = setup.partners.partners
+        partners = setup.tables.partners
         sizes = [len(partner.emissions) for partner in partners]
         self.offset = np.cumsum([0, *sizes[:-1]])
         self.start = self.offset + [partner.start for partner in partners]

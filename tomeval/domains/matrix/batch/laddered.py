@@ -54,7 +54,7 @@ class BatchLaddered(BatchSubject):
         game, horizon = self.game, self.setup.horizon
         masks = [
             informed_best(game, partner, horizon, t + 1, s, b)
-            for partner in self.setup.partners.partners
+            for partner in self.setup.tables.partners
             for s in range(len(partner.emissions))
             for b in range(game.m)
         ]

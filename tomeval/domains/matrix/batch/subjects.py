@@ -104,7 +104,7 @@ class BatchBestResponse(BatchSubject):
     tells = True
 
     def __init__(self, setup: Setup, episodes: int) -> None:
-        partners = setup.partners.partners
+        partners = setup.tables.partners
         plans = [best_response(setup.game, partner, setup.horizon) for partner in partners]
         self.policy = np.concatenate([plan.policy for plan in plans], axis=1)
         rows = np.concatenate([partner.emissions for partner in partners])

@@ -50,6 +50,11 @@ class Door:
         self._partner, self._set = partner, drawn_from
         self._state = partner.start
         self._action = -1
+        self._count = partner.emissions.shape[1]
+        self._hold(beliefs)
+
+    def _hold(self, beliefs: Chance | None) -> None:
+        """Begin an episode."""
         self._step = -1
         self._beliefs = beliefs
         self._drawn: NDArray[np.float64] | None = None
@@ -85,9 +90,46 @@ class Door:
             raise RuntimeError("this door has no stream for beliefs")
         if self._drawn is None:
             self._drawn = self._beliefs()
-        count = self._partner.emissions.shape[1]
         right, which = self._drawn[self._step]
-        return plant(self.next_action(), count, accuracy, right, which)
+        return plant(self.next_action(), self._count, accuracy, right, which)
+
+
+NO_TABLE = "this subject needs the partner's table, and a player sits in the partner's seat"
+
+
+class PlayerDoor(Door):
+    """The door where the partner is a player: it has no table, and moves at the same time.
+
+    Its move is there if it was asked first, for a subject that `Subject.looks_ahead`.
+    """
+
+    def __init__(self, count: int, beliefs: Chance | None = None) -> None:
+        self._move: int | None = None
+        self._count = count
+        self._hold(beliefs)
+
+    def open(self, action: int | None) -> None:
+        """Begin a step, with the partner's move if it is known (the step loop does)."""
+        self._move, self.used = action, False
+        self._step += 1
+
+    def next_action(self) -> int:
+        """Return the action that the partner plays in this step."""
+        if self._move is None:
+            raise TomevalError(
+                "this subject looks at the partner's next action, which is not known before it "
+                "acts: its class must say so (looks_ahead = True)"
+            )
+        self.used = True
+        return self._move
+
+    def partner(self) -> tuple[Partner, int]:
+        """Raise: there is no table."""
+        raise TomevalError(NO_TABLE)
+
+    def partner_set(self) -> PartnerSet:
+        """Raise: there is no table."""
+        raise TomevalError(NO_TABLE)
 
 
 @dataclass(frozen=True)
@@ -116,6 +158,12 @@ class Subject(ABC):
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
 
+    looks_ahead: bool = False
+    """Whether it asks the door for the partner's next action: a player in that seat is then asked
+    first."""
+
+    needs_table: bool = False
+    """Whether it asks the door for the partner's table, which a player does not have."""
     compared: ClassVar[tuple[str, ...]] = ()
     """Options whose values meet the same chance, because differences between them are measured."""
 

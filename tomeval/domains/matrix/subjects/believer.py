@@ -32,6 +32,8 @@ class Believer(Subject):
         See above, 0 to 1.
     """
 
+    looks_ahead = True
+
     def __init__(
         self,
         seat: Seat,

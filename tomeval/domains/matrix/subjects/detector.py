@@ -39,6 +39,8 @@ class Detector(Subject):
         independently, for an action.
     """
 
+    needs_table = True
+
     def __init__(
         self,
         seat: Seat,

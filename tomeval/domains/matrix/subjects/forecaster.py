@@ -31,6 +31,8 @@ class Forecaster(Subject):
         Share of every action's probability that is given to the action after it, 0 to 1.
     """
 
+    needs_table = True
+
     def __init__(self, seat: Seat, temperature: float = 1.0, shift: float = 0.0) -> None:
         super().__init__(seat)
         self.temperature = check_temperature(temperature)

@@ -38,6 +38,7 @@ class Laddered(Subject):
 
     draws_per_step: ClassVar[int | None] = 7
     compared: ClassVar[tuple[str, ...]] = ("rung",)
+    looks_ahead = True
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Laddered(Subject):
     ) -> None:
         super().__init__(seat)
         self.rung, self.links = checked(rung, compute, use, know, choose, obey)
+        self.needs_table = self.rung == "best_reply"
         self.prediction = -1
 
     def act(self, observation: Observation) -> Decision:

@@ -151,6 +151,8 @@ class LLMSubject(Subject, Foresight):
         self.settings = SubjectOptions(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.predicts_first
+        self.looks_ahead = strategy.is_told
+        self.needs_table = strategy.advice == "best_reply"
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
         words = Words(

@@ -69,6 +69,7 @@ class BestResponseOracle(Subject):
     """
 
     draws_per_step: ClassVar[int | None] = 0
+    needs_table = True
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
@@ -105,6 +106,7 @@ class SimulatedSubject(Subject):
     """
 
     draws_per_step: ClassVar[int | None] = 4
+    looks_ahead = True
 
     def __init__(self, seat: Seat, p: float = 1.0, q: float = 1.0) -> None:
         super().__init__(seat)

@@ -1,0 +1,72 @@
+"""A subject in the partner's seat: what an experiment writes of it, and what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import check_keys
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.subject_specs import PERSON, expand_subject
+from tomeval.runs.domain import Player
+
+SUBJECT = "subject"
+"""The key that names a kind of subject with its default options: ``{ subject = "rmax" }``."""
+
+_KEYS = ("kind", "model", "strategy", SUBJECT)
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerPlayer:
+    """Who sits in the partner's seat, in place of a table.
+
+    Attributes
+    ----------
+    name : str
+        As tables write the partner.
+    player : Player
+    """
+
+    name: str
+    player: Player
+
+
+def is_player(spec: object) -> bool:
+    """Tell whether an entry of ``partners`` describes a subject: it has a key of subjects."""
+    return isinstance(spec, dict) and "partners" not in spec and any(key in spec for key in _KEYS)
+
+
+def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[PartnerPlayer]:
+    """Return one player for every combination of a spec's listed options.
+
+    Parameters are as for `tomeval.domains.matrix.subject_specs.expand_subject`. A language model is
+    called by its strategy or name, and its model in brackets.
+
+    Examples
+    --------
+    >>> [player.name for player in expand_player({"strategy": "QA"}, ["pocket"], "here")]
+    ['QA (pocket)']
+    """
+    entry = dict(spec)
+    if SUBJECT in entry:
+        check_keys(where, entry, (SUBJECT, "name"))
+        entry["kind"] = entry.pop(SUBJECT)
+    found = []
+    for player in expand_subject(entry, models, where):
+        if player.kind == PERSON:
+            raise TomevalError(f"{where}: a person cannot sit in the partner's seat")
+        model = f" ({player.model_name})" if player.model else ""
+        found.append(PartnerPlayer(f"{player.name}{model}", player))
+    return found
+
+
+def check_names(found: Sequence[PartnerSet | PartnerPlayer]) -> None:
+    """Raise if a player has the name of another partner: tables could not tell them apart."""
+    names = [one.name for one in found]
+    for one in found:
+        if isinstance(one, PartnerPlayer) and names.count(one.name) > 1:
+            raise TomevalError(
+                f"partners: {one.name!r} is there twice; drop one, or give it a name of its own"
+            )
