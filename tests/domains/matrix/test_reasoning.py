@@ -103,7 +103,7 @@ def test_every_verb_has_it(folder, tmp_path) -> None:
         assert {row["metric"] for row in found.rows()} == {"expectation_followed_percent"}
         page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Reasoning consistency: the text" in page
-    assert "tomeval table --what reasoning" in page
+    assert "tomeval table RUN --what reasoning" in page
 
 
 def test_the_intervals_hold_planted_shares_as_often_as_they_say() -> None:
