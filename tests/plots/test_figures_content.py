@@ -9,9 +9,9 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from layout import NEED_MORE
 from hypothesis import given
 from hypothesis import strategies as st
+from layout import NEED_MORE
 from support import forget_checksums
 
 import tomeval

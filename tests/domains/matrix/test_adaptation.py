@@ -294,7 +294,7 @@ def test_nothing_overlaps_in_the_figure(tmp_path):
         "episodes": 4,
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
-        for column in WIDTHS:
+        for column in ("single", "double"):
             drawings = draw(run, ["adaptation"], Options(column))
             assert [drawing.stem for drawing in drawings] == ["adaptation_1", "adaptation_2"]
             for drawing in drawings:
