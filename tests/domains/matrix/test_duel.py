@@ -136,9 +136,10 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     right = []
     for episode in range(60):
         steps = run_now(play_duel(cell.setup, episode, {}))
-        told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
         if seat == "subject":
             told = [steps.details[0, step]["act"] for step in range(6)]
+        else:
+            told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
         right.append([one["belief"]["right"] for one in told])
     shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
     assert shares.shape == (6,)
