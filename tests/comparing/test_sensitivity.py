@@ -22,7 +22,7 @@ from tomeval.comparing.wordings import Factor, Panel, read_panels
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
 from tomeval.domains.matrix.sensitivity import GAP
-from tomeval.runs.domain import Worded
+from tomeval.runs.domain import Worded, get_domain
 
 EXPERIMENT = {
     "name": "worded",
@@ -286,3 +286,18 @@ def test_ranks_share_the_mean_of_equal_ones():
         [1.5, 1.0],
         [3.0, 2.0],
     ]
+
+
+def test_other_domains_say_how_their_measured_player_is_asked():
+    asked = {"strategy": "CoT", "prompts": "mine", "memory": "conversation", "temperature": 0}
+    wanted = Worded(
+        "CoT(temperature=0)", "m", {"prompts": "mine", "system": "none", "memory": "conversation"}
+    )
+    model = {"name": "a", "kind": "llm", "options": asked, "model": "m", "strategy": "CoT"}
+    scripted = {"name": "b", "kind": "random", "options": {}, "model": "", "strategy": ""}
+    arena, decrypto = get_domain("arena"), get_domain("decrypto")
+    for players, found in (([model, scripted], wanted), ([scripted, model], None)):
+        cell = SimpleNamespace(definition={"players": players})
+        assert arena.worded(cell) == found
+        seats = {"encoder": players[0], "decoder": players[1], "interceptor": players[1]}
+        assert decrypto.worded(SimpleNamespace(definition={"players": seats})) == found

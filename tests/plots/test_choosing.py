@@ -42,7 +42,9 @@ def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
 
 
 def test_names_of_files_are_names_of_only(opened, tmp_path) -> None:
-    for name in figures_of(opened):
+    drawn = {drawing.name for drawing in draw(opened, every=True)}
+    assert {"forest", "regret", "decomposition"} <= drawn <= {*figures_of(opened)}
+    for name in drawn:  # others need data that this run has not
         drawings = draw(opened, [name])
         assert all(d.stem == name or d.stem.startswith(f"{name}_") for d in drawings)
     for drawing in draw(opened, every=True):

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from layout import check
 from support import random_partner
 
 import tomeval
@@ -19,7 +20,8 @@ from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.switching import switching
-from tomeval.plots import draw
+from tomeval.plots import Options, draw
+from tomeval.plots.style import WIDTHS
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 DETECTOR = {"kind": "detector", "lag": 1, "rate": 0.4, "act_lag": 1, "act_rate": 0.5}
@@ -275,6 +277,30 @@ def test_a_detector_is_recovered(tmp_path):
         drawing = draw(run, ["adaptation"])[0]
         assert "late: detection after 3.00" in drawing.description
         assert len(drawing.figure.axes) == 6
+
+
+def test_nothing_overlaps_in_the_figure(tmp_path):
+    experiment = {
+        "games": "RPS",
+        "partners": {"switch": "single_action", "at": [4, 5]},
+        "subjects": [
+            "rmax",
+            *(
+                {"kind": "detector", "name": f"Oracle + Max -Payoffs {k}, a longer name", "lag": k}
+                for k in range(7)
+            ),
+        ],
+        "horizon": 12,
+        "episodes": 4,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        for column in ("single", "double"):
+            drawings = draw(run, ["adaptation"], Options(column))
+            assert [drawing.stem for drawing in drawings] == ["adaptation_1", "adaptation_2"]
+            for drawing in drawings:
+                assert drawing.figure.get_figwidth() == pytest.approx(WIDTHS[column])
+                assert drawing.figure.get_figheight() < 9.6
+                check(drawing.figure)
 
 
 def test_runs_whose_partners_do_not_change_do_not_pay_for_it(tmp_path):

@@ -22,7 +22,7 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.families import tasks
 from tomeval.plots.settings import in_style, small
-from tomeval.plots.style import COLOURS, add_head, add_legend, fold, new_figure
+from tomeval.plots.style import COLOURS, add_head, add_legend, fold, lines_of, new_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -132,10 +132,9 @@ def _figure(cells: Sequence[RunCell], title: str, options: Options) -> Figure:
     """Draw two panels per subject: answers that are right, and regret."""
     from matplotlib.lines import Line2D
 
-    names = [fold(cell.title, int(11 * options.width)) for cell in cells]
-    figure, panels = new_figure(
-        options.width, 1.25 * len(cells) + 0.4, len(cells), 2, sharex=True, sharey="col"
-    )
+    names = [fold(cell.title, int(6.5 * options.width)) for cell in cells]
+    height = len(cells) * (1.1 + 0.125 * lines_of(names)) + 0.4
+    figure, panels = new_figure(options.width, height, len(cells), 2, sharex=True, sharey="col")
     for row, (cell, name) in enumerate(zip(cells, names, strict=True)):
         left, right = panels[2 * row], panels[2 * row + 1]
         found = _aligned(cell, options)
