@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.domains.matrix.groups import Group, data_of
+from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
@@ -129,20 +129,15 @@ def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, Boo
     return both & (said == played.predicted), both
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    found: Reasoning | None = data_of(played, NAME)
-    if found is None or played.episodes == 0:
-        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
-    starts = np.cumsum(played.lengths) - played.lengths
-    hits, of = (
-        np.add.reduceat(steps.astype(np.float64), starts) for steps in counted(name, played, found)
-    )
+def _of(name: str, played: Played, found: Reasoning) -> Totals:
+    hits, of = (by_episode(played, steps) for steps in counted(name, played, found))
     return Totals(hits, of, share=True)
 
 
 def _measure(name: str, heading: str, better: Literal[1, 0, -1], meaning: str) -> Measure:
     source = "this project, docs/measures.md"
-    return Measure(name, heading, meaning, "%", better, source, partial(_of, name))
+    of = from_data(NAME, partial(_of, name), share=True)
+    return Measure(name, heading, meaning, "%", better, source, of)
 
 
 GROUP = Group(
