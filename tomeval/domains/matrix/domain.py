@@ -24,7 +24,7 @@ from tomeval.domains.matrix.facts import (
     told_notes,
 )
 from tomeval.domains.matrix.facts_of_people import people_notes
-from tomeval.domains.matrix.fitted import FITTED
+from tomeval.domains.matrix.fitted_measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
