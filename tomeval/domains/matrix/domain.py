@@ -79,10 +79,10 @@ class Matrix(Domain):
     measures = MEASURES
     headline = (
         "delta_functional_per_step",
-        FITTED,
         "tom_percent",
         "delta_tom_best_response_per_step",
     )
+    stand_ins: ClassVar = {"delta_functional_per_step": FITTED}
     by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
