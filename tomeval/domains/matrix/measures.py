@@ -16,7 +16,7 @@ from tomeval.domains.matrix import (
     reasoning,
 )
 from tomeval.domains.matrix.conditional import conditional_metrics
-from tomeval.domains.matrix.fitted import FITTED_GROUP
+from tomeval.domains.matrix.fitted_measures import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
