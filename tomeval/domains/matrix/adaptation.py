@@ -151,13 +151,13 @@ def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> di
     adapted = inside & (place >= until)  # false where it is not known
     waiting = after & (place < until)
     return {
-        "detection_steps": _some(detected),
-        "adaptation_steps": _some(acts.limited),
-        "knowing_lead_steps": _some(acts.limited - detected),
+        "detection_steps": Totals.known(detected),
+        "adaptation_steps": Totals.known(acts.limited),
+        "knowing_lead_steps": Totals.known(acts.limited - detected),
         "regret_before_change_per_step": _mean(found.loss, before),
         "regret_until_adapted_per_step": _mean(found.loss, waiting),
         "regret_once_adapted_per_step": _mean(found.loss, adapted),
-        "change_cost": _some(_cost(found, window)),
+        "change_cost": Totals.known(_cost(found, window)),
     }
 
 
@@ -173,14 +173,6 @@ def _cost(found: Around, window: Window) -> FloatArray:
         rate = loss[start - window.before : start].mean()
         cost[row] = loss[start : start + int(window.after)].sum() - window.after * rate
     return cost
-
-
-def _some(values: FloatArray) -> Totals:
-    """Return values that some episodes may lack."""
-    there = np.isfinite(values)
-    if there.all() or not there.any():
-        return Totals(values)
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
 
 
 def _mean(loss: FloatArray, among: BoolArray) -> Totals:
