@@ -146,6 +146,26 @@ def test_levels_that_say_the_same_have_no_shares() -> None:
     assert np.isnan(found.level.mean).all()
 
 
+def test_what_is_not_known_is_said_and_not_drawn(opened, monkeypatch) -> None:
+    """Where all levels say the same, and where alpha is at an end of its range."""
+    alike = simulated((1.0, 0.0, 0.0), 3.0, deals=20)
+    alike.logs = [np.repeat(logs[:1], 3, axis=0) for logs in alike.logs]
+    certain = placed((1.0, 0.0, 0.0), 200.0, deals=20)
+    assert certain.alpha == ALPHAS[-1]
+    found = {
+        ("encoder", "same"): ("minilm", place(alike, np.random.default_rng(1))),
+        ("encoder", "sure"): ("minilm", certain),
+    }
+    for module in ("level_tables", "figures.levels"):
+        monkeypatch.setattr(f"tomeval.domains.decrypto.{module}.placements", lambda run: found)
+    [drawing] = levels(opened)
+    assert "nan" not in drawing.description
+    assert "same: 0 or 1 or 2" in drawing.description
+    notes = " ".join(level_notes(opened))
+    assert "the levels give every turn the same probability" in notes
+    assert "alpha is looked for from 0.125 to 64: at an end it may lie beyond" in notes
+
+
 def test_few_deals() -> None:
     one = placed((1.0, 0.0, 0.0), 3.0, deals=1, turns=40)
     assert np.isnan([*one.held_out.mean, *one.alphas, one.alpha, one.level.mean[0]]).all()
