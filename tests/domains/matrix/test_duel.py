@@ -126,6 +126,26 @@ def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
         assert not steps.told.any()
 
 
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_every_episode_draws_anew_which_beliefs_are_right(seat):
+    """Else all episodes were misled in the same steps: one sample, taken for many."""
+    believer = {"kind": "believer", "accuracy": 0.5}
+    pair = (believer, {"subject": "random"}) if seat == "subject" else ("random", believer)
+    data = DATA | {"subjects": [pair[0]], "partners": [pair[1]]}
+    [cell] = make_experiment(data).cells
+    right = []
+    for episode in range(60):
+        steps = run_now(play_duel(cell.setup, episode, {}))
+        if seat == "subject":
+            told = [steps.details[0, step]["act"] for step in range(6)]
+        else:
+            told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
+        right.append([one["belief"]["right"] for one in told])
+    shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
+    assert shares.shape == (6,)
+    assert ((shares > 0.2) & (shares < 0.8)).all()
+
+
 @pytest.mark.parametrize(
     ("subject", "partner", "words"),
     [

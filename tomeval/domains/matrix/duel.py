@@ -42,7 +42,7 @@ class _Side(NamedTuple):
         own, drawn = ("subject", "fallback") if seat == SEAT else ("other", "other fallback")
         rng = generator_of(setup, streams.stream(own), episode)
         name = f"{streams.stream(own).key:032x}-{episode}"
-        subject, door = setup.seat_subject(None, rng, model, name)
+        subject, door = setup.seat_subject(None, rng, model, name, episode)
         assert isinstance(door, PlayerDoor)
         where = f"episode {episode}" if seat == SEAT else f"the partner's seat, episode {episode}"
         return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
