@@ -78,6 +78,7 @@ def test_hand_values() -> None:
     # Without the search every warning counts, and no regret is known.
     assert told.complied(np.empty(0))[1][:2].all()
     assert np.isnan(told.acting(np.empty(0))).all()
+    assert np.isnan(told.acting(np.full(5, np.nan))).all()
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 1.0])
