@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules, as_code
 from tomeval.domains.decrypto.planting import Planted, planted_of
@@ -109,7 +110,7 @@ def pairings(run: Run) -> list[Pairing]:
     return [Pairing(cells) for cells in found.values()]
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_beliefs(store: Store) -> bool:
     """Tell whether Alice was told of Eve in any game; looked up once, in one turn of each cell."""
     return bool(
