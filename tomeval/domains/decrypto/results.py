@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules, as_code
 from tomeval.domains.decrypto.llm_options import seat_strategy
@@ -110,7 +111,7 @@ def pairings(run: Run) -> list[Pairing]:
     return [Pairing(cells) for cells in found.values()]
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_beliefs(store: Store) -> bool:
     """Tell whether the strategy of any Alice has beliefs planted, whatever came of them."""
     return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
