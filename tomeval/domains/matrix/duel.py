@@ -115,7 +115,7 @@ def check_players(setup: Setup) -> None:
         subject, _ = side.seat_subject(None, np.random.default_rng(0))
         if subject.needs_table:
             raise TomevalError(
-                f"{whose}{side.kind!r} plays the best response to the partner's table, and a "
+                f"{whose}{side.kind!r} needs the best response to the partner's table, and a "
                 "player in the partner's seat has none"
             )
         told.append(subject.looks_ahead)
