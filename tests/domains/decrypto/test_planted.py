@@ -144,6 +144,8 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
         run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert {"use_slope", "delta_statement_per_turn"} <= set(run.measures)
+        assert "planted" in run.domain.tables_of(run)
+        assert run.domain.reported(run) == ["planted"]
         [row] = table_rows("planted", run)
         [cell] = run.cells
         told = cell.played.planted
@@ -169,5 +171,7 @@ def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert "use_slope" not in run.measures
+        assert "planted" not in run.domain.tables_of(run)
+        assert run.domain.reported(run) == []
         with pytest.raises(TomevalError, match="nobody was told of Eve"):
             table_rows("planted", run)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.resources import shipped
-from tomeval.domains.matrix.groups import Group, data_of, nothing
+from tomeval.domains.matrix.groups import Group, from_data
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.runs.measures import Measure, Totals
@@ -90,9 +90,8 @@ def has_computed(store: Store) -> bool:
     return bool(store.query(sql))
 
 
-def _of(played: Played, reference: str) -> Totals:
-    found: Computed | None = data_of(played, "computing")
-    return nothing(played) if found is None else Totals(found.right, found.said, share=True)
+def _of(played: Played, found: Computed) -> Totals:
+    return Totals(found.right, found.said, share=True)
 
 
 COMPUTED = Measure(
@@ -104,7 +103,7 @@ COMPUTED = Measure(
     "%",
     1,
     "this project, docs/measures.md",
-    _of,
+    from_data("computing", _of, share=True),
 )
 
 GROUP = Group("computing", (COMPUTED,), has_computed, _read)

@@ -221,12 +221,8 @@ def _in_hindsight(played: Played) -> dict[str, FloatArray]:
 def _of(name: str, played: Played, reference: str) -> Totals:
     if name in HINDSIGHT:
         return Totals(_in_hindsight(played)[name])
-    values = all_metrics(played, reference)[name]
-    there = np.isfinite(values)
-    if there.all() or not there.any():
-        return Totals(values)
     # Recorded games: episodes in which nothing was predicted have no such value.
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
+    return Totals.known(all_metrics(played, reference)[name])
 
 
 _PAPER = "Riemer et al. 2025, arXiv 2412.19726"

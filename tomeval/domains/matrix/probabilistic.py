@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.domains.matrix.groups import Group, data_of, nothing
+from tomeval.domains.matrix.groups import Group, data_of, from_data, nothing
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.posterior import bayes_predictions
@@ -193,17 +193,12 @@ def episode_means(played: Played, values: FloatArray) -> FloatArray:
     return means
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    if data_of(played, NAME) is None:
-        return nothing(played)
+def _of(name: str, played: Played, stated: Stated) -> Totals:
     values = episode_means(played, by_step(played)[name])
-    there = ~np.isnan(values)
-    if np.isinf(values).any() or not there.any():
+    if np.isinf(values).any():
         # An infinite loss leaves no mean and no difference; the other episodes alone would flatter.
         return nothing(played)
-    if there.all():
-        return Totals(values)
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
+    return Totals.known(values)
 
 
 def _measure(
@@ -215,7 +210,8 @@ def _measure(
     meaning: str,
     least: float = -np.inf,
 ) -> Measure:
-    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), "", "", least)
+    of = from_data(NAME, partial(_of, name))
+    return Measure(name, heading, meaning, unit, better, source, of, least=least)
 
 
 _OWN = "this project, docs/measures.md"
