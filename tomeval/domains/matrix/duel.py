@@ -120,7 +120,8 @@ def check_players(setup: Setup) -> None:
             raise TomevalError(f"{whose}{error}") from None
         if subject.needs_table:
             raise TomevalError(
-                f"{whose}it needs the table of its partner, and a player in a seat has none"
+                f"{whose}{side.kind!r} needs the best response to the partner's table, and a "
+                "player in the partner's seat has none"
             )
         told.append(subject.looks_ahead)
     if all(told):
