@@ -67,6 +67,8 @@ class _Patterns(NamedTuple):
 
     Attributes
     ----------
+    named : Pattern
+        A label or its form with "-ing".
     statement : Pattern
         The forms of an expectation.
     assumption : Pattern
@@ -79,6 +81,7 @@ class _Patterns(NamedTuple):
         Index of a label by how it can be said, in lower case.
     """
 
+    named: re.Pattern[str]
     statement: re.Pattern[str]
     assumption: re.Pattern[str]
     another: re.Pattern[str]
@@ -104,7 +107,9 @@ def _last(text: str, labels: tuple[str, ...]) -> Expectation | None:
     for place in range(len(sentences) - 1, -1, -1):
         sentence = sentences[place]
         found: Expectation | None = None
-        for match in patterns.statement.finditer(sentence):
+        # Most sentences name no label, and the forms are long.
+        said = patterns.named.search(sentence) and patterns.statement.finditer(sentence)
+        for match in said or ():
             cases = len(assumed) > 1 and patterns.assumption.match(match[0])
             if not cases and _holds(sentence, match, patterns):
                 found = Expectation(patterns.label(match), sentence)
@@ -177,6 +182,7 @@ def _patterns(labels: tuple[str, ...]) -> _Patterns:
     index |= {said.casefold(): labels.index(name) for said, name in doing.items()}
     index |= {name: place for place, name in enumerate(labels)}
     return _Patterns(
+        re.compile(rf"{label}|{_label(list(doing)) if doing else label}", re.IGNORECASE),
         re.compile(statement, re.IGNORECASE),
         re.compile(_slots(forms.ASSUMED, slot, ing), re.IGNORECASE),
         re.compile(

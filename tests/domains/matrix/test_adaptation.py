@@ -308,6 +308,8 @@ def test_a_detector_is_recovered(tmp_path):
         drawing = draw(run, ["adaptation"])[0]
         assert "late: detection after 3.00" in drawing.description
         assert len(drawing.figure.axes) == 6
+        for axes in drawing.figure.axes:  # steps are whole
+            assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 
 def test_nothing_overlaps_in_the_figure(tmp_path):

@@ -151,13 +151,14 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     [
         ("simulated", {"subject": "simulated"}, "only one of them can be"),
         ("best_response", {"subject": "random"}, "has none"),
-        ("random", {"subject": "best_response"}, "in the partner's seat: 'best_response'"),
+        ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
+        ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
         ("person", {"subject": "random"}, "people play against partners that are tables"),
         ("random", {"subject": "person"}, "a person cannot sit"),
         ("random", {"subject": "rmaxx"}, "did you mean 'rmax'"),
         ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
         ("random", {"subject": "rmax", "m": 2}, "unknown key 'm'"),
-        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "only one of them can be"),
+        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
         ({"strategy": "Best Reply"}, {"strategy": "QA"}, "has none"),
     ],
 )

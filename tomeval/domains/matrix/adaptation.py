@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.around_change import Around, Side, around, nominal
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.groups import Group
@@ -265,7 +266,7 @@ MEASURES = (
 )
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_changes(store: Store) -> bool:
     """Tell whether a partner of the run changes its policy within an episode; looked up once."""
     sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.groups import Group, from_data
@@ -83,7 +83,7 @@ def _read(store: Store, number: int, definition: Mapping[str, Any]) -> Computed:
     return found
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_computed(store: Store) -> bool:
     """Tell whether the payoff question was asked in any step of the run; looked up once."""
     sql = f"SELECT 1 FROM answers WHERE question LIKE '{PAYOFF} %' AND seat = '{SEAT}' LIMIT 1"

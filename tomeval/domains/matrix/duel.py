@@ -109,18 +109,22 @@ def check_players(setup: Setup) -> None:
         the other's move before their own.
     """
     told = []
-    for side, whose in ((setup, ""), (setup.other, "in the partner's seat: ")):
+    for side in (setup, setup.other):
+        # The caller says whose options the subject's are.
+        whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
         if side.kind == PERSON:
             raise TomevalError("people play against partners that are tables, not against players")
-        subject, _ = side.seat_subject(None, np.random.default_rng(0))
+        try:
+            subject, _ = side.seat_subject(None, np.random.default_rng(0))
+        except TomevalError as error:
+            raise TomevalError(f"{whose}{error}") from None
         if subject.needs_table:
             raise TomevalError(
-                f"{whose}{side.kind!r} plays the best response to the partner's table, and a "
-                "player in the partner's seat has none"
+                f"{whose}it needs the table of its partner, and a player in a seat has none"
             )
         told.append(subject.looks_ahead)
     if all(told):
         raise TomevalError(
-            f"{setup.kind!r} and {setup.other.kind!r} in the partner's seat are both told the "
-            "other's move before they make their own; only one of them can be"
+            f"it and {setup.partners.name!r} in the partner's seat are both told the other's move "
+            "before they make their own; only one of them can be"
         )

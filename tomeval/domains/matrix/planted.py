@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
@@ -32,7 +33,7 @@ class Statements:
     wording: str = ""  # empty: not in words
 
 
-@lru_cache(maxsize=4)
+@once_each
 def cells_with_beliefs(store: Store) -> frozenset[int]:
     """Return the cells whose subject was given beliefs; looked up once, by one step each."""
     rows = store.query(

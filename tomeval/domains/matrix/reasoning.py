@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
@@ -69,7 +70,7 @@ def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
     )
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_reasoning(store: Store) -> bool:
     """Tell whether any cell of a run holds reasoning; looked up once."""
     return any(reasons(store, number, definition) for number, definition in store.cells())
