@@ -318,3 +318,21 @@ def test_what_another_model_replaces():
     get_domain("matrix").experiment.use_model(data, "pocket-rational")
     [cell] = make_experiment(data, one_model=True).cells
     assert cell.models == {"subject": "pocket-rational", "partner": "pocket"}
+
+
+def test_a_stand_in_is_first_only_where_regret_is_unknown(tmp_path):
+    """Functional first, then literal: in runs without tables, with them, and with both."""
+    literal = ("tom_percent", "delta_tom_best_response_per_step")
+    known, stand_in = "delta_functional_per_step", "delta_functional_fitted_per_step"
+    data = {"games": "IPD", "horizon": 6, "episodes": 8, "subjects": ["random"]}
+    random = {"subject": "random"}
+    for partners, shown in (
+        ([random], (stand_in, *literal)),
+        (["tit_for_tat"], (known, *literal)),
+        ([random, "tit_for_tat"], (known, *literal, stand_in)),
+    ):
+        folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
+        run_experiment(make_experiment(data | {"partners": partners}), folder)
+        with Run(folder) as run:
+            assert run.headline == shown
+            assert run.stands_for(known) == shown[0]
