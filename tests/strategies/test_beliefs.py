@@ -55,7 +55,7 @@ def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
         ("belief(accuracy = 25)", "from 0 to 1 in whole percents, such as 0.25, is 25"),
         ("belief(accuracy = nan)", "is nan"),
         ("belief(as = own)", "needs an accuracy"),
-        ("belief(accuracy = 1, acc = 1)", "cannot be read"),
+        ("belief(acuracy = 1)", "unknown option 'acuracy' (did you mean 'accuracy'?)"),
         ("belief(accuracy = 1, accuracy = 0)", "cannot be read"),
         ("belief()", "cannot be read"),
         ("belief(accuracy = 1, as = certain, rated = true)", "contradicts"),
@@ -111,3 +111,14 @@ def test_what_is_right_at_one_accuracy_is_right_at_higher_ones() -> None:
         flags = [one.right for one in said]
         assert flags == sorted(flags)
         assert len({one.stated for one in said if not one.right}) <= 1
+
+
+def test_a_belief_can_stand_in_a_table() -> None:
+    for advice in ("belief(accuracy = 0.25, as = stranger)", "Belief 25% (stranger)"):
+        table = {"advice": advice, "answer": "lm"}
+        assert parse_strategy(table) == Strategy("full", "belief_stranger_25", "lm")
+
+
+def test_an_empty_list_is_no_axis_of_beliefs() -> None:
+    with pytest.raises(TomevalError, match="is empty"):
+        spread("belief(accuracy = [])")

@@ -20,7 +20,8 @@ EXAMPLES = ("Belief 50% (own)", "Belief 50% (stranger, rated)", "Belief 50% (cer
 _KEY = re.compile(rf"belief_?({'|'.join(WORDINGS)})_?(\d+)(_?rated)?")
 _NAME = re.compile(r"belief(\d+)%\(([a-z]+)((?:,rated)?)\)")
 _CALL = re.compile(r"belief\((?P<inside>[^()]*)\)")
-_OPTION = re.compile(r"(accuracy|as|rated)=(\[[^\]]*\]|[^,\[\]]*)(?:,|$)")
+OPTIONS = ("accuracy", "as", "rated")
+_OPTION = re.compile(rf"({'|'.join(OPTIONS)})=(\[[^\]]*\]|[^,\[\]]*)(?:,|$)")
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,9 @@ def _given(call: re.Match[str]) -> dict[str, str]:
             break
         given[option[1]], end = option[2].strip("\"'"), option.end()
     if end != len(inside) or not inside:
+        for name in re.findall(r"(?:^|,)(\w+)=", inside):
+            if name not in OPTIONS:
+                raise unknown("option", name, OPTIONS, "belief")
         raise TomevalError(
             f"belief({inside}) cannot be read; write belief(accuracy = 0.25, "
             'as = "stranger", rated = true); accuracy goes from 0 to 1, as is one of '
@@ -174,7 +178,8 @@ def _percent(text: str) -> int:
         share = float("nan")
     if not 0 <= share <= 1 or abs(100 * share - round(100 * share)) > 1e-9:
         raise TomevalError(
-            f"belief: accuracy must be from 0 to 1 in whole percents, such as 0.25, is {text}"
+            "belief: accuracy must be from 0 to 1 in whole percents, such as 0.25, "
+            f"is {text or 'empty'}"
         )
     return round(100 * share)
 

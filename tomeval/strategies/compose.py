@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.plugins import HINT, load_plugins
-from tomeval.strategies.beliefs import WORDINGS
+from tomeval.strategies.beliefs import WORDINGS, read_belief
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -189,7 +190,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         for key in spec:
             if key not in KINDS:
                 raise unknown("key", key, KINDS, "strategy")
-        return Strategy(**spec)
+        return Strategy(**{**spec, **_belief_of(spec.get("advice"))})
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
@@ -231,6 +232,14 @@ NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
 """The sixteen strategies of Riemer et al. 2025."""
 
 
+def _belief_of(advice: object) -> dict[str, str]:
+    """Return the advice of a table by its key, if it is a belief in one of its written forms."""
+    if not isinstance(advice, str):
+        return {}
+    found = read_belief(re.sub(r"\s", "", advice.lower()))
+    return {"advice": found[0].key} if found and not found[1] else {}
+
+
 def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
@@ -240,6 +249,19 @@ def _unreadable(spec: str) -> TomevalError:
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
             f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
         )
-    near = did_you_mean(spec, [*(strategy.name for strategy in NAMED), *named_strategies()])
-    known = ", ".join((*shown().values(), *named_strategies()))
-    return TomevalError(f"strategy {spec!r} cannot be read{near}; it is made of {known}; {HINT}")
+    parts = (*shown().values(), *named_strategies())
+    known = ", ".join((*parts, "Belief 25% (stranger)"))
+    return TomevalError(
+        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; it is made of {known}, or it is "
+        f"a ladder of aids, such as 'ladder + LM'; {HINT}"
+    )
+
+
+def _nearest(spec: str, parts: Iterable[str]) -> str:
+    """Say what the whole name, or else the first of its words that is none, may have meant."""
+    names = [*(strategy.name for strategy in NAMED), *parts, "ladder"]
+    words = [word.strip() for word in spec.split("+")]
+    wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
+    if len(words) > 1 and wrong:
+        return did_you_mean(wrong[0], [*parts, "ladder"])
+    return did_you_mean(spec, names)

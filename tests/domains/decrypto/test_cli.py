@@ -72,7 +72,14 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
     assert len(out.splitlines()) == 2 + 8  # seeds taken together
 
 
-@pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])
+SPECIAL = {
+    "replay": "replays no record",
+    "planted": "no data for this table",
+}
+"""Tables that only some runs have, and what is said of others."""
+
+
+@pytest.mark.parametrize("what", [name for name in TABLES if name not in SPECIAL])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, monkeypatch, capsys, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]
@@ -94,7 +101,7 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
 def test_tables_fit_the_terminal(small, monkeypatch, capsys, columns) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     for what in (*TABLES, "cells"):
-        if what == "replay":
+        if what in SPECIAL:
             continue
         piped = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -122,10 +129,12 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
     ]
 
 
-def test_a_table_for_replays_alone(small, monkeypatch, capsys) -> None:
-    code, _, err = call(monkeypatch, capsys, "table", small, "--what", "replay")
+@pytest.mark.parametrize("what", SPECIAL)
+def test_a_table_for_some_runs_alone(small, monkeypatch, capsys, what) -> None:
+    code, _, err = call(monkeypatch, capsys, "table", small, "--what", what)
     assert code == 2
-    assert "replays no record" in err
+    assert SPECIAL[what] in err
+    assert "planted" not in call(monkeypatch, capsys, "table", small)[2]
 
 
 def test_transcript(small, monkeypatch, capsys) -> None:

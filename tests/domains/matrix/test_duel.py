@@ -126,18 +126,39 @@ def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
         assert not steps.told.any()
 
 
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_every_episode_draws_anew_which_beliefs_are_right(seat):
+    """Else all episodes were misled in the same steps: one sample, taken for many."""
+    believer = {"kind": "believer", "accuracy": 0.5}
+    pair = (believer, {"subject": "random"}) if seat == "subject" else ("random", believer)
+    data = DATA | {"subjects": [pair[0]], "partners": [pair[1]]}
+    [cell] = make_experiment(data).cells
+    right = []
+    for episode in range(60):
+        steps = run_now(play_duel(cell.setup, episode, {}))
+        if seat == "subject":
+            told = [steps.details[0, step]["act"] for step in range(6)]
+        else:
+            told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
+        right.append([one["belief"]["right"] for one in told])
+    shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
+    assert shares.shape == (6,)
+    assert ((shares > 0.2) & (shares < 0.8)).all()
+
+
 @pytest.mark.parametrize(
     ("subject", "partner", "words"),
     [
         ("simulated", {"subject": "simulated"}, "only one of them can be"),
         ("best_response", {"subject": "random"}, "has none"),
-        ("random", {"subject": "best_response"}, "in the partner's seat: 'best_response'"),
+        ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
+        ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
         ("person", {"subject": "random"}, "people play against partners that are tables"),
         ("random", {"subject": "person"}, "a person cannot sit"),
         ("random", {"subject": "rmaxx"}, "did you mean 'rmax'"),
         ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
         ("random", {"subject": "rmax", "m": 2}, "unknown key 'm'"),
-        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "only one of them can be"),
+        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
         ({"strategy": "Best Reply"}, {"strategy": "QA"}, "has none"),
     ],
 )

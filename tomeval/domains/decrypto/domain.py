@@ -41,6 +41,7 @@ GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""
 
 TEAM = "team"
+PLANTED = "planted"
 
 _MEASURES = {**MEASURES, **LEVEL_MEASURES}
 
@@ -159,9 +160,14 @@ class Decrypto(Domain):
         """Return what the columns of the levels are."""
         return level_notes(run) if name == LEVELS_TABLE else []
 
+    def tables_of(self, run: Run) -> list[str]:
+        """Return the tables, that of planted beliefs only if Alice was told any."""
+        return [name for name in self.tables if name != PLANTED or has_beliefs(run.store)]
+
     def reported(self, run: Run) -> list[str]:
-        """Return the table of levels if the experiment asks for them."""
-        return [LEVELS_TABLE] if _asks_levels(run) else []
+        """Return the table of planted beliefs if there is one, that of levels if asked for."""
+        planted = [PLANTED] if has_beliefs(run.store) else []
+        return planted + ([LEVELS_TABLE] if _asks_levels(run) else [])
 
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""

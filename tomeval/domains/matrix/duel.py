@@ -42,7 +42,7 @@ class _Side(NamedTuple):
         own, drawn = ("subject", "fallback") if seat == SEAT else ("other", "other fallback")
         rng = generator_of(setup, streams.stream(own), episode)
         name = f"{streams.stream(own).key:032x}-{episode}"
-        subject, door = setup.seat_subject(None, rng, model, name)
+        subject, door = setup.seat_subject(None, rng, model, name, episode)
         assert isinstance(door, PlayerDoor)
         where = f"episode {episode}" if seat == SEAT else f"the partner's seat, episode {episode}"
         return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
@@ -109,18 +109,23 @@ def check_players(setup: Setup) -> None:
         the other's move before their own.
     """
     told = []
-    for side, whose in ((setup, ""), (setup.other, "in the partner's seat: ")):
+    for side in (setup, setup.other):
+        # The caller says whose options the subject's are.
+        whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
         if side.kind == PERSON:
             raise TomevalError("people play against partners that are tables, not against players")
-        subject, _ = side.seat_subject(None, np.random.default_rng(0))
+        try:
+            subject, _ = side.seat_subject(None, np.random.default_rng(0))
+        except TomevalError as error:
+            raise TomevalError(f"{whose}{error}") from None
         if subject.needs_table:
             raise TomevalError(
-                f"{whose}{side.kind!r} plays the best response to the partner's table, and a "
+                f"{whose}{side.kind!r} needs the best response to the partner's table, and a "
                 "player in the partner's seat has none"
             )
         told.append(subject.looks_ahead)
     if all(told):
         raise TomevalError(
-            f"{setup.kind!r} and {setup.other.kind!r} in the partner's seat are both told the "
-            "other's move before they make their own; only one of them can be"
+            f"it and {setup.partners.name!r} in the partner's seat are both told the other's move "
+            "before they make their own; only one of them can be"
         )

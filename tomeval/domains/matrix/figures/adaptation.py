@@ -131,6 +131,7 @@ def _aligned(cell: RunCell, options: Options) -> _Aligned:
 def _figure(cells: Sequence[RunCell], title: str, options: Options) -> Figure:
     """Draw two panels per subject: answers that are right, and regret."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 
     names = [fold(cell.title, int(6.5 * options.width)) for cell in cells]
     height = len(cells) * (1.1 + 0.125 * lines_of(names)) + 0.4
@@ -150,6 +151,7 @@ def _figure(cells: Sequence[RunCell], title: str, options: Options) -> Figure:
         for axes in (left, right):
             axes.axvline(-0.5, color="0.4", lw=0.8, ls=":")
             axes.margins(x=0.01)
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))  # there is no step 2.5
     panels[-2].set_xlabel("steps since the change")
     panels[-1].set_xlabel("steps since the change")
     left, right = panels[(len(cells) - 1) // 2 * 2 : (len(cells) - 1) // 2 * 2 + 2]
