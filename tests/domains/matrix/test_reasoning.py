@@ -95,6 +95,33 @@ def test_the_table_has_a_row_for_reasoning_and_the_chance_of_each_share(folder) 
         assert rows[0]["steps"] == 12 * 25
 
 
+def half_read(request):
+    """Expect F and say so; when asked, say it in even rounds and nothing readable in odd ones."""
+    purpose, step, _ = question(request)
+    if purpose == "predict":
+        return "Who knows." if step % 2 else f"Final answer: {LABELS[1]}"
+    return f"I expect {LABELS[1]}.\nFinal answer: {LABELS[0]}"
+
+
+def test_a_prediction_drawn_in_place_of_an_unreadable_one_is_no_answer_of_the_probe(
+    tmp_path,
+) -> None:
+    subjects = [{"strategy": "CoT", "model": "scripted:half"}]
+    changed = {"subjects": subjects, "on_invalid": "random", "horizon": 10, "episodes": 4}
+    with scripts(half=half_read):
+        run_experiment(make_experiment(EXPERIMENT | changed), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        (row,) = run.domain.tables["reasoning"](run, [])
+        (cell,) = run.cells
+        hits, among = counted(
+            "expectation_predicted_percent", cell.played, cell.played.more["reasoning"]()
+        )
+    # Of those drawn two in three would differ by chance: about 67 % in place of 100 %.
+    assert row["expectation_predicted_percent"] == 100
+    assert among.sum() == 4 * 5
+    assert hits.sum() == 4 * 5
+
+
 def test_every_verb_has_it(folder, tmp_path) -> None:
     with Run(folder) as run:
         (drawing,) = draw(run, ["reasoning"])
@@ -121,7 +148,7 @@ def test_the_intervals_hold_planted_shares_as_often_as_they_say() -> None:
         lengths = np.full(episodes, length)
         zeros = np.zeros(count, np.int64)
         played = Played(RPS, [], zeros, lengths, own, zeros, belief, np.zeros(count))
-        found = Reasoning(np.ones(count, bool), expected)
+        found = Reasoning(np.ones(count, bool), expected, np.ones(count, bool))
         for name, share in zip(held, (SHARES["agrees"], SHARES["followed"]), strict=True):
             sums = [x.reshape(episodes, -1).sum(axis=1) for x in counted(name, played, found)]
             interval = clustered_sums(sums[0].astype(float), sums[1].astype(float), np.arange(15))

@@ -45,10 +45,14 @@ class Reasoning(NamedTuple):
         Whether the reply that held the action may hold reasoning.
     expected : ndarray of int, shape (N,)
         The partner's action that it names last as expected; -1: none could be read.
+    answered : ndarray of bool, shape (N,)
+        Whether the literal probe's answer could be read. Where it could not and a prediction was
+        drawn in its place, there is nothing that the text could agree with.
     """
 
     written: BoolArray
     expected: IntArray
+    answered: BoolArray
 
 
 def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
@@ -95,7 +99,12 @@ def read_reasoning(store: Store, number: int, definition: Mapping[str, Any]) -> 
         found = last_expectation(text, labels)
         written[place] = True
         expected[place] = NONE if found is None else found.label
-    return Reasoning(written, expected)
+    sql = (
+        "SELECT predict_outcome = ? FROM steps JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step"
+    )
+    answered = np.array(store.query(sql, (VALID, number, COMPLETE)), dtype=np.bool_).reshape(-1)
+    return Reasoning(written, expected, answered)
 
 
 def _replies(store: Store, number: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -126,7 +135,7 @@ def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, Boo
         return named & (said == played.partner), named
     if played.predicted is None:
         return np.zeros_like(named), np.zeros_like(named)
-    both = named & (played.predicted != NONE)
+    both = named & found.answered & (played.predicted != NONE)
     return both & (said == played.predicted), both
 
 
