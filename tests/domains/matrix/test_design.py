@@ -457,3 +457,11 @@ BAD = [
 def test_bad_input_is_one_error(arguments, message) -> None:
     with pytest.raises(TomevalError, match=message.replace("(", r"\(")):
         design(IPD, **{"states": 1, "horizon": 3, **arguments})
+
+
+def test_as_many_sets_as_were_asked_for():
+    """26 machines have 325 pairs: a hundred are a hundred, in the order of relevance."""
+    found = design(IPD, states=2, horizon=3, top=100).best
+    relevances = [one.relevance for one in found]
+    assert len(found) == 100
+    assert relevances == pytest.approx(sorted(relevances, reverse=True))

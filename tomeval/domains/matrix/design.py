@@ -290,11 +290,12 @@ def _relevant(
 ) -> Design:
     """Return the sets that are most worth telling apart."""
     searched = search_sets(task.game, states, task.horizon, size, rng, KEPT)
-    first = searched.sets[:RANKED]
+    ranked = max(RANKED, top)
+    first = searched.sets[:ranked]
     partners = [_partners(task.game, searched.machines.take(members)) for members in first]
     regret = np.array([unavoidable(task.game, one, task.horizon) for one in partners])
     states_of = np.array([sum(len(p.states) for p in one.partners) for one in partners])
-    keys = (np.arange(len(first)), states_of, rounded(regret), -rounded(searched.scores[:RANKED]))
+    keys = (np.arange(len(first)), states_of, rounded(regret), -rounded(searched.scores[:ranked]))
     order = np.lexsort(keys)[:top]
     measured, scores = None, np.full(len(searched.sets), np.nan)
     if found:
