@@ -7,8 +7,11 @@ import itertools
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-NEED_MORE = {"adaptation", "aids", "planted", "probabilistic", "reasoning", "sensitivity"}
-"""Figures of matrix games that plain runs cannot draw; each is checked with its own data."""
+NEED_MORE = {
+    *("adaptation", "aids", "fitted", "planted", "probabilistic", "reasoning", "sensitivity"),
+    "levels",
+}
+"""Figures that plain runs cannot draw; each is checked with its own data."""
 
 
 def drawn_texts(figure) -> list[Text]:

@@ -37,7 +37,15 @@ def test_caps_at_every_number_of_requests_at_a_time(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["served", "served, answers scored", "Decrypto, models"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "served",
+        "served, asides and both seats",
+        "served, answers scored",
+        "Decrypto, models",
+    ],
+)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_kills(tmp_path, kind, number):
     from attacks.kills import Killer, SlowServer

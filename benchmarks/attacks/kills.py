@@ -57,6 +57,18 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {**GAMES, "subjects": [{"strategy": "LM"}], "horizon": 8, "episodes": 8},
         ["--concurrency", "8"],
     ),
+    "served, asides and both seats": (
+        {
+            **GAMES,
+            "subjects": [
+                {"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3, "computing": "ends"}
+            ],
+            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2, "computing": "ends"}],
+            "horizon": 3,
+            "episodes": 3,
+        },
+        ["--concurrency", "8"],
+    ),
     "Decrypto, embeddings": (
         {
             "domain": "decrypto",

@@ -166,3 +166,44 @@ def test_two_servers_of_one_model_are_numbered(tmp_path):
     with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
         [kept] = database.execute("SELECT count(*) FROM cells WHERE definition LIKE '%http%'")
     assert kept == (2,)
+
+
+def test_a_partner_s_model_is_called_without_its_address(tmp_path):
+    """Its name is in every table, figure and export."""
+    with FakeServer() as one, FakeServer() as two:
+        one.reply = two.reply = {"content": "Final answer: Rock"}
+        other = {**ASKED, "name": "it", "model": f"openai:toy@{two.url}"}
+        experiment = {**BASE, "subjects": [ASKED], "partners": [other]}
+        tomeval.run(experiment | {"model": f"openai:toy@{one.url}"}, tmp_path / "run").close()
+        addresses = [server.url.encode() for server in (one, two)]
+    staged = tmp_path / "staged"
+    staged.mkdir()
+    with tomeval.Run(tmp_path / "run") as run:
+        assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
+        assert set(run.revisions) == {"openai:toy", "openai:toy (2)"}
+        (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
+        stage(run, "someone/run", staged)
+    for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):
+        assert b"it (openai:toy)" in kept
+        assert not any(address in kept for address in addresses)
+
+
+def test_the_partner_s_seat_knows_aliases_and_keeps_no_address(tmp_path):
+    def named(one, two):
+        models = {"One": f"openai:toy@{one}", "Two": f"openai:toy@{two}"}
+        subject, other = {**ASKED, "model": "One"}, {**ASKED, "model": "Two", "draws": 2}
+        return {**BASE, "subjects": [subject], "partners": [other], "models": models}
+
+    folder, addresses = tmp_path / "run", []
+    for episodes in (2, 3):  # the servers move in between
+        with FakeServer() as one, FakeServer() as two:
+            one.reply = two.reply = {"content": "Final answer: Rock"}
+            made = named(one.url, two.url) | {"episodes": episodes}
+            tomeval.run(made, folder).close()
+            addresses += [server.url.split("/")[2].encode() for server in (one, two)]
+    with tomeval.Run(folder) as run:
+        [row] = run.rows()
+        assert (row["model"], row["episodes"]) == ("One", 3)
+        assert row["partners"].endswith("(Two)")
+    kept = everything(folder)
+    assert not any(address in kept for address in addresses)

@@ -76,3 +76,13 @@ def test_scale_does_not_matter():
     one, other = choose_least(values), choose_least(10 * values)
     assert other[4:6] == pytest.approx(one[4:6])
     assert other.mean == pytest.approx(10 * one.mean)
+
+
+def test_conditions_that_are_told_apart_by_nothing_count_alike():
+    # By hand: without unit 0 both have the mean 0.2 (0.1 and 0.3, or 0.2 twice: equal but for
+    # rounding), without unit 1 condition 1 is least (0.2 against 0.65), without unit 2 (0.2, 0.55).
+    values = np.array([[1.0, 0.1, 0.3], [0.2, 0.2, 0.2]])
+    one, other = choose_least(values), choose_least(values[::-1])
+    assert one.least == pytest.approx(((1.0 + 0.2) / 2 + 0.2 + 0.2) / 3)
+    assert one.kept == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert (other.least, other.kept) == pytest.approx((one.least, one.kept))

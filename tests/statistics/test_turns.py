@@ -45,13 +45,36 @@ def test_answers_that_do_not_tell_move_no_turn_but_must_agree_with_it():
     assert last_split(right, tells, asked, margin=1).tolist() == [4.0, math.inf, 7.0]
 
 
+def by_trying_marked(row, tells):
+    """Tell whether a row has a turn, where only some of the answers tell."""
+    marked = [k for k, tell in enumerate(tells) if tell]
+    exceptions = {
+        k: sum(row[j] if j < k else 1 - row[j] for j in marked) for k in [*marked, len(row)]
+    }
+    last = max(k for k, number in exceptions.items() if number == min(exceptions.values()))
+    return 2 * sum(row[last:]) - (len(row) - last) >= MARGIN
+
+
+def test_the_chance_of_a_guess_where_answers_differ_and_some_do_not_tell():
+    rng = np.random.default_rng(4)
+    for size in range(9):
+        for _ in range(4):
+            p = tuple(rng.choice([0.0, 1 / 3, 0.5, 2 / 3, 1.0], size).tolist())
+            tells = tuple((rng.random(size) < 0.5).tolist())
+            found = 0.0
+            for row in itertools.product([0, 1], repeat=size):
+                if by_trying_marked(row, tells):
+                    found += math.prod(q if hit else 1 - q for q, hit in zip(p, row, strict=True))
+            assert lucky_split(p, tells) == pytest.approx(found)
+
+
 def test_the_chance_of_a_guess_is_the_share_of_all_rows():
     for size, p in itertools.product(range(9), (0.5, 1 / 3)):
         found = 0.0
         for row in itertools.product([0, 1], repeat=size):
             if math.isfinite(by_trying(row, MARGIN)):
                 found += p ** sum(row) * (1 - p) ** (size - sum(row))
-        assert lucky_split(size, p) == pytest.approx(found)
+        assert lucky_split((p,) * size, (True,) * size) == pytest.approx(found)
 
 
 def kaplan_meier(times, seen):

@@ -1,10 +1,12 @@
 """What a text names as expected: stated forms, what takes them back, and hostile texts."""
 
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reasoning_reader import INVENTED, RIGHT, WRONG, corpus, count, voices
 
 from tomeval.strategies.expectations import last_expectation
 
@@ -29,6 +31,15 @@ NAMED = [
     ("Expected opponent action: J", 0),
     ("I expect J. But wait: they have switched twice. So I expect F after all.", 1),
     ("I expect **J**\n\nFinal answer: F", 0),
+    ("They're going to play F, so I do, too.", 1),
+    (
+        "There is about a 70% chance that they will choose J, and a 30% chance that they choose F.",
+        0,
+    ),
+    ("They will choose J now. In the next round they will choose F.", 0),
+    ("In the next round they will choose F.", 1),
+    ("If the pattern holds, they will choose B.", 2),
+    ("So J from them, and F from me.", 0),
 ]
 UNNAMED = [
     "If the other player chooses J, I get 3.",
@@ -44,6 +55,16 @@ UNNAMED = [
     "I doubt that they will choose J.",
     "Nothing can be said.\n\nFinal answer: J",
     "They will just keep going, I expect.",
+    "I expect J to pay more.",
+    "I hope that they will choose J.",
+    "They want me to think that they will choose J.",
+    "Assuming the other player plays J, F pays 10. Assuming the other player plays F, F pays 5.",
+    "Eventually the other player will choose J.",
+    "There is a 30% chance that the other player will choose J.",
+    "They will choose J... or will they? I can't tell.",
+    "I thought they would choose J.",
+    "Will they choose J? They will choose J?",
+    "They will choose J. Wait, that is not so: they switched to F in round 3. It must be F.",
 ]
 
 
@@ -82,7 +103,18 @@ def test_relabelled_texts_name_the_relabelled_action(order: list[int], text: str
 
 @pytest.mark.parametrize(
     "part",
-    ["they will ", "I expect J or ", "I expect J", "the same ", "prediction of the ", '"*_', " "],
+    [
+        "they a b c ",
+        "wait they J ",
+        "assuming they choose J ",
+        "they will ",
+        "I expect J or ",
+        "I expect J",
+        "the same ",
+        "prediction of the ",
+        '"*_',
+        " ",
+    ],
 )
 def test_hostile_texts_take_time_in_proportion_to_their_length(part: str) -> None:
     def seconds(size: int) -> float:
@@ -93,3 +125,33 @@ def test_hostile_texts_take_time_in_proportion_to_their_length(part: str) -> Non
 
     seconds(1_000)
     assert seconds(60_000) < 16 * seconds(15_000) + 0.5  # four times the text, with room
+
+
+def test_verbs_are_labels_too():
+    labels = ("Cooperate", "Defect")
+    for text, label in (
+        ("They will keep cooperating.", 0),
+        ("I expect them to continue defecting.", 1),
+        ("The opponent is likely to defect again.", 1),
+    ):
+        found = last_expectation(text, labels)
+        assert found is not None, text
+        assert found.label == label
+
+
+def test_the_corpus_of_reasoning_is_read_as_docs_measures_says():
+    texts = corpus()
+    assert len(texts) >= 350
+    assert len({text.voice for text in texts}) >= 15
+    halves = Counter(text.held_out for text in texts)
+    assert min(halves.values()) >= 150
+    found = count(texts)
+    assert found[WRONG] + found[INVENTED] <= 3, found  # of 150 to 200 that are read
+    assert found[RIGHT] >= 0.8 * sum(bool(text.expects) for text in texts), found
+    heard = count(voices())
+    assert heard[WRONG] + heard[INVENTED] == 0, heard
+
+
+def test_letters_that_grow_in_lower_case_do_not_shift_the_end_of_the_reasoning():
+    said = "ß" * 40 + " Hm.\nFinal answer: I expect J."
+    assert last_expectation(said, LABELS) is None

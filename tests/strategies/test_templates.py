@@ -1,5 +1,7 @@
 """Prompt templates: front matter, folders of one's own, and what a template cannot do."""
 
+import ast
+
 import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
@@ -248,9 +250,20 @@ def test_rendered_prompts_hold_no_leftovers():
 
 
 def test_no_prompt_text_lies_in_python():
-    """The words that models read stand in templates: single words and units apart."""
+    """The words that models read stand in templates: single words and units apart.
+
+    Only strings count that can reach a model: no docstrings, and no comments.
+    """
     folder = shipped("prompts").parent / "tomeval" / "strategies"
     if not folder.is_dir():
         pytest.skip("not a source tree")
     for path in folder.glob("*.py"):
-        assert "other player" not in path.read_text(encoding="utf-8")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in alone
+        ]
+        assert texts
+        assert not [text for text in texts if "other player" in text.lower()], path.name

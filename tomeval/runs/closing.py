@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tomeval.core.outcomes import BACKEND_ERROR, COMPLETE, FAILED, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
@@ -67,8 +67,8 @@ def closing(run: Run) -> Closing:
 def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
     """Yield the commonest reason why episodes are void, and why they failed."""
     found = {VOID: Counter[str](), FAILED: Counter[str]()}
-    for reasons in tallies.invalid_answers(store).values() if total.get(VOID) else ():
-        found[VOID].update({what: n for what, n in reasons.items() if what != BACKEND_ERROR})
+    if total.get(VOID):
+        found[VOID] = tallies.void_reasons(store)
     if total.get(FAILED):
         found[FAILED] = tallies.failures(store)
     for status, counts in found.items():

@@ -42,6 +42,14 @@ class Totals(NamedTuple):
         np.divide(self.top, self.bottom, found, where=self.bottom > 0)
         return found * 100.0 if self.share else found
 
+    @classmethod
+    def known(cls, values: FloatArray) -> Totals:
+        """Return a measure by episode, shape (E,), that episodes lack whose value is not finite."""
+        there = np.isfinite(values)
+        if there.all() or not there.any():
+            return cls(values)
+        return cls(np.where(there, values, 0.0), there.astype(np.float64))
+
 
 @dataclass(frozen=True)
 class Measure:

@@ -118,11 +118,18 @@ class Run:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The measures that are shown first, of those with a value in any cell."""
-        return tuple(
-            name
-            for name in self.domain.headline
-            if name in self.measures
-            and any(np.isfinite(cell.totals(name).values).any() for cell in self.cells)
+        names = [self.stands_for(name) for name in self.domain.headline]
+        names += self.domain.stand_ins.values()
+        return tuple(name for name in dict.fromkeys(names) if self._has(name))
+
+    def stands_for(self, name: str) -> str:
+        """Return a headline measure, or the one in its place if only that has a value here."""
+        other = self.domain.stand_ins.get(name, name)
+        return other if not self._has(name) and self._has(other) else name
+
+    def _has(self, name: str) -> bool:
+        return name in self.measures and any(
+            np.isfinite(cell.totals(name).values).any() for cell in self.cells
         )
 
     def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

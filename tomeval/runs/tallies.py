@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID
+from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID, VOID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.rates import INVALID, REASK
 from tomeval.runs.store import Store
@@ -59,6 +59,23 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
         if outcome in INVALID_REASONS:
             counts[cell][outcome] += count
     return counts
+
+
+def void_reasons(store: Store) -> Counter[str]:
+    """Return how many answers were invalid in each way in the last steps of void episodes.
+
+    Earlier ones ended nothing: questions asked aside, for example.
+    """
+    ends = (
+        "SELECT cell, episode, MAX(step) AS step FROM asked JOIN episodes USING (cell, episode) "
+        f"WHERE status = '{VOID}' GROUP BY cell, episode"
+    )
+    rows = store.query(
+        f"SELECT outcome, COUNT(*) FROM asked JOIN ({ends}) USING (cell, episode, step) "
+        f"WHERE outcome != '{VALID}' GROUP BY outcome"
+    )
+    known = set(INVALID_REASONS) - {BACKEND_ERROR}
+    return Counter({outcome: count for outcome, count in rows if outcome in known})
 
 
 class Answers(NamedTuple):

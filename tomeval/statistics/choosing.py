@@ -104,12 +104,19 @@ def choose_least(values: FloatArray, exact: bool = False) -> Chosen:
 
 
 def _left_out(values: FloatArray, best: int) -> tuple[float, float]:
-    """Return the mean of conditions chosen on the other units, and how often that is the best."""
+    """Return the mean of conditions chosen on the other units, and how often that is the best.
+
+    Conditions that the others cannot tell apart count alike, whatever their order and rounding.
+    """
     there = np.isfinite(values)
     filled = np.where(there, values, 0.0)
     counts = there.sum(axis=1, keepdims=True) - there
     sums = filled.sum(axis=1, keepdims=True) - filled
     others = np.divide(sums, counts, out=np.full(sums.shape, np.inf), where=counts > 0)
-    chosen = others.argmin(axis=0)
-    found = values[chosen, np.arange(values.shape[1])]
-    return float(np.nanmean(found)), float((chosen == best).mean())
+    least = others.min(axis=0)
+    chosen = others <= least + 1e-9 * np.maximum(np.abs(least), 1.0)
+    usable = chosen & there
+    found = (filled * usable).sum(axis=0)[usable.any(axis=0)] / usable.sum(axis=0)[
+        usable.any(axis=0)
+    ]
+    return float(found.mean()), float((chosen[best] / chosen.sum(axis=0)).mean())

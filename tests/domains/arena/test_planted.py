@@ -145,6 +145,12 @@ def test_what_follows_from_moves_is_not_stated(tmp_path) -> None:
             )
         ]
         assert "use_slope" in run.measures
+        [cell] = run.cells
+        lines = [line.text for line in run.domain.lines(run, cell, 0)]
+    of_game = [fact for fact in beliefs if fact["said"]][: len(beliefs) // 2]
+    notes = [line for line in lines if line.startswith("[told, ")]
+    assert len(notes) == sum(len(fact["said"]) for fact in of_game)
+    assert all(note.startswith("[told, wrongly: ") for note in notes)
     assert beliefs
     for fact in beliefs:
         assert not any(name.startswith("word") for name in fact["said"])

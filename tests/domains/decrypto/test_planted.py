@@ -19,6 +19,7 @@ from tomeval.domains.decrypto.tables import table_rows
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.strategies.asking import flatten
 
 CODE = (2, 4, 1)
 
@@ -77,6 +78,7 @@ def test_hand_values() -> None:
     # Without the search every warning counts, and no regret is known.
     assert told.complied(np.empty(0))[1][:2].all()
     assert np.isnan(told.acting(np.empty(0))).all()
+    assert np.isnan(told.acting(np.full(5, np.nan))).all()
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 1.0])
@@ -175,3 +177,34 @@ def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
         assert run.domain.reported(run) == []
         with pytest.raises(TomevalError, match="nobody was told of Eve"):
             table_rows("planted", run)
+
+
+def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
+    """In the first turn of the first game Alice could not be read; she is told in others."""
+
+    def slow_to_start(request):
+        asks = request.prompt.messages[-1].content
+        if '{"hints"' in asks and "Turn 1: hints" not in flatten(request.prompt):
+            return "I do not know."
+        return SCRIPTS["decrypto"](request)
+
+    with scripts(slow=slow_to_start):
+        made = experiment(
+            players={
+                "slow": {"model": "scripted:slow", "strategy": {"encoder": "Belief 60% (own)"}},
+                "minilm": {"embedding": "minilm"},
+            },
+            pairings=[{"encoder": "slow", "decoder": "minilm", "interceptor": "minilm"}],
+            episodes=3,
+            probes={},
+            on_invalid="random",
+        )
+        run_experiment(made, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        steps = "SELECT step, json_extract(details, '$.encoder.belief') IS NULL FROM steps"
+        assert {bool(lost) for step, lost in run.store.query(steps) if step == 1} == {True}
+        assert {bool(lost) for step, lost in run.store.query(steps) if step > 1} == {False}
+        assert "use_slope" in run.measures
+        [row] = table_rows("planted", run)
+        assert run.domain.reported(run) == ["planted"]
+    assert row["turns"] > row["games"] == 3

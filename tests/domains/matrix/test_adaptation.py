@@ -12,7 +12,7 @@ from support import random_partner
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.adaptation import adaptation, window_of
+from tomeval.domains.matrix.adaptation import adaptation, guessed, window_of
 from tomeval.domains.matrix.around_change import around
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.measures import episode_metrics
@@ -82,7 +82,8 @@ def test_by_hand():
     assert values(HAND, "change_cost") == [4 - 5 * 0.25]
     assert found.knows.evident.tolist() == [0]
     assert found.knows.alarm.tolist() == [0]
-    assert found.acts.chance[0] == pytest.approx(np.mean([*_guesses(8)]), abs=0.01)
+    one = guessed(found.steps, found.steps.acted, np.array([True]))
+    assert one[0] == pytest.approx(np.mean([*_guesses(8)]), abs=0.01)
 
 
 def _guesses(count):
@@ -92,6 +93,36 @@ def _guesses(count):
         row = rng.random(count) < 1 / 3
         ends = [2 * row[k:].sum() - (count - k) for k in range(count)]
         yield max(ends) >= 3
+
+
+def test_guesses_of_several_right_answers_and_of_steps_that_do_not_tell():
+    """Rock, then Paper or Scissors by a coin: two of three guesses are right."""
+    coin = get_partner("mixture(0, 0.5, 0.5)", RPS)
+    cell = played(RPS, switching(get_partner("always(0)", RPS), coin, 2), [[0] * 4], [[0] * 4])
+    found = adaptation(cell)
+    one = guessed(found.steps, found.steps.predicted, np.array([True]))
+    assert one[0] == pytest.approx((2 / 3) ** 3)  # three steps are left, and all must be right
+    # Against tit for tat that turns into a defector, only a step after a cooperation tells: of
+    # steps 3 to 6 the first does, which must be right, and two of the three others.
+    forgiving = get_partner("tit_for_tat", IPD)
+    pair = switching(forgiving, get_partner("always(1)", IPD), 3)
+    cell = played(IPD, pair, [[0, 0, 1, 1, 1, 1]], [[0] * 6])
+    found = adaptation(cell)
+    assert found.steps.predicted.tells[0].tolist() == [False, False, True, False, False, False]
+    one = guessed(found.steps, found.steps.predicted, np.array([True]))
+    assert one[0] == pytest.approx(1 / 2 * 1 / 8)  # three more right than wrong: all four
+
+
+def test_a_change_too_late_for_the_window_has_no_cost():
+    """Else a window that the episode cuts off would be held against whole ones before it."""
+    pair = [get_partner(f"always({k})", RPS) for k in (0, 1)]
+    partners = [switching(*pair, step) for step in (4, 11)]
+    own = [[1, 1, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2], [0] * 10 + [1, 1]]
+    found = adaptation(played(RPS, partners, own))
+    assert (found.window.after, found.window.before) == (6, 3)
+    cost = found.totals["change_cost"]
+    assert cost.bottom.tolist() == [1, 0]
+    assert cost.values[0] == 2 - 6 / 3  # steps 4 and 5; a third of a point per step before
 
 
 def test_losses_add_up_to_regret_against_deterministic_partners():

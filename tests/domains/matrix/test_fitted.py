@@ -11,7 +11,8 @@ import pytest
 from support import THREE_BY_TWO, TWO_BY_THREE
 
 from tomeval.domains.matrix import fitted
-from tomeval.domains.matrix.fitted import FITTED, LEAST, MOST, best_rewards, fit, fitted_values
+from tomeval.domains.matrix.fitted import best_rewards, fit
+from tomeval.domains.matrix.fitted_measures import FITTED, LEAST, MOST, fitted_values
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.memory import as_machine, context_path, contexts, probabilities

@@ -134,3 +134,22 @@ def test_kappa_is_not_defined_where_chance_always_agrees() -> None:
     assert np.isnan(kappa_of(np.array([10.0, 10, 10, 0, 10, 0]), 2))
     assert kappa_of(np.array([10.0, 10, 5, 5, 5, 5]), 2) == 1
     assert kappa_of(np.array([0.0, 10, 5, 5, 5, 5]), 2) == -1
+
+
+def now_and_then(request):
+    """Think in tags, but not before the first action of an episode."""
+    purpose, step, _ = question(request)
+    thinks = purpose == "act" and step > 1
+    return f"{'<think>They will choose B.</think> ' * thinks}Final answer: {LABELS[0]}"
+
+
+def test_a_model_that_does_not_think_before_its_first_action_is_read_all_the_same(tmp_path) -> None:
+    settings = {"horizon": 4, "episodes": 2, "labels": "neutral", "seed": 1}
+    experiment = make_experiment(
+        EXPERIMENT | settings | {"subjects": [{"strategy": "QA", "model": "scripted:now_and_then"}]}
+    )
+    with scripts(now_and_then=now_and_then):
+        run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        (row,) = run.domain.tables["reasoning"](run, [])
+    assert row["expectation_read_percent"] == 75.0

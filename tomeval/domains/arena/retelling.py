@@ -16,7 +16,7 @@ from tomeval.runs.store import Store
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
 _STEP: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "kind", "action", "verdict")
 _STEP += ("outcome", "tries", *(f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")))
-_STEP += ("reply",)
+_STEP += ("reply", "details")
 _GAME = ("status", "deal", "ending", "rounds", "seats", "roles", "rewards", "wins", "marks")
 
 
@@ -80,6 +80,8 @@ class Decided:
         ``best``, ``chosen``, ``regret`` and ``tom_regret``, see `played.Worth`.
     reply : str
         The best reply to what was predicted, in words; empty without.
+    stated : list of (question, answer, right)
+        What the seat was told of the others by a planted belief, in words.
     probes : list of ToldProbe
     """
 
@@ -97,6 +99,7 @@ class Decided:
     tries: list[tuple[str, str]]
     worth: Mapping[str, Bound | None]
     reply: str
+    stated: list[tuple[str, str, bool]] = field(default_factory=list)
     probes: list[ToldProbe] = field(default_factory=list)
 
 
@@ -268,8 +271,23 @@ def _decided(
         [(error, why) for error, why in json.loads(row["tries"] or "[]")],
         {name: _bound(row, name) for name in _BOUNDS},
         "" if row["reply"] is None else _acted(game, row["kind"], row["reply"]),
+        _stated(game, row["details"]),
         probes.get(row["step"], []),
     )
+
+
+def _stated(game: ArenaGame[Any], details: str | None) -> list[tuple[str, str, bool]]:
+    """Return what a planted belief said, from a decision's details as JSON."""
+    belief = (json.loads(details) if details else {}).get("belief")
+    if belief is None:
+        return []
+    found = []
+    for question, said in belief["said"].items():
+        name, _, about = question.rpartition("_")
+        probe = Probe(name, int(about)) if name and about.isdecimal() else Probe(question)
+        right = said == belief["true"][question]
+        found.append((game.asked(probe), game.told(probe, frozen(said)), right))
+    return found
 
 
 def _acted(game: ArenaGame[Any], kind: str, text: str) -> str:

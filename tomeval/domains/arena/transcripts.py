@@ -102,13 +102,15 @@ def known_to(names: Sequence[str], event: Event) -> str:
 
 
 def _notes(told: Retold, row: Decided) -> Iterator[str]:
-    """Yield what went wrong with a decision, what it was worth, and what was predicted."""
+    """Yield what went wrong with a decision, its worth, what was stated and what predicted."""
     yield from (f"[refused attempt, {error} error: {why}]" for error, why in row.tries)
     if row.verdict in VERDICTS:
         yield f"[{VERDICTS[row.verdict]}]"
     regret = row.worth["regret"]
     if any(row.worth.values()) and not (row.silent and regret == (0.0, 0.0)):
         yield f"[{'; '.join(_worth(row))}]"
+    for question, answer, right in row.stated:
+        yield f"[told, {'rightly' if right else 'wrongly'}: {question}: {answer}]"
     yield from (f"[predicts {probe}]" for probe in map(_probe, row.probes))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.domains.decrypto.level_choices import MOST_TURNS, Key, choices_of
+from tomeval.domains.decrypto.level_choices import ALPHAS, MOST_TURNS, Key, choices_of
 from tomeval.domains.decrypto.level_fit import LEAST_DEALS, Placement, place
 from tomeval.domains.decrypto.rsa import LEVELS
 from tomeval.domains.decrypto.seats import NAMES, ROLES
@@ -113,6 +113,12 @@ def level_notes(run: Run) -> list[str]:
         )
     if any(placed.fits and placed.deals < LEAST_DEALS for placed in found):
         notes.append(f"shares of levels have intervals from {LEAST_DEALS} deals on")
+    if any(placed.fits and np.isnan(placed.level.mean[0]) for placed in found):
+        notes.append("no shares: the levels give every turn the same probability")
+    if any(placed.alpha in (ALPHAS[0], ALPHAS[-1]) for placed in found):
+        notes.append(
+            f"alpha is looked for from {ALPHAS[0]:g} to {ALPHAS[-1]:g}: at an end it may lie beyond"
+        )
     if any(placed.deals < 2 for placed in found):
         notes.append(f"{NOT_JUDGED}: it takes hints or guesses of at least two deals")
     if any(placed.left_out for placed in found):

@@ -103,12 +103,14 @@ class Planted:
         """Return the regret of one who acts on the statement, NaN where it is not known.
 
         As ΔToM has it: warned, she takes the best hints instead and loses nothing; else she gives
-        the draft.
+        the draft. Without the search there is none, not even the 0 of turns with a warning: they
+        alone would look as if statements cost nothing.
         """
         if not len(best):
             return np.full(len(self.accuracy), np.nan)
         value = (self.decodes & ~self.intercepts).astype(np.float64)
-        return np.where(self.known, np.where(self.warned, 0.0, best - value), np.nan)
+        known = self.known & np.isfinite(best)
+        return np.where(known, np.where(self.warned, 0.0, best - value), np.nan)
 
 
 def planted_of(

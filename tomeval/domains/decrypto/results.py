@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules, as_code
+from tomeval.domains.decrypto.llm_options import seat_strategy
 from tomeval.domains.decrypto.planting import Planted, planted_of
 from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Ints, Played, pool
@@ -109,17 +111,17 @@ def pairings(run: Run) -> list[Pairing]:
     return [Pairing(cells) for cells in found.values()]
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_beliefs(store: Store) -> bool:
-    """Tell whether Alice was told of Eve in any game; looked up once, in one turn of each cell."""
-    return bool(
-        store.query(
-            "SELECT 1 FROM cells c JOIN steps s ON s.cell = c.cell AND s.step = 1 AND s.episode = "
-            "(SELECT MIN(episode) FROM episodes e WHERE e.cell = c.cell AND e.status = ?) "
-            "WHERE json_extract(s.details, '$.encoder.belief') IS NOT NULL LIMIT 1",
-            (COMPLETE,),
-        )
-    )
+    """Tell whether the strategy of any Alice has beliefs planted, whatever came of them."""
+    return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
+
+
+def _believes(player: Mapping[str, Any]) -> bool:
+    if not player.get("model"):
+        return False
+    strategy = seat_strategy(player["options"].get("strategy", "QA"), "encoder")
+    return strategy.part.belief is not None
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:

@@ -21,7 +21,7 @@ from tomeval.domains.decrypto.measures import (
     turns_a_wrong,
 )
 from tomeval.domains.decrypto.played import Played, pool
-from tomeval.domains.decrypto.results import Pairing, as_recorded, pairings
+from tomeval.domains.decrypto.results import Pairing, as_recorded, has_beliefs, pairings
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -183,7 +183,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         else:
             columns = _REPLAYED if what == "outcomes" and played.replayed else TABLES[what]
             result.append(head | _columns(played, _counts(run, cells, played, what), columns))
-    if what == "planted" and not result:
+    if what == "planted" and not has_beliefs(run.store):
         raise TomevalError("nobody was told of Eve in this run: it has no planted beliefs")
     return result
 

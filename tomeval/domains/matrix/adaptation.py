@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.around_change import Around, Side, around, nominal
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.groups import Group
@@ -42,7 +43,6 @@ class Lags:
     evident: FloatArray  # the first step that could tell the policies apart; NaN if there is none
     waited: FloatArray  # `limited` less what of it came before that step
     alarm: FloatArray  # 1 if a turn was found before the change, 0 if not; NaN if none could be
-    chance: FloatArray  # chance that random answers had shown a turn after the change
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ def adaptation(played: Played) -> Adaptation:
     window = window_of(played.game, tuple(played.partners), shortest)
     knows = None
     if found.predicted is not None:
-        knows = _lags(found, found.predicted, window, 1 / played.game.m)
-    acts = _lags(found, found.acted, window, 1 / played.game.n)
+        knows = _lags(found, found.predicted, window)
+    acts = _lags(found, found.acted, window)
     return Adaptation(found, window, knows, acts, _totals(found, window, knows, acts))
 
 
@@ -102,8 +102,8 @@ def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
     return last
 
 
-def _lags(found: Around, side: Side, window: Window, guess: float) -> Lags:
-    """Return when answers of one kind turned right; `guess` is the chance of a random one."""
+def _lags(found: Around, side: Side, window: Window) -> Lags:
+    """Return when answers of one kind turned right."""
     switched = found.switched
     start = np.where(switched, found.change - 1, 0)
     tells, asked = side.tells & switched[:, None], side.asked & switched[:, None]
@@ -115,9 +115,6 @@ def _lags(found: Around, side: Side, window: Window, guess: float) -> Lags:
     first = np.where(tells.any(axis=1), tells.argmax(axis=1) - start, nothing)
     early = last_split(side.early, side.early_tells, side.early_asked)
     able = _last_start(side.early_tells, side.early_asked) >= 0
-    from_first = np.arange(tells.shape[1]) >= (start + first)[:, None]
-    number = (asked & from_first).sum(axis=1).tolist()
-    chance = [lucky_split(n, guess) if n >= MARGIN else math.nan for n in number]
     return Lags(
         lag,
         limited,
@@ -125,8 +122,22 @@ def _lags(found: Around, side: Side, window: Window, guess: float) -> Lags:
         first,
         limited - np.minimum(first, window.after),
         np.where(able, np.isfinite(early), nothing),
-        np.array(chance, dtype=np.float64),
     )
+
+
+def guessed(found: Around, side: Side, rows: BoolArray) -> FloatArray:
+    """Return the chance that random answers show a turn after the change, of some episodes.
+
+    The play is as it was; only the answers of this kind are drawn, each equally likely. Of actions
+    against a partner that reacts this is no play that could have been: the states are those of the
+    actions that were taken.
+    """
+    chances = []
+    for row in np.flatnonzero(rows).tolist():
+        asked = side.asked[row]
+        right, tells = side.guess[row, asked].tolist(), side.tells[row, asked].tolist()
+        chances.append(lucky_split(tuple(right), tuple(tells)))
+    return np.array(chances, dtype=np.float64)
 
 
 def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> dict[str, Totals]:
@@ -141,13 +152,13 @@ def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> di
     adapted = inside & (place >= until)  # false where it is not known
     waiting = after & (place < until)
     return {
-        "detection_steps": _some(detected),
-        "adaptation_steps": _some(acts.limited),
-        "knowing_lead_steps": _some(acts.limited - detected),
+        "detection_steps": Totals.known(detected),
+        "adaptation_steps": Totals.known(acts.limited),
+        "knowing_lead_steps": Totals.known(acts.limited - detected),
         "regret_before_change_per_step": _mean(found.loss, before),
         "regret_until_adapted_per_step": _mean(found.loss, waiting),
         "regret_once_adapted_per_step": _mean(found.loss, adapted),
-        "change_cost": _some(_cost(found, window)),
+        "change_cost": Totals.known(_cost(found, window)),
     }
 
 
@@ -158,17 +169,11 @@ def _cost(found: Around, window: Window) -> FloatArray:
         return cost
     for row in np.flatnonzero(found.switched).tolist():
         start, loss = int(found.change[row]) - 1, found.loss[row]
+        if start + window.after > found.lengths[row]:
+            continue  # it changed too late to show a turn, and the window does not fit either
         rate = loss[start - window.before : start].mean()
         cost[row] = loss[start : start + int(window.after)].sum() - window.after * rate
     return cost
-
-
-def _some(values: FloatArray) -> Totals:
-    """Return values that some episodes may lack."""
-    there = np.isfinite(values)
-    if there.all() or not there.any():
-        return Totals(values)
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
 
 
 def _mean(loss: FloatArray, among: BoolArray) -> Totals:
@@ -261,7 +266,7 @@ MEASURES = (
 )
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_changes(store: Store) -> bool:
     """Tell whether a partner of the run changes its policy within an episode; looked up once."""
     sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"

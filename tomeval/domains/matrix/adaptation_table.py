@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.adaptation import MEASURES, Adaptation, Lags, adaptation, has_changes
+from tomeval.domains.matrix.adaptation import (
+    MEASURES,
+    Adaptation,
+    Lags,
+    adaptation,
+    guessed,
+    has_changes,
+)
 from tomeval.domains.matrix.played import BoolArray, FloatArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.switching import change_of
@@ -95,9 +102,13 @@ def _main(cell: MatrixRunCell, found: Adaptation, among: BoolArray) -> _Row:
 
 def _checks(cell: MatrixRunCell, found: Adaptation, among: BoolArray) -> _Row:
     row: _Row = {}
-    for (name, _), lags in zip(_SIDES, (found.knows, found.acts), strict=True):
-        if lags is not None:
+    sides = ((found.knows, found.steps.predicted), (found.acts, found.steps.acted))
+    for (name, _), (lags, side) in zip(_SIDES, sides, strict=True):
+        if lags is not None and side is not None:
             row |= _side(cell, lags, name, among & found.steps.switched, among)
+            known = among & found.steps.switched & ~np.isnan(lags.lag)
+            chance = guessed(found.steps, side, known)
+            row[f"guessed_{name}_percent"] = 100 * float(chance.mean()) if chance.size else np.nan
     return row
 
 
@@ -119,10 +130,9 @@ def _side(
     }
     if cell.each_once:
         row = {key: value for key, value in row.items() if not is_interval(key)}
-    row |= _share(cell, f"early_{name}_percent", lags.alarm == 1, among & ~np.isnan(lags.alarm))
-    guessed = lags.chance[known]
-    row[f"guessed_{name}_percent"] = 100 * float(guessed.mean()) if guessed.size else np.nan
-    return row
+    return row | _share(
+        cell, f"early_{name}_percent", lags.alarm == 1, among & ~np.isnan(lags.alarm)
+    )
 
 
 def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> dict[str, float]:

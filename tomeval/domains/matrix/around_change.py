@@ -30,6 +30,7 @@ class Side:
     early: BoolArray  # whether it is right for the second policy, before the change
     early_tells: BoolArray  # steps before the change that tell
     early_asked: BoolArray  # steps before the change with an answer
+    guess: FloatArray  # the chance that a random answer is right for the partner as it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,8 @@ def around(played: Played) -> Around:
     shape = (count, longest)
     starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]]).astype(np.int64)
     change = np.zeros(count, dtype=np.int64)
-    sides = [[np.zeros(shape, dtype=bool) for _ in range(6)] for _ in range(2)]
+    kinds = (bool,) * 6 + (float,)
+    sides = [[np.zeros(shape, dtype=kind) for kind in kinds] for _ in range(2)]
     loss = np.zeros(shape)
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
     for index, length in pairs if played.partners and played.mixture is None else ():
@@ -85,7 +87,7 @@ def around(played: Played) -> Around:
     return Around(change, played.lengths, predicted, Side(*sides[1]), loss)
 
 
-_Arrays = tuple[BoolArray, ...]
+_Arrays = tuple[BoolArray, BoolArray, BoolArray, BoolArray, BoolArray, BoolArray, FloatArray]
 
 
 def _group(
@@ -110,7 +112,7 @@ def _group(
     after = steps >= told.step - 1
     loss = _losses(game, partner, plans[0])[steps, states[0], own]
     nothing = np.zeros(own.shape, dtype=bool)
-    predicted: _Arrays = (nothing,) * 6
+    predicted: _Arrays = (nothing,) * 6 + (np.zeros(own.shape),)
     if said is not None:
         predicted = _judged(likely, np.where(said == NONE, 0, said), after, said != NONE)
     return predicted, _judged(best, own, after, ~nothing), loss
@@ -147,7 +149,7 @@ def _judged(
     asked, early_asked = after & given, ~after & given
     tells = asked & ~(now & first).any(axis=2)
     early_tells = early_asked & ~(second & first).any(axis=2)
-    return hit, tells, asked, early, early_tells, early_asked
+    return hit, tells, asked, early, early_tells, early_asked, now.mean(axis=2)
 
 
 def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.resources import shipped
-from tomeval.domains.matrix.groups import Group, data_of, nothing
+from tomeval.domains.matrix.groups import Group, from_data
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.runs.measures import Measure, Totals
@@ -83,16 +83,15 @@ def _read(store: Store, number: int, definition: Mapping[str, Any]) -> Computed:
     return found
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_computed(store: Store) -> bool:
     """Tell whether the payoff question was asked in any step of the run; looked up once."""
     sql = f"SELECT 1 FROM answers WHERE question LIKE '{PAYOFF} %' AND seat = '{SEAT}' LIMIT 1"
     return bool(store.query(sql))
 
 
-def _of(played: Played, reference: str) -> Totals:
-    found: Computed | None = data_of(played, "computing")
-    return nothing(played) if found is None else Totals(found.right, found.said, share=True)
+def _of(played: Played, found: Computed) -> Totals:
+    return Totals(found.right, found.said, share=True)
 
 
 COMPUTED = Measure(
@@ -104,7 +103,7 @@ COMPUTED = Measure(
     "%",
     1,
     "this project, docs/measures.md",
-    _of,
+    from_data("computing", _of, share=True),
 )
 
 GROUP = Group("computing", (COMPUTED,), has_computed, _read)

@@ -24,7 +24,7 @@ from tomeval.domains.matrix.facts import (
     told_notes,
 )
 from tomeval.domains.matrix.facts_of_people import people_notes
-from tomeval.domains.matrix.fitted import FITTED
+from tomeval.domains.matrix.fitted_measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
@@ -79,10 +79,10 @@ class Matrix(Domain):
     measures = MEASURES
     headline = (
         "delta_functional_per_step",
-        FITTED,
         "tom_percent",
         "delta_tom_best_response_per_step",
     )
+    stand_ins: ClassVar = {"delta_functional_per_step": FITTED}
     by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
@@ -108,8 +108,8 @@ class Matrix(Domain):
         }.items()
     }
     first_figures = (
-        *("fitted", "forest", "literal_against_functional", "decomposition"),
-        *("aids", "planted"),
+        *("forest", "literal_against_functional", "decomposition"),
+        *("fitted", "aids", "planted"),  # of runs that have the data
     )
     figures_by = ("regret", "tom")
     lists = listing.LISTS

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.fitted import FITTED, LEAST, MOST, Fit, fits, fitted_values
+from tomeval.domains.matrix.fitted import Fit, fits
+from tomeval.domains.matrix.fitted_measures import FITTED, LEAST, MOST, fitted_values
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 
@@ -53,6 +53,35 @@ def data_of(played: Played, name: str) -> Any:
     return played.more[name]() if name in played.more else None
 
 
-def nothing(played: Played) -> Totals:
-    """Return a measure that no episode has a value of."""
+def from_data(
+    name: str, of: Callable[[Played, Any], Totals], share: bool = False
+) -> Callable[[Played, str], Totals]:
+    """Return `Measure.of` for a measure that is made of what the group `name` has read.
+
+    `of` is called with the episodes and their data. In a cell without data or without episodes no
+    episode has a value: a share of no items if the measure is a `share` (see `Totals`), so that
+    tables treat it alike in all cells.
+    """
+
+    def totals(played: Played, reference: str) -> Totals:
+        if not played.episodes or (data := data_of(played, name)) is None:
+            return nothing(played, share)
+        return of(played, data)
+
+    return totals
+
+
+def nothing(played: Played, share: bool = False) -> Totals:
+    """Return a measure that no episode has a value of; see `from_data`."""
+    if share:
+        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
     return Totals(np.full(played.episodes, np.nan))
+
+
+def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:
+    """Return the sums over the steps of each episode, shape (E,), given the steps' values (N,)."""
+    starts = np.cumsum(played.lengths) - played.lengths
+    if not played.episodes:
+        return np.empty(0)
+    sums: FloatArray = np.add.reduceat(values, starts, dtype=np.float64)
+    return sums

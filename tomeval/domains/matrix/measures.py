@@ -16,7 +16,7 @@ from tomeval.domains.matrix import (
     reasoning,
 )
 from tomeval.domains.matrix.conditional import conditional_metrics
-from tomeval.domains.matrix.fitted import FITTED_GROUP
+from tomeval.domains.matrix.fitted_measures import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
@@ -221,12 +221,8 @@ def _in_hindsight(played: Played) -> dict[str, FloatArray]:
 def _of(name: str, played: Played, reference: str) -> Totals:
     if name in HINDSIGHT:
         return Totals(_in_hindsight(played)[name])
-    values = all_metrics(played, reference)[name]
-    there = np.isfinite(values)
-    if there.all() or not there.any():
-        return Totals(values)
     # Recorded games: episodes in which nothing was predicted have no such value.
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
+    return Totals.known(all_metrics(played, reference)[name])
 
 
 _PAPER = "Riemer et al. 2025, arXiv 2412.19726"

@@ -10,6 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.subject_specs import PERSON, expand_subject
+from tomeval.models.naming import without_address
 from tomeval.runs.domain import Player
 
 SUBJECT = "subject"
@@ -42,7 +43,7 @@ def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[P
     """Return one player for every combination of a spec's listed options.
 
     Parameters are as for `tomeval.domains.matrix.subject_specs.expand_subject`. A language model is
-    called by its strategy or name, and its model in brackets.
+    called by its strategy or name, and its model in brackets, without the address of a server.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[P
     for player in expand_subject(entry, models, where):
         if player.kind == PERSON:
             raise TomevalError(f"{where}: a person cannot sit in the partner's seat")
-        model = f" ({player.model_name})" if player.model else ""
+        model = f" ({without_address(player.model_name)})" if player.model else ""
         found.append(PartnerPlayer(f"{player.name}{model}", player))
     return found
 

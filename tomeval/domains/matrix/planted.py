@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE
-from tomeval.domains.matrix.groups import Group, data_of, nothing
-from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+from tomeval.domains.matrix.groups import Group, by_episode, from_data
+from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.domains.matrix.trust import contrast, rational_regret, slope_ceiling
@@ -32,7 +33,7 @@ class Statements:
     wording: str = ""  # empty: not in words
 
 
-@lru_cache(maxsize=4)
+@once_each
 def cells_with_beliefs(store: Store) -> frozenset[int]:
     """Return the cells whose subject was given beliefs; looked up once, by one step each."""
     rows = store.query(
@@ -124,30 +125,14 @@ def regrets(played: Played, told: Statements) -> tuple[FloatArray, FloatArray]:
     return own, rational
 
 
-def _starts(played: Played) -> IntArray:
-    return np.concatenate([[0], np.cumsum(played.lengths)[:-1]]).astype(np.int64)
-
-
-def _mean(played: Played, values: FloatArray) -> FloatArray:
+def _mean(played: Played, values: FloatArray | BoolArray) -> FloatArray:
     """Return the mean over every episode's steps, shape (E,)."""
-    if not played.episodes:
-        return np.empty(0)
-    sums: FloatArray = np.add.reduceat(values, _starts(played)) / played.lengths
-    return sums
+    return by_episode(played, values) / played.lengths
 
 
-def _of(of: Callable[[Played, Statements], Totals], played: Played, reference: str) -> Totals:
-    told: Statements | None = data_of(played, NAME)
-    return nothing(played) if told is None else of(played, told)
-
-
-def _share_of(right: bool, played: Played, reference: str) -> Totals:
-    told: Statements | None = data_of(played, NAME)
-    if told is None or not played.episodes:
-        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
+def _complied(right: bool, played: Played, told: Statements) -> Totals:
     hits, among = compliance(played, told, right)
-    starts = _starts(played)
-    return Totals(np.add.reduceat(hits, starts), np.add.reduceat(among, starts), share=True)
+    return Totals(by_episode(played, hits), by_episode(played, among), share=True)
 
 
 def _slope(played: Played, told: Statements) -> Totals:
@@ -155,8 +140,7 @@ def _slope(played: Played, told: Statements) -> Totals:
 
 
 def _stated_right(played: Played, told: Statements) -> Totals:
-    right: NDArray[np.float64] = (told.stated == played.partner).astype(np.float64)
-    return Totals(100 * _mean(played, right))
+    return Totals(100 * _mean(played, np.equal(told.stated, played.partner)))
 
 
 def _rational(played: Played, told: Statements) -> Totals:
@@ -181,7 +165,7 @@ MEASURES = (
         "probability",
         0,
         f"{_SOURCE}; Horvitz and Thompson 1952",
-        partial(_of, _slope),
+        from_data(NAME, _slope),
     ),
     Measure(
         "compliance_right_percent",
@@ -191,7 +175,7 @@ MEASURES = (
         "%",
         0,
         _SOURCE,
-        partial(_share_of, True),
+        from_data(NAME, partial(_complied, True), share=True),
     ),
     Measure(
         "compliance_wrong_percent",
@@ -201,7 +185,7 @@ MEASURES = (
         "%",
         0,
         _SOURCE,
-        partial(_share_of, False),
+        from_data(NAME, partial(_complied, False), share=True),
     ),
     Measure(
         "stated_right_percent",
@@ -210,7 +194,7 @@ MEASURES = (
         "%",
         0,
         _SOURCE,
-        partial(_of, _stated_right),
+        from_data(NAME, _stated_right),
     ),
     Measure(
         "rational_regret_per_step",
@@ -220,7 +204,7 @@ MEASURES = (
         "payoff",
         0,
         _SOURCE,
-        partial(_of, _rational),
+        from_data(NAME, _rational),
         least=0.0,
     ),
     Measure(
@@ -232,7 +216,7 @@ MEASURES = (
         "payoff",
         -1,
         _SOURCE,
-        partial(_of, _excess),
+        from_data(NAME, _excess),
     ),
 )
 

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.domains.matrix.groups import Group, data_of, nothing
+from tomeval.domains.matrix.groups import Group, data_of, from_data, nothing
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.posterior import bayes_predictions
@@ -70,7 +71,7 @@ class Stated:
         return there
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_probabilities(store: Store) -> bool:
     """Tell whether any subject of a run states probabilities or was asked for draws."""
     if store.query(f"SELECT 1 FROM answers WHERE {_DRAWS} LIMIT 1"):
@@ -89,7 +90,7 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     players that only draw now and then, those that have them are no sample of the steps.
     """
     rows = store.query(
-        "SELECT predicted_probs, predict_outcome, episode, step FROM steps "
+        "SELECT predicted_probs, predict_outcome FROM steps "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY cell, episode, step",
         (cell, COMPLETE),
@@ -97,7 +98,7 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     size = len(definition["labels"]["partner"])
     weights = () if definition["kind"] == RECORDED else tuple(definition["partners"]["weights"])
     known = weights if definition["partners"]["tables"] else ()
-    counts, asked = _counts(store, cell, {row[2:]: place for place, row in enumerate(rows)}, size)
+    counts, asked = _counts(store, cell, len(rows), size)
     if asked:
         draws = counts.sum(axis=1)
         some = (draws >= FEWEST_DRAWS)[:, None]
@@ -108,21 +109,29 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     readable = [place for place, row in enumerate(rows) if row[1] == VALID]
     stated = bool(readable) and all(rows[place][0] is not None for place in readable)
     if stated:
-        probs[readable] = [json.loads(rows[place][0]) for place in readable]
+        # As one text: a cell may have hundreds of thousands.
+        probs[readable] = json.loads(f"[{','.join(rows[place][0] for place in readable)}]")
         if not (np.isfinite(probs[readable]).all() and (probs[readable] >= 0).all()):
             raise store.damaged(f"cell {cell}: stated probabilities are no probabilities")
     nothing_drawn = np.zeros(len(rows), dtype=np.int64)
     return Stated(STATED if stated else "", probs, probs, nothing_drawn, 0, known)
 
 
-def _counts(
-    store: Store, cell: int, places: Mapping[tuple[int, int], int], size: int
-) -> tuple[IntArray, int]:
+def _counts(store: Store, cell: int, steps: int, size: int) -> tuple[IntArray, int]:
     """Return how often each action was drawn in every step, (N, m), and how often it was asked."""
-    counts = np.zeros((len(places), size), dtype=np.int64)
+    counts = np.zeros((steps, size), dtype=np.int64)
     asked = 0
     sql = f"SELECT episode, step, outcome, value FROM answers WHERE cell = ? AND {_DRAWS}"
-    for episode, step, outcome, value in store.query(sql, (cell,)):
+    drawn = store.query(sql, (cell,))
+    if not drawn:
+        return counts, asked
+    order = store.query(
+        "SELECT episode, step FROM steps JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )
+    places = {row: place for place, row in enumerate(order)}
+    for episode, step, outcome, value in drawn:
         place = places.get((episode, step))
         if place is None:  # of an episode that is not complete
             continue
@@ -193,17 +202,12 @@ def episode_means(played: Played, values: FloatArray) -> FloatArray:
     return means
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    if data_of(played, NAME) is None:
-        return nothing(played)
+def _of(name: str, played: Played, stated: Stated) -> Totals:
     values = episode_means(played, by_step(played)[name])
-    there = ~np.isnan(values)
-    if np.isinf(values).any() or not there.any():
+    if np.isinf(values).any():
         # An infinite loss leaves no mean and no difference; the other episodes alone would flatter.
         return nothing(played)
-    if there.all():
-        return Totals(values)
-    return Totals(np.where(there, values, 0.0), there.astype(np.float64))
+    return Totals.known(values)
 
 
 def _measure(
@@ -215,7 +219,8 @@ def _measure(
     meaning: str,
     least: float = -np.inf,
 ) -> Measure:
-    return Measure(name, heading, meaning, unit, better, source, partial(_of, name), "", "", least)
+    of = from_data(NAME, partial(_of, name))
+    return Measure(name, heading, meaning, unit, better, source, of, least=least)
 
 
 _OWN = "this project, docs/measures.md"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.domains.matrix.groups import Group, data_of
+from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
@@ -23,6 +25,7 @@ from tomeval.strategies.expectations import last_expectation
 from tomeval.strategies.thinking import visible
 
 NAME = "reasoning"
+_FIRST = 25  # replies that show whether a model thinks
 _ACTS = f"AND form = 'act' AND seat = '{SEAT}'"
 READ, AGREES, FOLLOWED, RIGHT = MEASURED = (
     "expectation_read_percent",
@@ -51,7 +54,8 @@ class Reasoning(NamedTuple):
 def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
     """Tell whether a cell's replies hold reasoning: by strategy, or because the model thinks.
 
-    Whether it thinks shows in its first reply that held an action.
+    Whether it thinks shows in the first replies of complete episodes that held an action: some
+    models think before some steps only.
     """
     if definition["kind"] != LLM:
         return False
@@ -60,14 +64,13 @@ def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
         return False
     if strategy.answer.startswith("cot"):
         return True
-    sql = "SELECT record FROM calls WHERE cell = ? AND episode = (SELECT MIN(episode) FROM calls "
-    rows = store.query(f"{sql} WHERE cell = ?) {_ACTS} LIMIT 1", (number, number))
-    reply = (json.loads(rows[0][0]) if rows else {}).get("reply") or {}
-    text = reply.get("text", "")
-    return bool(reply.get("reasoning")) or (visible(text) or "") != text
+    return any(
+        bool(reply.get("reasoning")) or visible(reply["text"]) != reply["text"]
+        for _, _, reply in islice(_replies(store, number), _FIRST)
+    )
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_reasoning(store: Store) -> bool:
     """Tell whether any cell of a run holds reasoning; looked up once."""
     return any(reasons(store, number, definition) for number, definition in store.cells())
@@ -86,16 +89,17 @@ def read_reasoning(store: Store, number: int, definition: Mapping[str, Any]) -> 
         total += steps
     written = np.zeros(total, dtype=np.bool_)
     expected = np.full(total, NONE, dtype=np.int64)
-    for episode, step, text in _texts(store, number):
+    for episode, step, reply in _replies(store, number):
         place = first[episode] + step
+        text = "\n".join(filter(None, (reply.get("reasoning"), reply["text"])))
         found = last_expectation(text, labels)
         written[place] = True
         expected[place] = NONE if found is None else found.label
     return Reasoning(written, expected)
 
 
-def _texts(store: Store, number: int) -> Iterator[tuple[int, int, str]]:
-    """Yield episode, step and text of every reply that held an action, thinking first."""
+def _replies(store: Store, number: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield episode, step and every reply of a complete episode that held an action."""
     _, rows = store.iterate(
         "SELECT episode, step, record FROM calls JOIN episodes USING (cell, episode) "
         f"WHERE cell = ? AND status = ? {_ACTS} ORDER BY episode, call",
@@ -104,8 +108,7 @@ def _texts(store: Store, number: int) -> Iterator[tuple[int, int, str]]:
     for episode, step, record in rows:
         call = json.loads(record)
         if call.get("outcome") == VALID and call.get("reply"):
-            reply = call["reply"]
-            yield episode, step, "\n".join(filter(None, (reply.get("reasoning"), reply["text"])))
+            yield episode, step, call["reply"]
 
 
 def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, BoolArray]:
@@ -127,20 +130,15 @@ def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, Boo
     return both & (said == played.predicted), both
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    found: Reasoning | None = data_of(played, NAME)
-    if found is None or played.episodes == 0:
-        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
-    starts = np.cumsum(played.lengths) - played.lengths
-    hits, of = (
-        np.add.reduceat(steps.astype(np.float64), starts) for steps in counted(name, played, found)
-    )
+def _of(name: str, played: Played, found: Reasoning) -> Totals:
+    hits, of = (by_episode(played, steps) for steps in counted(name, played, found))
     return Totals(hits, of, share=True)
 
 
 def _measure(name: str, heading: str, better: Literal[1, 0, -1], meaning: str) -> Measure:
     source = "this project, docs/measures.md"
-    return Measure(name, heading, meaning, "%", better, source, partial(_of, name))
+    of = from_data(NAME, partial(_of, name), share=True)
+    return Measure(name, heading, meaning, "%", better, source, of)
 
 
 GROUP = Group(

@@ -12,6 +12,7 @@ from tomeval.comparing.sensitivity import Sensitivity, place_words, sensitivity
 from tomeval.comparing.wording_gap import EVERY, WordingGap, wording_gap
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.worded import worded
@@ -23,7 +24,7 @@ GAP = "literal_functional_gap_per_step"
 Rows = list[dict[str, Any]]
 
 
-@lru_cache(maxsize=8)
+@once_each
 def has_wordings(store: Store) -> bool:
     """Tell whether a run asks one model in one strategy and game in two wordings."""
     seen: dict[tuple[Any, ...], Mapping[str, str]] = {}

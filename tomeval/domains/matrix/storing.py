@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import IntArray
@@ -336,13 +336,13 @@ def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]
     return {name: (step, json.loads(value)) for name, step, value in rows}
 
 
-@lru_cache(maxsize=4)
+@once_each
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
 
 
-@lru_cache(maxsize=4)
+@once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"

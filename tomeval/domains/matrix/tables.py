@@ -10,7 +10,7 @@ from tomeval.domains.matrix import adaptation_table as adapting
 from tomeval.domains.matrix import probabilistic_table, sensitivity
 from tomeval.domains.matrix.aids import has_ladders
 from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
-from tomeval.domains.matrix.fitted import has_unknown_partners
+from tomeval.domains.matrix.fitted_measures import has_unknown_partners
 from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows
 from tomeval.domains.matrix.planted_tables import (
     accuracy_notes,

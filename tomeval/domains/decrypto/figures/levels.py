@@ -54,7 +54,7 @@ def _drawing(run: Run, role: str, found: Placed, options: Options) -> Drawing:
     figure = _figure(title, found, options)
     told = []
     for (_, player), (embedding, placed) in found.items():
-        if not placed.fits:
+        if not _has_shares(placed):
             told.append(f"{player}: {verdict(placed)}")
             continue
         shares = "; ".join(
@@ -108,6 +108,11 @@ def _beside(placed: Placement) -> str:
     return f"level {mean:.2f}" if math.isfinite(mean) else ""
 
 
+def _has_shares(placed: Placement) -> bool:
+    """Tell whether there are shares: not if no level fits, or if all say the same."""
+    return math.isfinite(float(placed.level.mean[0]))
+
+
 def _shares(axis: Axes, row: int, placed: Placement) -> None:
     """Draw the shares of the levels with their intervals."""
     for level in LEVELS:
@@ -117,7 +122,7 @@ def _shares(axis: Axes, row: int, placed: Placement) -> None:
         if math.isfinite(low):
             axis.plot([low, high], [y, y], color=COLOURS[level], lw=1.4)
         axis.plot([mean], [y], label=label, **point_style(level))
-    if not placed.fits:
+    if not _has_shares(placed):
         axis.text(50, row, verdict(placed), ha="center", va="center", fontsize=small())
 
 

@@ -1,0 +1,95 @@
+"""Measures that only some cells have data for, in runs that mix such cells with others."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from support import scripts
+
+import tomeval
+from tomeval.cli import main
+from tomeval.domains.matrix.groups import by_episode
+from tomeval.domains.matrix.measures import GROUPS
+from tomeval.models.base import ScoreRequest
+from tomeval.runs.results import Run
+
+SUBJECTS = [
+    {"name": "tabular", "kind": "rmax"},
+    {"name": "plain", "strategy": "QA"},
+    {"name": "scored", "strategy": "LM"},
+    {"name": "asked", "strategy": "QA", "computing": "always"},
+    {"name": "drawn", "strategy": "QA", "draws": 3},
+    {"name": "told", "strategy": "QA + belief(accuracy = 0.5)"},
+    {"name": "writes", "strategy": "CoT"},
+    {"name": "other order", "strategy": "QA", "option_order": "shuffled"},
+]
+SHARES = {
+    *("computing_percent", "compliance_right_percent", "compliance_wrong_percent"),
+    *(
+        "expectation_followed_percent",
+        "expectation_predicted_percent",
+        "expectation_read_percent",
+        "expectation_right_percent",
+    ),
+}
+
+
+def answer(request):
+    """Name the same label always."""
+    if isinstance(request, ScoreRequest):
+        return [-0.1, *(-3.0 for _ in request.labels[1:])]
+    return "The other player will choose F.\nFinal answer: J"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run with cells with and without the data of every group."""
+    path = tmp_path_factory.mktemp("groups") / "run"
+    experiment = {
+        **{"games": "RPS", "labels": "neutral", "horizon": 6, "episodes": 2, "seed": 1},
+        "partners": [{"switch": "single_action", "at": 3}, "tit_for_tat", {"subject": "random"}],
+        **{"model": "scripted:same", "subjects": SUBJECTS},
+    }
+    with scripts(same=answer):
+        tomeval.run(experiment, path).close()
+    return path
+
+
+def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
+    with Run(folder) as run:
+        groups = [group for group in GROUPS if group.present(run.store)]
+        assert [group.name for group in groups] == [group.name for group in GROUPS]
+        for group in groups:
+            some = np.zeros(len(run.cells), bool)
+            for measure in group.measures:
+                totals = [cell.totals(measure.name) for cell in run.cells]
+                assert {one.share for one in totals} == {measure.name in SHARES}, measure.name
+                some |= [bool(np.isfinite(one.values).any()) for one in totals]
+            assert some.any() or group.name == "fitted"  # two episodes are too few for it
+            assert not some.all() or group.name in ("wording", "adaptation")
+
+
+def test_tables_of_all_measures_leave_gaps(folder, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["tomeval", "table", str(folder), "--all"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 0
+    assert "33 [" in capsys.readouterr().out  # one label is the best response to one of three
+    with Run(folder) as run:
+        rows = run.rows()
+    for name in ("computing_percent", "compliance_wrong_percent", "expectation_read_percent"):
+        there = {row["subject"] for row in rows if np.isfinite(row[name])}
+        known = {row["subject"] for row in rows if np.isfinite(row[f"{name}_ci95_low"])}
+        assert known <= there < {row["subject"] for row in rows}
+    assert {row["subject"] for row in rows if np.isfinite(row["computing_percent"])} == {"asked"}
+
+
+def test_sums_by_episode_are_those_of_a_loop(folder) -> None:
+    with Run(folder) as run:
+        played = run.cells[0].played
+    values = np.arange(len(played.own)) ** 2
+    cuts = np.cumsum(played.lengths)[:-1]
+    assert by_episode(played, values).tolist() == [sum(x) for x in np.split(values, cuts)]
+    assert by_episode(played, values > 3).sum() == (values > 3).sum()
