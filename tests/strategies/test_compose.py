@@ -133,6 +133,7 @@ def test_other_spellings(spec, point):
         ("Oracel", "did you mean 'Oracle'"),
         ("Reply + LM", "did you mean 'Replies'"),
         ("Best Replies", "did you mean 'Best Reply'"),
+        ("ladder", "stands for several strategies"),
         ("laddr + LM", "did you mean 'ladder'"),
         ("S2A + LN", "did you mean 'LM'"),
         ("QA + CoT", "two parts of one kind: QA and CoT"),

@@ -249,6 +249,11 @@ def _unreadable(spec: str) -> TomevalError:
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
             f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
         )
+    if re.search(r"\bladder\b", spec.lower()):
+        return TomevalError(
+            f"strategy {spec!r}: a ladder stands for several strategies; it is written once, for a "
+            "subject of matrix games: elsewhere name one of its rungs, such as 'Replies'"
+        )
     parts = (*shown().values(), *named_strategies())
     known = ", ".join((*parts, "Belief 25% (stranger)"))
     return TomevalError(
