@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.aids import LINKS, REGRET
+from tomeval.domains.matrix.aids.shares import LINKS, REGRET
+from tomeval.domains.matrix.aids.truth import expected_regret
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.laddered_truth import expected_regret
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet

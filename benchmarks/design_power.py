@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 from tomeval.domains.matrix.batch import simulate
-from tomeval.domains.matrix.design import Found, design
-from tomeval.domains.matrix.design_moments import step_values
+from tomeval.domains.matrix.design.design import Found, design
+from tomeval.domains.matrix.design.moments import step_values
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.subject_specs import expand_subject

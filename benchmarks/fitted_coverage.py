@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.fitted import fit
+from tomeval.domains.matrix.fitted.fit import fit
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.domains.matrix.forecast_truth import expected_forecast
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.posterior import Posterior
+from tomeval.domains.matrix.probabilistic.posterior import Posterior
+from tomeval.domains.matrix.probabilistic.truth import expected_forecast
 from tomeval.domains.matrix.responses import expected_response_cost
 from tomeval.domains.matrix.subjects.forecaster import spoilt
 from tomeval.statistics.estimates import Estimate, estimate

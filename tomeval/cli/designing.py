@@ -87,8 +87,8 @@ def design(
     form: TableFormat = "text",
 ) -> None:
     """Search finite machines for partners against which a game tells most."""
-    from tomeval.domains.matrix.design import design as search
-    from tomeval.domains.matrix.design_files import (
+    from tomeval.domains.matrix.design.design import design as search
+    from tomeval.domains.matrix.design.files import (
         check_partner_path,
         design_lines,
         design_rows,

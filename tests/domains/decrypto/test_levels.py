@@ -14,14 +14,14 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.figures.levels import levels
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
-from tomeval.domains.decrypto.level_choices import (
+from tomeval.domains.decrypto.levels.choices import (
     ALPHAS,
     Choices,
     choices_of,
     heard,
     log_likelihoods,
 )
-from tomeval.domains.decrypto.level_fit import (
+from tomeval.domains.decrypto.levels.fit import (
     LEAST_DEALS,
     fine_alphas,
     finer,
@@ -29,10 +29,10 @@ from tomeval.domains.decrypto.level_fit import (
     place,
     weight_grid,
 )
-from tomeval.domains.decrypto.level_measures import turn_levels
-from tomeval.domains.decrypto.level_tables import NONE_FITS, NOT_JUDGED, level_notes, level_rows
+from tomeval.domains.decrypto.levels.measures import turn_levels
+from tomeval.domains.decrypto.levels.rsa import softmax
+from tomeval.domains.decrypto.levels.tables import NONE_FITS, NOT_JUDGED, level_notes, level_rows
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
-from tomeval.domains.decrypto.rsa import softmax
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.runs.experiment import make_experiment
 

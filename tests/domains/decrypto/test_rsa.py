@@ -12,8 +12,7 @@ from scipy import stats
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, DecoderView, EncoderView, InterceptorView, Turn
-from tomeval.domains.decrypto.players import player_from_table, table_from_spec
-from tomeval.domains.decrypto.rsa import (
+from tomeval.domains.decrypto.levels.rsa import (
     IMAGINED,
     PLACES,
     PREFIXES,
@@ -23,7 +22,8 @@ from tomeval.domains.decrypto.rsa import (
     softmax,
     worths_of,
 )
-from tomeval.domains.decrypto.rsa_seats import RSASpec, drawn, worths
+from tomeval.domains.decrypto.levels.rsa_seats import RSASpec, drawn, worths
+from tomeval.domains.decrypto.players import player_from_table, table_from_spec
 from tomeval.domains.decrypto.seats import Chair
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists

@@ -12,14 +12,14 @@ from support import random_partner
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.adaptation import adaptation, guessed, window_of
-from tomeval.domains.matrix.around_change import around
+from tomeval.domains.matrix.adaptation.around_change import around
+from tomeval.domains.matrix.adaptation.measures import adaptation, guessed, window_of
+from tomeval.domains.matrix.adaptation.switching import switching
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.switching import switching
 from tomeval.plots import Options, draw
 from tomeval.plots.style import WIDTHS
 

@@ -8,10 +8,17 @@ from scipy import stats
 from support import TWO_BY_THREE, scripts
 
 import tomeval
-from tomeval.domains.matrix.aids import AIDS, LINKS, has_ladders, ladders, unfinished, verdict
+from tomeval.domains.matrix.aids.shares import (
+    AIDS,
+    LINKS,
+    has_ladders,
+    ladders,
+    unfinished,
+    verdict,
+)
+from tomeval.domains.matrix.aids.truth import expected_regret
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.laddered_truth import expected_regret
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup

@@ -13,10 +13,10 @@ from support import THREE_BY_TWO, make_game
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.design import design
-from tomeval.domains.matrix.design_contenders import Task, _simulated, contender, partners_of
-from tomeval.domains.matrix.design_files import design_rows, write_partners
-from tomeval.domains.matrix.design_machines import (
+from tomeval.domains.matrix.design.contenders import Task, _simulated, contender, partners_of
+from tomeval.domains.matrix.design.design import design
+from tomeval.domains.matrix.design.files import design_rows, write_partners
+from tomeval.domains.matrix.design.machines import (
     Machines,
     as_machine,
     as_partner,
@@ -26,7 +26,7 @@ from tomeval.domains.matrix.design_machines import (
     one_of_a_kind,
     reduced,
 )
-from tomeval.domains.matrix.design_sets import unavoidable
+from tomeval.domains.matrix.design.sets import unavoidable
 from tomeval.domains.matrix.games import GAMES, MatrixGame
 from tomeval.domains.matrix.measures import METRICS, OF_PARTNER
 from tomeval.domains.matrix.optima import best_response, relevance

@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.duel import play_duel
-from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows, sides
+from tomeval.domains.matrix.fitted.table import fitted_notes, fitted_rows, sides
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.play import run_now
 from tomeval.domains.matrix.results import MatrixRunCell

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from support import THREE_BY_TWO, TWO_BY_THREE
 
-from tomeval.domains.matrix import fitted
-from tomeval.domains.matrix.fitted import best_rewards, fit
-from tomeval.domains.matrix.fitted_measures import FITTED, LEAST, MOST, fitted_values
+from tomeval.domains.matrix.fitted import fit as fitted
+from tomeval.domains.matrix.fitted.fit import best_rewards, fit
+from tomeval.domains.matrix.fitted.measures import FITTED, LEAST, MOST, fitted_values
+from tomeval.domains.matrix.fitted.memory import as_machine, context_path, contexts, probabilities
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.memory import as_machine, context_path, contexts, probabilities
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner

@@ -14,14 +14,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import only_partner_drawn
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.planted import Statements, compliance, regrets, use_slopes
-from tomeval.domains.matrix.planted_tables import accuracy_rows, trust_rows
-from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.preview import example_cell, prompts_of_round
-from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.thresholds import Level, crossing, own_threshold, verdict
-from tomeval.domains.matrix.trust import (
+from tomeval.domains.matrix.planted.measures import Statements, compliance, regrets, use_slopes
+from tomeval.domains.matrix.planted.tables import accuracy_rows, trust_rows
+from tomeval.domains.matrix.planted.thresholds import Level, crossing, own_threshold, verdict
+from tomeval.domains.matrix.planted.trust import (
     contrast,
     expected_slope,
     rational_regret,
@@ -29,6 +25,10 @@ from tomeval.domains.matrix.trust import (
     slope_ceiling,
     trust_threshold,
 )
+from tomeval.domains.matrix.play import Setup, play_episode
+from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.plots import draw
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run

@@ -14,15 +14,21 @@ from support import ALL_GAMES, random_partner, scripts
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.forecast_truth import expected_forecast
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.posterior import bayes_predictions
-from tomeval.domains.matrix.probabilistic import MEASURES, NAME, Stated, by_step, episode_means
-from tomeval.domains.matrix.probabilistic_table import base_rates
+from tomeval.domains.matrix.probabilistic.measures import (
+    MEASURES,
+    NAME,
+    Stated,
+    by_step,
+    episode_means,
+)
+from tomeval.domains.matrix.probabilistic.posterior import bayes_predictions
+from tomeval.domains.matrix.probabilistic.table import base_rates
+from tomeval.domains.matrix.probabilistic.truth import expected_forecast
 from tomeval.domains.matrix.responses import expected_response_cost, misjudgement_cost
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.domains.matrix.subjects.forecaster import spoilt

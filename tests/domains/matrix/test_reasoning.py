@@ -12,8 +12,8 @@ from support import scripts
 from tomeval.comparing import compare
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.reasoning import MEASURED, Reasoning, counted
-from tomeval.domains.matrix.reasoning_table import kappa_of
+from tomeval.domains.matrix.reasoning.measures import MEASURED, Reasoning, counted
+from tomeval.domains.matrix.reasoning.table import kappa_of
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.plots import draw
 from tomeval.report import write_report

@@ -10,13 +10,13 @@ import pytest
 from support import ALL_GAMES, SPECS, TWO_BY_THREE, random_partner
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.adaptation.switching import change_of, switching, table_change
 from tomeval.domains.matrix.experiment import partners_data
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.optima import best_response, relevance
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.results import _partner
-from tomeval.domains.matrix.switching import change_of, switching, table_change
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 

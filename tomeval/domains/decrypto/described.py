@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tomeval.domains.decrypto.levels.rsa_seats import DEFAULTS, MEANINGS
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.players import KIND_OPTIONS, about_kind
-from tomeval.domains.decrypto.rsa_seats import DEFAULTS, MEANINGS
 from tomeval.runs.file_schema import MODEL, Json, meanings, of_default, table
 
 

@@ -11,8 +11,8 @@ from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
-from tomeval.domains.decrypto.level_measures import LEVEL_MEASURES
-from tomeval.domains.decrypto.level_tables import LEVELS_TABLE, level_notes, level_rows
+from tomeval.domains.decrypto.levels.measures import LEVEL_MEASURES
+from tomeval.domains.decrypto.levels.tables import LEVELS_TABLE, level_notes, level_rows
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import Said
-from tomeval.domains.decrypto import rsa_seats
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EncoderSpec,
@@ -24,8 +23,9 @@ from tomeval.domains.decrypto.game import (
     Hints,
     InterceptorView,
 )
+from tomeval.domains.decrypto.levels import rsa_seats
+from tomeval.domains.decrypto.levels.rsa import LEVELS, Ladder
 from tomeval.domains.decrypto.play import random_hints
-from tomeval.domains.decrypto.rsa import LEVELS, Ladder
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding

@@ -37,7 +37,7 @@ class DecryptoRunCell(RunCell):
         return replace(found, levels=cache(self._levels)) if "levels" in self.definition else found
 
     def _levels(self, role: str) -> Totals:
-        from tomeval.domains.decrypto.level_measures import game_levels
+        from tomeval.domains.decrypto.levels.measures import game_levels
 
         return game_levels(self, role)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.domains.matrix import listing
+from tomeval.domains.matrix.aids.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
-from tomeval.domains.matrix.computing import PAYOFF, payoff_rounds
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
@@ -24,7 +24,7 @@ from tomeval.domains.matrix.facts import (
     told_notes,
 )
 from tomeval.domains.matrix.facts_of_people import people_notes
-from tomeval.domains.matrix.fitted_measures import FITTED
+from tomeval.domains.matrix.fitted.measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file

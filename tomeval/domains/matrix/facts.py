@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.planted import cells_with_beliefs
+from tomeval.domains.matrix.planted.measures import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique

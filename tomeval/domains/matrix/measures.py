@@ -9,19 +9,17 @@ from typing import Literal
 
 import numpy as np
 
-from tomeval.domains.matrix import (
-    adaptation,
-    computing,
-    probabilistic,
-    reasoning,
-)
+from tomeval.domains.matrix.adaptation.measures import GROUP as ADAPTATION
+from tomeval.domains.matrix.aids.computing import GROUP as COMPUTING
 from tomeval.domains.matrix.conditional import conditional_metrics
-from tomeval.domains.matrix.fitted_measures import FITTED_GROUP
+from tomeval.domains.matrix.fitted.measures import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
-from tomeval.domains.matrix.planted import PLANTED
+from tomeval.domains.matrix.planted.measures import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
+from tomeval.domains.matrix.probabilistic.measures import GROUP as PROBABILISTIC
+from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
@@ -363,11 +361,11 @@ _ALWAYS = (
 GROUPS: tuple[Group, ...] = (
     FITTED_GROUP,
     PLANTED,
-    computing.GROUP,
-    probabilistic.GROUP,
-    adaptation.GROUP,
+    COMPUTING,
+    PROBABILISTIC,
+    ADAPTATION,
     GAP_GROUP,
-    reasoning.GROUP,
+    REASONING,
 )
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 

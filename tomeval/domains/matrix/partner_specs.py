@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.adaptation.switching import KEYS, change_points, pairs_of, switching_set
 from tomeval.domains.matrix.axelrod_players import PREFIX, axelrod_partner
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.switching import KEYS, change_points, pairs_of, switching_set
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SETS = ("single_action",)
@@ -69,7 +69,7 @@ def get_partner_set(
         table, or the text of a table in TOML, with ``partners`` (list of specs), optional
         ``weights`` and ``name``; or one with ``switch`` (two specs, or one set of which two are
         drawn), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``) and optional
-        ``name``, see `tomeval.domains.matrix.switching`.
+        ``name``, see `tomeval.domains.matrix.adaptation.switching`.
     game, base
         As for `get_partner`.
 

@@ -44,8 +44,8 @@ class Partner:
     title, source : str
         Full name; where the policy comes from.
     change : Change, optional
-        For a partner made by `tomeval.domains.matrix.switching`: the policies that it joins. The
-        table alone says what it plays.
+        For a partner made by `tomeval.domains.matrix.adaptation.switching`: the policies that it
+        joins. The table alone says what it plays.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.computing import computing_templates
+from tomeval.domains.matrix.aids.computing import computing_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partner_players import PartnerPlayer

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.aids.computing import PAYOFF
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet

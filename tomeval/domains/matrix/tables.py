@@ -6,21 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tomeval.domains.matrix import adaptation_table as adapting
-from tomeval.domains.matrix import probabilistic_table, sensitivity
-from tomeval.domains.matrix.aids import has_ladders
-from tomeval.domains.matrix.aids_table import aids_notes, aids_rows
-from tomeval.domains.matrix.fitted_measures import has_unknown_partners
-from tomeval.domains.matrix.fitted_sides import fitted_notes, fitted_rows
-from tomeval.domains.matrix.planted_tables import (
+from tomeval.domains.matrix import sensitivity
+from tomeval.domains.matrix.adaptation import table as adapting
+from tomeval.domains.matrix.aids.shares import has_ladders
+from tomeval.domains.matrix.aids.table import aids_notes, aids_rows
+from tomeval.domains.matrix.fitted.measures import has_unknown_partners
+from tomeval.domains.matrix.fitted.table import fitted_notes, fitted_rows
+from tomeval.domains.matrix.planted.tables import (
     accuracy_notes,
     accuracy_rows,
     has_beliefs,
     trust_notes,
     trust_rows,
 )
-from tomeval.domains.matrix.reasoning import has_reasoning
-from tomeval.domains.matrix.reasoning_table import reasoning_notes, reasoning_rows
+from tomeval.domains.matrix.probabilistic import table as probabilistic
+from tomeval.domains.matrix.reasoning.measures import has_reasoning
+from tomeval.domains.matrix.reasoning.table import reasoning_notes, reasoning_rows
 from tomeval.runs.results import Run
 
 Rows = list[dict[str, Any]]
@@ -98,15 +99,15 @@ TABLES: Mapping[str, Table] = {
     ),
     "probabilistic": Table(
         "stated probabilities: losses, skills, calibration",
-        probabilistic_table.present,
-        probabilistic_table.rows,
-        probabilistic_table.notes,
+        probabilistic.present,
+        probabilistic.rows,
+        probabilistic.notes,
     ),
     "calibration": Table(
         "stated probabilities: how often predictions of each confidence are right",
-        probabilistic_table.present,
-        probabilistic_table.curve_rows,
-        probabilistic_table.curve_notes,
+        probabilistic.present,
+        probabilistic.curve_rows,
+        probabilistic.curve_notes,
     ),
     "aids": Table(
         "the ladder of aids: regret by rung, and the share of it that every aid removes",

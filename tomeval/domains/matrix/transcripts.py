@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import NOT_ASKED, VALID
-from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.aids.computing import PAYOFF
 from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import ACT, PREDICT

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.domains.decrypto.figures import INTERVALS
-from tomeval.domains.decrypto.level_fit import Placement
-from tomeval.domains.decrypto.level_tables import Placed, placements, verdict
-from tomeval.domains.decrypto.rsa import LEVELS
+from tomeval.domains.decrypto.levels.fit import Placement
+from tomeval.domains.decrypto.levels.rsa import LEVELS
+from tomeval.domains.decrypto.levels.tables import Placed, placements, verdict
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.settings import in_style, small

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.domains.matrix.aids.informed import informed_best
 from tomeval.domains.matrix.batch.subjects import (
     Answers,
     BatchSubject,
@@ -14,7 +15,6 @@ from tomeval.domains.matrix.batch.subjects import (
     choose,
     tie_table,
 )
-from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE

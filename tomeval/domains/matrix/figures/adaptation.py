@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tomeval.domains.matrix.adaptation import Adaptation, adaptation
+from tomeval.domains.matrix.adaptation.measures import Adaptation, adaptation
 from tomeval.domains.matrix.played import BoolArray, FloatArray
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.numbers import between, number
-from tomeval.domains.matrix.aids import AIDS, LINKS, REGRET, Ladder, ladders, verdict
+from tomeval.domains.matrix.aids.shares import AIDS, LINKS, REGRET, Ladder, ladders, verdict
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.plots.drawing import (
     DEFAULT,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.numbers import number
 from tomeval.domains.matrix.measures import MEASURES
-from tomeval.domains.matrix.reasoning import AGREES, FOLLOWED, READ, RIGHT
-from tomeval.domains.matrix.reasoning_table import reasoning_rows
+from tomeval.domains.matrix.reasoning.measures import AGREES, FOLLOWED, READ, RIGHT
+from tomeval.domains.matrix.reasoning.table import reasoning_rows
 from tomeval.plots.drawing import (
     DEFAULT,
     SHARE_INTERVALS,

@@ -10,10 +10,10 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
-from tomeval.domains.matrix.design import Design, Found
-from tomeval.domains.matrix.design_contenders import partners_of
-from tomeval.domains.matrix.design_files import set_words
-from tomeval.domains.matrix.design_sets import unavoidable
+from tomeval.domains.matrix.design.contenders import partners_of
+from tomeval.domains.matrix.design.design import Design, Found
+from tomeval.domains.matrix.design.files import set_words
+from tomeval.domains.matrix.design.sets import unavoidable
 from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.optima import bounds

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import between, number
-from tomeval.domains.matrix.fitted import TOLERANCE
-from tomeval.domains.matrix.fitted_measures import has_unknown_partners
-from tomeval.domains.matrix.fitted_sides import SHOWN, Side, sides
+from tomeval.domains.matrix.fitted.fit import TOLERANCE
+from tomeval.domains.matrix.fitted.measures import has_unknown_partners
+from tomeval.domains.matrix.fitted.table import SHOWN, Side, sides
 from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import pages

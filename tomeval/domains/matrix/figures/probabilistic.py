@@ -10,8 +10,8 @@ import numpy as np
 from tomeval.core.numbers import number
 from tomeval.domains.matrix.figures.curves import smooth
 from tomeval.domains.matrix.played import BoolArray, FloatArray
-from tomeval.domains.matrix.probabilistic import by_step
-from tomeval.domains.matrix.probabilistic_table import calibration_error, curve_of, stated_cells
+from tomeval.domains.matrix.probabilistic.measures import by_step
+from tomeval.domains.matrix.probabilistic.table import calibration_error, curve_of, stated_cells
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
@@ -39,7 +39,7 @@ MOST_LINES = 6
 
 def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw calibration curves and log loss by step, a figure per task."""
-    from tomeval.domains.matrix.probabilistic_table import present
+    from tomeval.domains.matrix.probabilistic.table import present
 
     if not present(run):
         return []

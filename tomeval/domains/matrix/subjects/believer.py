@@ -7,9 +7,9 @@ import numpy as np
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.observation import Observation
+from tomeval.domains.matrix.planted.trust import rational_responses
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, stated
-from tomeval.domains.matrix.trust import rational_responses
 
 USES = ("matching", "rational")
 

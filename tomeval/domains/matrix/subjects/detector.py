@@ -8,11 +8,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
+from tomeval.domains.matrix.adaptation.switching import change_of
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, pick
-from tomeval.domains.matrix.switching import change_of
 
 
 class Detector(Subject):

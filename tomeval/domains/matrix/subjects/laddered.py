@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import unknown
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.informed import informed_best
+from tomeval.domains.matrix.aids.informed import informed_best
 from tomeval.domains.matrix.observation import Observation
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, check_unit

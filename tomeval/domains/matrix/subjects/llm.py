@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.domains.matrix.computing import COMPUTING, computing_templates, payoff_rounds
+from tomeval.domains.matrix.aids.computing import COMPUTING, computing_templates, payoff_rounds
+from tomeval.domains.matrix.aids.informed import informed_best
 from tomeval.domains.matrix.examples import EXAMPLES
-from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import MatrixScene

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.domains.matrix.computing import PAYOFF
+from tomeval.domains.matrix.aids.computing import PAYOFF
 from tomeval.domains.matrix.subjects.base import Answer, Seat
 from tomeval.strategies.asking import request_seed
 from tomeval.strategies.player import LLMPlayer

@@ -1,0 +1,1 @@
+"""Partners that change their policy: when it is noticed, and when acted on."""

@@ -1,0 +1,1 @@
+"""The ladder of aids: which link between knowing and doing fails."""

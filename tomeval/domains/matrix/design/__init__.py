@@ -1,0 +1,1 @@
+"""The search for partners that tell players apart."""

@@ -1,0 +1,1 @@
+"""Regret against a fitted model of the other player."""

@@ -1,0 +1,223 @@
+"""The tables of planted beliefs: a row per accuracy, and from which accuracy subjects follow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.matrix.groups import data_of
+from tomeval.domains.matrix.planted.measures import NAME, Statements, cells_with_beliefs
+from tomeval.domains.matrix.planted.thresholds import Level, Threshold, own_threshold, verdict
+from tomeval.domains.matrix.planted.trust import slope_ceiling, trust_threshold
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.runs.columns import flat
+from tomeval.runs.results import Run
+from tomeval.strategies import parse_strategy
+from tomeval.strategies.beliefs import Belief
+
+Rows = list[dict[str, Any]]
+
+_MEANS = (
+    "use_slope",
+    "stepwise_regret_per_step",
+    "rational_regret_per_step",
+    "excess_regret_per_step",
+)
+_SHARES = ("compliance_right_percent", "compliance_wrong_percent")
+_TASK = ("model", "game", "labels", "partners", "horizon")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A cell whose subject was given beliefs, and what of it does not depend on the accuracy."""
+
+    cell: MatrixRunCell
+    statements: Statements
+    subject: str
+    rated: str
+    key: str
+
+    @property
+    def accuracy(self) -> float:
+        """How often statements are right."""
+        return self.statements.accuracy
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What tells rows apart, but for the accuracy."""
+        wording = self.statements.wording
+        return {
+            "subject": self.subject,
+            **{name: self.cell.columns[name] for name in _TASK},
+            "as": wording,
+            "rated": self.rated,
+            "seed": self.cell.seed,
+        }
+
+
+def told_cells(run: Run) -> list[Told]:
+    """Return the cells with beliefs and complete episodes, in the run's order."""
+    planted = cells_with_beliefs(run.store)
+    found = []
+    for cell in matrix_cells(run):
+        if cell.number in planted:
+            statements = data_of(cell.played, NAME)
+            assert isinstance(statements, Statements)  # it is one of them
+            found.append(_told(cell, statements))
+    return found
+
+
+def _told(cell: MatrixRunCell, statements: Statements) -> Told:
+    """Return a cell with its subject's name and options less the accuracy."""
+    definition = cell.definition
+    options = {name: v for name, v in definition["options"].items() if name != "accuracy"}
+    rated = "yes"  # a simulated subject knows it
+    if definition["kind"] == LLM:
+        belief = parse_strategy(definition["strategy"]).part.belief
+        assert belief is not None
+        rated = "yes" if belief.rated else "no"
+        options["strategy"] = _without(definition["strategy"], belief)
+    subject = re.sub(r"Belief \d+% \(", "Belief (", str(cell.columns["subject"]))
+    subject = re.sub(r"accuracy=[\d.e-]+(, )?", "", subject).replace(", )", ")").replace("()", "")
+    same = [definition["kind"], options, subject, cell.seed, cell.task]
+    return Told(cell, statements, subject, rated, json.dumps(same, sort_keys=True))
+
+
+def _without(strategy: str, belief: Belief) -> str:
+    return strategy.replace(belief.name, belief.name.replace(f"{belief.accuracy}% ", ""))
+
+
+def families(cells: list[Told]) -> Iterator[list[Told]]:
+    """Yield cells that differ in the accuracy only, in its order."""
+    found: dict[tuple[str, str], list[Told]] = {}
+    for told in cells:
+        found.setdefault((str(told.cell.columns["model"]), told.key), []).append(told)
+    for members in found.values():
+        yield sorted(members, key=lambda told: told.accuracy)
+
+
+def accuracy_rows(run: Run) -> Rows:
+    """Return a row per subject, wording, task and accuracy."""
+    rows = []
+    for members in families(told_cells(run)):
+        for told in members:
+            cell = told.cell
+            row = {**told.columns, "accuracy_percent": round(100 * told.accuracy)}
+            row["episodes"] = len(cell.episodes)
+            row |= flat(_MEANS[:1], cell.estimate(_MEANS[:1]))
+            row["use_slope_ceiling"] = slope_ceiling(cell.game)
+            row |= flat(_SHARES, cell.estimate(_SHARES), _SHARES)
+            row |= flat(_MEANS[1:], cell.estimate(_MEANS[1:]))
+            rows.append(row)
+    return rows
+
+
+def threshold_of(members: list[Told]) -> Threshold:
+    """Return from which accuracy a subject follows, of cells that differ in it only.
+
+    A seed that depends on the subject and task alone: the same table every time.
+    """
+    ceiling = slope_ceiling(members[0].cell.game)
+    levels = [
+        Level(told.accuracy, told.cell.totals("use_slope").values / ceiling, told.cell.episodes)
+        for told in members
+        if ceiling > 0 and 0 < told.accuracy < 1
+    ]
+    digest = hashlib.sha256(members[0].key.encode()).digest()
+    return own_threshold(levels, np.random.default_rng(int.from_bytes(digest[:8], "little")))
+
+
+def trust_rows(run: Run) -> Rows:
+    """Return a row per subject, wording and task."""
+    rows = []
+    for members in families(told_cells(run)):
+        pays = trust_threshold(members[0].cell.game)
+        found = threshold_of(members)
+        low, high = (100 * end if math.isfinite(end) else math.nan for end in found[1:3])
+        value = 100 * found.value if math.isfinite(found.value) else math.nan
+        rows.append(
+            {
+                **members[0].columns,
+                "accuracies": ", ".join(f"{round(100 * told.accuracy)}" for told in members),
+                "pays_from_percent": 100 * pays,
+                "follows_from_percent": value,
+                "follows_from_percent_ci95": (high - low) / 2,
+                "follows_from_percent_ci95_low": low,
+                "follows_from_percent_ci95_high": high,
+                "follows": follows(found),
+                "switches": verdict(found, pays) if members[0].rated == "yes" else "not told",
+            }
+        )
+    return rows
+
+
+def follows(found: Threshold) -> str:
+    """Say in words from which accuracy on a subject follows."""
+    if math.isnan(found.value):
+        return ""
+    if found.value == -math.inf:
+        return "at every accuracy"
+    if found.value == math.inf:
+        return "at none"
+    return f"between {100 * found.below:.0f} and {100 * found.above:.0f} %"
+
+
+def has_beliefs(run: Run) -> bool:
+    """Tell whether any subject was given beliefs."""
+    planted = cells_with_beliefs(run.store)
+    return any(cell.number in planted for cell in run.cells)
+
+
+def accuracy_notes(run: Run) -> list[str]:
+    """Say what is not identified, and where ignoring statements is no fault."""
+    cells = told_cells(run)
+    notes = []
+    if any(told.accuracy in (0, 1) for told in cells):
+        notes.append(
+            "use slope: not identified where statements are always right or always wrong, because "
+            "some of them can then not occur"
+        )
+    same = dict.fromkeys(t.cell.game.name for t in cells if slope_ceiling(t.cell.game) == 0)
+    if same:
+        notes.append(
+            f"{', '.join(same)}: every statement has the same best responses, so nothing shows "
+            "whether it was followed (the ceiling of the use slope is 0)"
+        )
+    if any(_predictable(told.cell) for told in cells):
+        notes.append(
+            "the rational believer knows how often statements are right and nothing of the "
+            "partner; a subject that can predict the partner without them rightly follows them "
+            "less, and its regret can be lower"
+        )
+    return notes
+
+
+def _predictable(cell: MatrixRunCell) -> bool:
+    """Tell whether any of a cell's partners is not uniformly random."""
+    return any(np.ptp(partner.emissions) > 1e-12 for partner in cell.partners)
+
+
+def trust_notes(run: Run) -> list[str]:
+    """Say what the thresholds are, and whose are no judgement."""
+    cells = told_cells(run)
+    notes = [
+        "pays from: the least accuracy from which always following earns as much as the best "
+        "single action against a uniformly random partner. follows from: where the use slope rises "
+        "through half its ceiling, between two accuracies by a straight line; bootstrap over "
+        "episodes, without an interval where an end lies beyond the accuracies asked"
+    ]
+    silent = dict.fromkeys(told.subject for told in cells if told.rated == "no")
+    if silent:
+        notes.append(
+            f"{'; '.join(silent)}: not told how often statements are right, and shown none of the "
+            "past ones, so where they switch says nothing of their judgement"
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""Predictions graded as probabilities."""

@@ -1,0 +1,1 @@
+"""Written reasoning beside the prediction and the action."""
