@@ -38,7 +38,8 @@ def expected_forecast(
     -------
     dict of str to float
         The measures of `tomeval.domains.matrix.probabilistic.measures`, ``tom_percent``,
-        ``ece_percent`` (the binned calibration error) and ``bayes_log_loss``: exact expectations, no simulation.
+        ``ece_percent`` (the binned calibration error) and ``bayes_log_loss``: exact expectations,
+        no simulation.
 
     Examples
     --------

@@ -33,8 +33,9 @@ def reasoning_rows(run: Run) -> list[dict[str, Any]]:
 
     Columns besides those of the cell: ``episodes``; ``steps`` with written reasoning; the measures
     of `tomeval.domains.matrix.reasoning.measures`, each with its interval;
-    ``agreement_by_chance_percent`` and ``following_by_chance_percent``, what two players with the cell's shares of expectations,
-    predictions and actions would give if they drew them independently; and Cohen's kappa of
+    ``agreement_by_chance_percent`` and ``following_by_chance_percent``, what two players with the
+    cell's shares of expectations, predictions and actions would give if they drew them
+    independently; and Cohen's kappa of
     expectation and prediction, from 1 (always equal) over 0 (as by chance) to below, with the
     interval of the jackknife over episodes. NaN where all mass is on one label: chance then agrees
     always, and nothing can be told.
