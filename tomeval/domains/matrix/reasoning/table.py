@@ -35,10 +35,9 @@ def reasoning_rows(run: Run) -> list[dict[str, Any]]:
     of `tomeval.domains.matrix.reasoning.measures`, each with its interval;
     ``agreement_by_chance_percent`` and ``following_by_chance_percent``, what two players with the
     cell's shares of expectations, predictions and actions would give if they drew them
-    independently; and Cohen's kappa of
-    expectation and prediction, from 1 (always equal) over 0 (as by chance) to below, with the
-    interval of the jackknife over episodes. NaN where all mass is on one label: chance then agrees
-    always, and nothing can be told.
+    independently; and Cohen's kappa of expectation and prediction, from 1 (always equal) over 0 (as
+    by chance) to below, with the interval of the jackknife over episodes. NaN where all mass is on
+    one label: chance then agrees always, and nothing can be told.
     """
     rows: list[dict[str, Any]] = []
     for cell in matrix_cells(run):
