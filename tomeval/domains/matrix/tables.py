@@ -73,23 +73,62 @@ TABLES: Mapping[str, Table] = {
         trust_rows,
         trust_notes,
     ),
+    "aids": Table(
+        "the ladder of aids: regret by rung, and the share of it that every aid removes",
+        has_ladders,
+        aids_rows,
+        aids_notes,
+    ),
+    "probabilistic": Table(
+        "predictions as probabilities: losses, skills, calibration",
+        probabilistic.present,
+        probabilistic.rows,
+        probabilistic.notes,
+    ),
+    "calibration": Table(
+        "predictions as probabilities: how often those of each confidence are right",
+        probabilistic.present,
+        probabilistic.curve_rows,
+        probabilistic.curve_notes,
+    ),
     "adaptation": Table(
-        "steps to detection and to adaptation, regret around the change, of partners that switch",
+        "adaptation to partners that switch: detection, adaptation, regret around the change",
         adapting.changes,
         adapting.adaptation_rows,
         adapting.adaptation_notes,
     ),
     "adaptation_pairs": Table(
-        "the same for each pair of policies",
+        "adaptation for each pair of policies",
         adapting.several_pairs,
         adapting.pair_rows,
         adapting.adaptation_notes,
     ),
     "adaptation_checks": Table(
-        "what these lags rest on: evidence, medians, turns found by chance",
+        "what the lags of adaptation rest on: evidence, medians, turns found by chance",
         adapting.changes,
         adapting.check_rows,
         adapting.check_notes,
+    ),
+    "sensitivity": Table(
+        "sensitivity to wording: variance of the measures by option of wording and strategy",
+        sensitivity.present,
+        sensitivity.variance_rows,
+        sensitivity.variance_notes,
+    ),
+    "wording_gap": Table(
+        "sensitivity to wording: share of the literal-functional gap that it explains",
+        sensitivity.present,
+        sensitivity.gap_rows,
+        sensitivity.gap_notes,
+    ),
+    "rank_stability": Table(
+        "sensitivity to wording: agreement of the strategies' ranks",
+        sensitivity.present,
+        sensitivity.rank_rows,
+        sensitivity.rank_notes,
+    ),
+    "ranks": Table(
+        "sensitivity to wording: each strategy's ranks", sensitivity.present, sensitivity.first_rows
     ),
     "reasoning": Table(
         "reasoning consistency: the text's last expectation beside probe and action",
@@ -97,47 +136,8 @@ TABLES: Mapping[str, Table] = {
         reasoning_rows,
         reasoning_notes,
     ),
-    "probabilistic": Table(
-        "stated probabilities: losses, skills, calibration",
-        probabilistic.present,
-        probabilistic.rows,
-        probabilistic.notes,
-    ),
-    "calibration": Table(
-        "stated probabilities: how often predictions of each confidence are right",
-        probabilistic.present,
-        probabilistic.curve_rows,
-        probabilistic.curve_notes,
-    ),
-    "aids": Table(
-        "the ladder of aids: regret by rung, and the share of it that every aid removes",
-        has_ladders,
-        aids_rows,
-        aids_notes,
-    ),
-    "sensitivity": Table(
-        "variance of the measures by option of wording and strategy",
-        sensitivity.present,
-        sensitivity.variance_rows,
-        sensitivity.variance_notes,
-    ),
-    "wording_gap": Table(
-        "share of the literal-functional gap that wording explains",
-        sensitivity.present,
-        sensitivity.gap_rows,
-        sensitivity.gap_notes,
-    ),
-    "rank_stability": Table(
-        "agreement of the strategies' ranks over wordings",
-        sensitivity.present,
-        sensitivity.rank_rows,
-        sensitivity.rank_notes,
-    ),
-    "ranks": Table(
-        "each strategy's ranks over wordings", sensitivity.present, sensitivity.first_rows
-    ),
     "fitted": Table(
-        "both seats of every pairing: regret against the best reply to a fitted machine",
+        "fitted partners: both seats of every pairing, regret against the best reply to a fit",
         lambda run: True,
         fitted_rows,
         fitted_notes,
