@@ -45,7 +45,16 @@ def call(*arguments):
     return done.output
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+SWEPT = ("sensitivity", "wording_gap", "rank_stability")
+
+
+@pytest.mark.parametrize("kind", SWEPT)
+def test_tables_of_wordings_need_a_sweep_of_them(folder, kind) -> None:
+    done = CliRunner().invoke(app, ["compare", str(folder), "--what", kind])
+    assert "no language model's player was asked in two wordings" in str(done.exception)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in get_args(Kind) if kind not in SWEPT])
 def test_every_table_in_every_format(folder, kind) -> None:
     options = ["--resamples", 99, *(["--metric", "tom_percent"] if kind == "mixed" else [])]
     shown = {

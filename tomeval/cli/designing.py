@@ -103,8 +103,6 @@ def design(
         check_partner_path(out)
     if plot is not None:
         check_picture_path(plot)
-    if form == "text":
-        tell(f"searching partners of {game} with at most {states} states; Ctrl-C stops")
     [measure] = choose_measures(get_domain("matrix").measures, [metric])
     found = search(
         get_game(game),

@@ -71,7 +71,7 @@ def plot(
 ) -> None:
     """Draw the figures that say most of a run, all of them, or those named, with their captions."""
     from tomeval.cli.progress import working
-    from tomeval.plots import Options, chosen, figures_of, plot_run
+    from tomeval.plots import Options, chosen, drawable, plot_run
     from tomeval.runs.draws import weight_notes
     from tomeval.runs.results import Run
     from tomeval.runs.selection import choose_measures
@@ -105,7 +105,7 @@ def plot(
         drawn = chosen(opened, (), Options(column, interval, by=by, metrics=metrics), every)
         left = [
             name
-            for name in figures_of(opened)
+            for name in drawable(opened)
             if name not in drawn and not any(one.startswith(f"{name}_") for one in drawn)
         ]
         if left and (by is not None or metrics):

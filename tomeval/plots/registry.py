@@ -33,6 +33,11 @@ def figures_of(run: Run) -> dict[str, str]:
     return {**FIGURES, **run.domain.figures}
 
 
+def drawable(run: Run) -> list[str]:
+    """Return the names of the figures that a run can have data for."""
+    return [*FIGURES, *run.domain.figures_for(run)]
+
+
 def figures_by(run: Run) -> tuple[str, ...]:
     """Return the names of the figures of a run that heed `Options.by`."""
     return (*CHOOSE_BY, *run.domain.figures_by)
@@ -69,7 +74,8 @@ def chosen(
                 )
     if only:
         return list(dict.fromkeys(only))
-    names = list(figures_of(run)) if every or options.by else list(run.domain.first_figures)
+    first = [name for name in run.domain.first_figures if _figure(run, name) in drawable(run)]
+    names = drawable(run) if every or options.by else first
     return [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
 
 

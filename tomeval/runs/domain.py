@@ -431,6 +431,10 @@ class Domain(ABC):
         """Return which of `tables` a run has data for; default: all."""
         return list(self.tables)
 
+    def figures_for(self, run: Run) -> list[str]:
+        """Return which of `figures` a run can have data for; default: all."""
+        return list(self.figures)
+
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return the sentences that go with one of `tables`."""
         return []

@@ -221,8 +221,6 @@ class _Filler:
             specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, []).append((number, episode))
             scored |= set(specs) if cell.scores else set()
-        if self.startup is not None:
-            self._tell_blind_spots({number for _, number in jobs})
         opened: dict[str, Model | LocalModel] = {}
         for specs, mine in groups.items():
             self.live.pace.group()
@@ -247,11 +245,6 @@ class _Filler:
             )
         if groups:
             self._warn()
-
-    def _tell_blind_spots(self, numbers: set[int]) -> None:
-        """Say what measures cannot tell in some cells, before any model is asked."""
-        for note in self.domain.cannot_tell([self.cells[number] for number in sorted(numbers)]):
-            logger.warning("%s", wrapped(f"note: {note}"))
 
     def _warn(self) -> None:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""

@@ -160,7 +160,7 @@ def test_what_is_not_known_is_said_and_not_drawn(opened, monkeypatch) -> None:
         ("encoder", "same"): ("minilm", place(alike, np.random.default_rng(1))),
         ("encoder", "sure"): ("minilm", certain),
     }
-    for module in ("level_tables", "figures.levels"):
+    for module in ("levels.tables", "figures.levels"):
         monkeypatch.setattr(f"tomeval.domains.decrypto.{module}.placements", lambda run: found)
     [drawing] = levels(opened)
     assert "nan" not in drawing.description

@@ -23,6 +23,7 @@ C, D = 0, 1
 
 
 FOR_TWO_ACTIONS = {"generous_tit_for_tat", "grim_trigger", "tit_for_two_tats"}
+FOR_TWO_ACTIONS |= {"ipd_pair_1", "ipd_pair_2"}  # explicit tables
 COPY = {"noisy_tit_for_tat", "suspicious_tit_for_tat", "tit_for_tat"}
 # One game of each shape.
 PLACES = [(name, game) for name in SHIPPED for game in (IPD, RPS, *ODD_GAMES)]

@@ -199,8 +199,8 @@ class Matrix(Domain):
         return run_facts(run)
 
     def notes(self, run: Run) -> list[str]:
-        """Tell of what cannot be told, of subjects that were, and what stands below tables."""
-        return blind_notes(run) + told_notes(run) + self.table_notes(run)
+        """Tell of subjects that were told, what stands below tables, and of what cannot be told."""
+        return told_notes(run) + self.table_notes(run) + blind_notes(run)
 
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, of players in the partner's seat, and of people."""
@@ -209,6 +209,11 @@ class Matrix(Domain):
     def tables_of(self, run: Run) -> list[str]:
         """Return the tables that a run has data for."""
         return [name for name, table in self.tables.items() if table.present(run)]
+
+    def figures_for(self, run: Run) -> list[str]:
+        """Return the figures; that of a table needs what the table needs."""
+        shown = self.reported(run)
+        return [name for name in self.figures if name not in self.tables or name in shown]
 
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return the sentences that go with a table."""

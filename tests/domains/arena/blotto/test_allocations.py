@@ -43,7 +43,7 @@ def test_orders_are_all_different_permutations(allocation):
 def test_a_random_allocation_is_uniform(short, monkeypatch):
     """From a list, and by bars among places, as on boards with a long list."""
     monkeypatch.setattr(allocations, "SHORT", short)
-    allocations._tuples.cache_clear()
+    allocations.listed.cache_clear()
     rng = np.random.default_rng(5)
     every = listed(3, 4)
     counts = dict.fromkeys(every, 0)
@@ -53,7 +53,7 @@ def test_a_random_allocation_is_uniform(short, monkeypatch):
     expected = draws / len(every)
     # The statistic has mean 14 and standard deviation 5.3; it exceeds 42 with p < 1e-4.
     assert sum((n - expected) ** 2 / expected for n in counts.values()) < 42
-    allocations._tuples.cache_clear()
+    allocations.listed.cache_clear()
 
 
 @settings(deadline=None)

@@ -273,7 +273,7 @@ def has_changes(store: Store) -> bool:
     return any(
         (step := table_change(table)) is not None and step <= horizon
         for horizon, tables in store.query(sql)
-        for table in json.loads(tables)
+        for table in json.loads(tables or "[]")  # a definition without is found damaged
     )
 
 

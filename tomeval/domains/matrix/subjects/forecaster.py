@@ -42,8 +42,8 @@ class Forecaster(Subject):
 
     def act(self, observation: Observation) -> Decision:
         """Make the forecast, and respond to it."""
+        partners = self.seat.door.partner_set()  # in every step: that it was told is recorded
         if self._posterior is None:
-            partners = self.seat.door.partner_set()
             self._posterior = Posterior(partners.partners, partners.weights)
         self._stated = spoilt(self._posterior.predict(), self.temperature, self.shift)[0]
         best = expected_best(self.seat.game, self._stated[None])[0]
