@@ -71,6 +71,40 @@ class ModelCount:
         self.unreadable += not readable
 
 
+@dataclass
+class ReplicaCount:
+    """What a replica does, where a run is played on several.
+
+    Attributes
+    ----------
+    name, host, device : str
+    state : {"starting", "playing", "idle", "silent", "lost"}
+        Whether it has said that it started, has a lease, and answers.
+    leases : int
+        Leases that it holds.
+    episodes, steps, tokens : int
+        Episodes and steps that were committed, and tokens of prompts and replies, of this session.
+    memory : int
+        Bytes; 0: not known.
+    last_error : str
+        The last thing that went wrong; empty: nothing did.
+    since : float
+        When it started, by `time.monotonic`.
+    """
+
+    name: str
+    host: str = ""
+    device: str = ""
+    state: Literal["starting", "playing", "idle", "silent", "lost"] = "starting"
+    leases: int = 0
+    episodes: int = 0
+    steps: int = 0
+    tokens: int = 0
+    memory: int = 0
+    last_error: str = ""
+    since: float = 0.0
+
+
 class Live:
     """The state of a run.
 
@@ -82,6 +116,8 @@ class Live:
         Episodes by what became of them.
     models : dict of str to ModelCount
         By `engine.spec_key`, in the order of play.
+    replicas : list of ReplicaCount
+        Where it is played; empty: in this process.
     pace : Pace
         Who knows the time left.
     asking : bool
@@ -95,6 +131,7 @@ class Live:
     def __init__(self) -> None:
         self.steps, self.total, self.counts = 0, 0, Counts()
         self.models: dict[str, ModelCount] = {}
+        self.replicas: list[ReplicaCount] = []
         self.pace = Pace([], {})
         self.shown: Literal["", "field", "lines"] = ""
         self.asking, self.note = False, ""
