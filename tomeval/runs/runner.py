@@ -24,6 +24,7 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
@@ -221,6 +222,7 @@ class _Filler:
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
+        self.origin = here()
         self._tell_steps()
         self._tell_counts()
 
@@ -248,12 +250,13 @@ class _Filler:
         time left is estimated from the mix of strategies that is still to come.
         """
         groups: dict[tuple[str, ...], list[Job]] = {}
-        for episode, number in sorted(
+        jobs = sorted(
             (episode, number)
             for number, cell in enumerate(self.cells)
             if cell.models and number not in self.schedules
             for episode in self.missing[number]
-        ):
+        )
+        for episode, number in jobs:
             specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, []).append((number, episode))
         return groups
@@ -322,6 +325,7 @@ class _Filler:
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Ask the start-up questions of served models; cells stopped before are tried again."""
+        self.origin = here(models)
         numbers = list(self.schedules)
         if self.startup is not None:
             await self.startup.ask(models, [self.cells[number] for number in numbers])
@@ -361,7 +365,7 @@ class _Filler:
         self.under_way -= under_way
         self._store(number, block)
         ((episode, status, *_),) = block.episodes
-        if status == VOID and (found := last_unread(self.store, number, block)):
+        if status == VOID and (found := last_unread(self.store, number, episode)):
             self.unread[number, episode] = found
         if status == FAILED and unusable:
             self.unusable[number, episode] = unusable
@@ -431,7 +435,7 @@ class _Filler:
 
     def _store(self, number: int, block: Block) -> None:
         """Store episodes that are over, and count them."""
-        self.store.add(number, block)
+        self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)
         self.steps_done += len(block.episodes) * self.cells[number].length
         self.ended.update(row[1] for row in block.episodes)
