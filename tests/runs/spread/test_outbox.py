@@ -26,7 +26,8 @@ def test_answers_are_bounded_and_in_order(monkeypatch) -> None:
     box.say(*said)
     heard = []
     while answer := box.answer(0):
-        size = sum(len(pickle.dumps(message)) for message in answer[:-1])
+        replies = [message for message in answer if isinstance(message, Replied)]
+        size = sum(len(pickle.dumps(message)) for message in replies[:-1])
         assert size < 5000
         heard += answer
         box.committed()
