@@ -7,7 +7,7 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
@@ -165,11 +165,10 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
-    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": dict(_installed(packages)),
+        "versions": installed_versions(),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
@@ -177,11 +176,16 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
 
 
-def _installed(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield packages with their versions; those without which a run can do may be missing."""
-    for name in packages:
+def installed_versions() -> dict[str, str]:
+    """Return the versions of this package and of the libraries that decide numbers.
+
+    Those without which a run can do may be missing.
+    """
+    found = {}
+    for name in ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers"):
         with suppress(metadata.PackageNotFoundError):
-            yield name, metadata.version(name)
+            found[name] = metadata.version(name)
+    return found
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:
