@@ -62,11 +62,12 @@ def find(address: str) -> str:
         There is none, or it is not in this form, or nothing answers there.
     """
     if address in ("", "auto"):
-        found = os.environ.get("RAY_ADDRESS", "") or _started_here()
-        if not found and address:
+        said = os.environ.get("RAY_ADDRESS", "")
+        found = _started_here() if said in ("", "auto") else said
+        if not found and "auto" in (address, said):
             raise TomevalError(
-                "--engine ray:auto: no Ray runs on this machine, and RAY_ADDRESS is not set; "
-                "`ray start --head` starts one"
+                "--engine ray: no cluster runs on this machine (`ray start --head` starts one), "
+                "and the environment variable RAY_ADDRESS names none"
             )
         address = found or "local"
     if address != "local":
@@ -76,9 +77,9 @@ def find(address: str) -> str:
 
 def _started_here() -> str:
     """Return the address of the cluster that was started last on this machine; empty: none runs."""
-    folder = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray"
+    folder = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
     try:
-        address = (folder / "ray_current_cluster").read_text(encoding="utf-8").strip()
+        address = Path(folder, "ray", "ray_current_cluster").read_text(encoding="utf-8").strip()
         _knock(address)
     except (OSError, TomevalError):  # the file stays when a cluster is killed
         return ""
