@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
+from tomeval.runs.origins import DECIDING, installed
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
@@ -168,24 +168,12 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": installed_versions(),
+        "versions": dict(installed(DECIDING)),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
-
-
-def installed_versions() -> dict[str, str]:
-    """Return the versions of this package and of the libraries that decide numbers.
-
-    Those without which a run can do may be missing.
-    """
-    found = {}
-    for name in ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers"):
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

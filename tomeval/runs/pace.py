@@ -176,6 +176,12 @@ class Pace:
             seen.early += done < self._works[cell].length
             seen.risk += done == 0  # one that never got through a step says so too
 
+    def lost(self, cell: int, episode: int) -> None:
+        """Hear that an episode under way will begin anew: how far it came says nothing."""
+        with self._lock:
+            if self._under_way.pop((cell, episode), None) is not None:
+                self._waiting[cell] = self._waiting.get(cell, 0) + 1
+
     def dropped(self, cell: int, count: int) -> None:
         """Hear that episodes of a cell will not begin."""
         with self._lock:

@@ -90,10 +90,13 @@ class Schedule:
         self._jobs.appendleft(job)
         self._change.set()
 
-    def claim(self, job: Job) -> None:
-        """Take this very episode, because it ended without having been taken."""
-        self._jobs.remove(job)
-        self._begun[job[0]] += 1
+    def claim(self, job: Job) -> bool:
+        """Take this very episode; return whether it was still to begin."""
+        found = job in self._jobs
+        if found:
+            self._jobs.remove(job)
+            self._begun[job[0]] += 1
+        return found
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Play these too, after the others."""

@@ -29,8 +29,8 @@ from tomeval.models.naming import shown_name
 from tomeval.models.trust import trusting
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
-from tomeval.runs.folder import installed_versions
 from tomeval.runs.live import ModelCount
+from tomeval.runs.origins import CPU, versions
 from tomeval.runs.processes import play_stretch
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.messages import (
@@ -145,8 +145,7 @@ class Worker:
                     use_plugin(plugin)
                 self.domain: Domain = get_domain(setting.domain)
                 self._cells: Sequence[Cell] = pickle.loads(setting.cells)
-                versions = {**installed_versions(), "python": platform.python_version()}
-                self._said.say(Ready(platform.node(), _device(self._cells), versions))
+                self._said.say(Ready(platform.node(), _device(self._cells), versions()))
                 while (lease := self._next()) is not None:
                     if lease.models:
                         self._play_with_models(lease.models)
@@ -342,13 +341,13 @@ def _device(cells: Sequence[Cell]) -> str:
     specs: list[Any] = [spec for cell in cells for spec in cell.models.values()]
     backends = (BACKENDS[model_name(spec).partition(":")[0]] for spec in specs)
     if not any("torch" in backend.libraries for backend in backends):
-        return "cpu"
+        return CPU
     import torch
 
     if not torch.cuda.is_available():
-        return "cpu"
+        return CPU
     count = torch.cuda.device_count()
-    name: str = torch.cuda.get_device_name(0)
+    name = f"cuda ({torch.cuda.get_device_name(0)})"
     return name if count == 1 else f"{count} x {name}"
 
 
