@@ -232,13 +232,12 @@ def _look(ray: Any, nodes: Sequence[Mapping[str, Any]]) -> list[tuple[str, dict[
 
     def look() -> dict[str, str]:
         # Sent by value, as every function within another: this package may be missing there.
-        import platform
 
         try:
-            from tomeval.runs.folder import installed_versions
+            from tomeval.runs.origins import versions
         except Exception as error:  # noqa: BLE001 (whatever it is, it is the answer)
             return {"error": f"{type(error).__name__}: {error}"}
-        return {**installed_versions(), "python": platform.python_version()}
+        return dict(versions())
 
     task = ray.remote(num_cpus=0, max_retries=0)(look)
     asked = {

@@ -63,7 +63,7 @@ class RayEngine:
         if self._setting is not setting:  # all replicas share one copy
             self._setting, self._shared = setting, self._ray.put(setting)
         actor = kind.remote(self._shared, self._gpus)
-        return RayReplica(self._ray, f"replica {number}", actor, self._gpus)
+        return RayReplica(self._ray, f"replica {number + 1}", actor, self._gpus)
 
     def wait(self, replicas: Sequence[Replica], seconds: float) -> list[Replica]:
         """Return those that have answered, or are lost; after so many seconds perhaps none."""
