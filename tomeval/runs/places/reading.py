@@ -66,9 +66,10 @@ class Copy:
     Raises
     ------
     TomevalError
-        The store changes faster than it can be copied, and no lock can keep it from that.
-    OSError, sqlite3.Error
-        It cannot be read, or there is no room for a copy.
+        The store changes faster than it can be copied, and no lock can keep it from that; or it
+        cannot be read, or there is no room for a copy.
+    sqlite3.Error
+        It is no database, or its lock cannot be had.
     """
 
     def __init__(self, store: Path) -> None:
@@ -79,6 +80,12 @@ class Copy:
                 if self._made(store):
                     return
                 time.sleep(0.05 * 2**number)
+        except OSError as error:
+            self.close()
+            raise TomevalError(
+                f"{store}: cannot be copied to {self.path.parent}, which it is read from "
+                f"({error.strerror or error}); TMPDIR names another folder for that"
+            ) from None
         except BaseException:
             self.close()
             raise
