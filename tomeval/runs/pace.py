@@ -317,7 +317,7 @@ class Pace:
         spent = now - since
         # A step that is overdue, as one that waits for a server, is not over the next moment.
         rest: Floats = full - step + np.maximum(step - spent, np.minimum(step, spent) / 2)
-        rest = np.maximum(rest, 0.0)
+        rest[rest < 0] = 0.0
         return rest
 
 
