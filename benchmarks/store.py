@@ -3,8 +3,8 @@
 Episodes of matrix games as language models play them go into stores in several ways, in turns, so
 that the ratios hold on a busy machine too: as store version 2 kept them (texts, in tables without
 row numbers), as blocks, as rows that were packed where they were played (what a driver of replicas
-does), and such rows with 32 episodes in a transaction. Replies are English of the length that a
-strategy brings. Then what a record takes to pack, to unpack and to count in `tomeval status`, and
+does), such rows with 32 episodes in a transaction, and these after every reply was kept on its own
+(the most that a driver has to write). Replies are English of the length that a strategy brings. Then what a record takes to pack, to unpack and to count in `tomeval status`, and
 how the memory of a writer grows. Episodes a second are those of CPU seconds of this process, which
 has one thread; ``wall`` is by the clock, with whatever else the machine does.
 
@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,6 +139,17 @@ def write_together(store: Store, episodes: list[Any]) -> None:
         write_each(store, episodes)
 
 
+def write_kept(store: Store, episodes: list[Any]) -> None:
+    """Write them as a driver does that heard of every reply in a turn before the episode's end."""
+    with store.together():
+        store.keep_replies(
+            (0, row[1], "subject", sha256(f"{row[1]} {row[2]}".encode()).hexdigest(), row[-1])
+            for one in episodes
+            for row in one.calls
+        )
+    write_together(store, episodes)
+
+
 class Way(NamedTuple):
     """How episodes are kept."""
 
@@ -152,6 +164,7 @@ WAYS = [
     Way("blocks", as_it_is, False, write_each),
     Way("rows", as_it_is, True, write_each),
     Way(f"rows, {TURN} together", as_it_is, True, write_together),
+    Way("and every reply kept", as_it_is, True, write_kept),
 ]
 
 

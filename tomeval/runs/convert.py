@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,11 +83,11 @@ def copy_store(source: Path, version: int, domain: Domain, new: Path) -> None:
     """
     copy, named = domain.schema.upgrade, f"('domain', '{json.dumps(domain.name)}')"
     statements = f"{copy};\nINSERT INTO meta VALUES {named}" if version == 1 else _FROM_2
-    database = Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))
-    try:
-        database.copy_from(source, f"{_ORIGIN};\n{statements}")
-    finally:
-        database.close()
+    with (
+        closing(Database(source, (version,))) as old,
+        closing(Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))) as made,
+    ):
+        made.copy_from(old, f"{_ORIGIN};\n{statements}")
     Store(new, domain).close()  # checks the copy, and writes its checksums
 
 
