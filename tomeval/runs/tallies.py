@@ -27,20 +27,11 @@ def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
     return wraps(count)(lambda store: count(store) if store.changing else known(store))
 
 
-def _readable(column: str) -> str:
-    """Return SQL for a column of JSON that SQLite can read.
+_ONCE = "LIMIT -1"
+"""Ends a subquery whose columns take long, so that SQLite does not compute them again wherever they
+are used."""
 
-    Python writes numbers that JSON does not have, such as the log-probability of a label that
-    cannot be said.
-    """
-    for text in ("-Infinity", "Infinity", "NaN"):
-        column = f"REPLACE({column}, '{text}', 'null')"
-    return column
-
-
-_RECORD = _readable("unpacked(record)")
-
-_REPLY = _readable("unpacked(reply)")
+_OF_ENDED = f"calls JOIN episodes USING (cell, episode) WHERE status != '{FAILED}'"
 
 # What a record `r` says of a reply; own subjects may log calls of any other shape.
 _SAID = (
@@ -169,9 +160,7 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
 @_once
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
-    return _usage(
-        store, f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls)"
-    )
+    return _usage(store, _said("calls"))
 
 
 @_once
@@ -181,19 +170,23 @@ def paid(store: Store) -> dict[int, dict[str, float]]:
     Keys are as for `usage`. The replies to a failed episode serve its next attempt: they count
     once, however often it was played.
     """
-    return _usage(
-        store,
-        f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
-        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') "
-        f"UNION ALL SELECT cell, {_REPLY} FROM answered",
-    )
+    kept = f"SELECT cell, readable(reply) AS said FROM answered {_ONCE}"
+    return _usage(store, f"SELECT * FROM ({_said(_OF_ENDED)}) UNION ALL SELECT * FROM ({kept})")
+
+
+def _said(calls: str) -> str:
+    """Return SQL for ``cell`` and ``said``, a reply as JSON or null, of logged calls."""
+    records = f"SELECT cell, readable(record) AS r FROM {calls} {_ONCE}"
+    return f"SELECT cell, {_SAID} AS said FROM ({records}) {_ONCE}"
 
 
 def _usage(store: Store, replies: str) -> dict[int, dict[str, float]]:
     """Add up the usage of `replies`, SQL that gives ``cell`` and ``said``, JSON or null."""
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
-    sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
-    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM ({replies}) GROUP BY cell")
+    each = ", ".join(f"json_extract(said, '$.{f}') AS n{i}" for i, f in enumerate(fields))
+    sums = ", ".join(f"SUM(n{i})" for i in range(len(fields)))
+    counted = f"SELECT cell, {each} FROM ({replies}) {_ONCE}"  # no text is sorted by cell
+    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM ({counted}) GROUP BY cell")
     names = _USAGE if any(row[-1] is not None for row in rows) else _USAGE[:-1]
     return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
 
@@ -218,18 +211,22 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
     """
     outcome = "json_extract(r, '$.outcome')"
     answer = f"({outcome} IS NOT NULL OR json_type(r, '$.scores') = 'object')"
-    replies = (
-        f"SELECT cell, seat, {_SAID} AS said, {answer} AS answer, "
-        f"({outcome} <> '{VALID}') AS bad, json_extract(r, '$.attempt') > 1 AS again "
-        f"FROM (SELECT cell, seat, {_RECORD} AS r FROM calls "
-        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') UNION ALL "
-        f"SELECT cell, seat, {_REPLY}, 0, 0, 0 FROM answered"
+    records = f"SELECT cell, seat, readable(record) AS r FROM {_OF_ENDED} {_ONCE}"
+    logged = (
+        f"SELECT cell, seat, {_SAID} AS said, {answer} AS answer, ({outcome} <> '{VALID}') AS bad, "
+        f"json_extract(r, '$.attempt') > 1 AS again FROM ({records}) {_ONCE}"
     )
+    kept = f"SELECT cell, seat, readable(reply), 0, 0, 0 FROM answered {_ONCE}"
     fields = ("usage.prompt", "usage.completion", "details.cost")
-    sums = ", ".join(f"SUM(json_extract(said, '$.{name}'))" for name in fields)
+    each = ", ".join(f"json_extract(said, '$.{f}') AS n{i}" for i, f in enumerate(fields))
+    sums = ", ".join(f"SUM(n{i})" for i in range(len(fields)))
+    counted = (
+        f"SELECT cell, seat, said IS NOT NULL AS call, {each}, answer, bad, again "
+        f"FROM (SELECT * FROM ({logged}) UNION ALL SELECT * FROM ({kept})) {_ONCE}"
+    )
     rows = store.query(
-        f"SELECT cell, seat, COUNT(said), {sums}, SUM(answer), SUM(bad), SUM(again) "
-        f"FROM ({replies}) GROUP BY cell, seat"
+        f"SELECT cell, seat, SUM(call), {sums}, SUM(answer), SUM(bad), SUM(again) "
+        f"FROM ({counted}) GROUP BY cell, seat"
     )
     return {
         (cell, seat): Asked(calls, prompt or 0, written or 0, cost, good or 0, bad or 0, again or 0)
@@ -252,7 +249,7 @@ def last_failure(store: Store) -> str:
     # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
         "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
+        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
     rows = store.query(sql)
@@ -263,7 +260,7 @@ def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     sql = (
         "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null'"
+        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null'"
     )
     found: Counter[str] = Counter()
     first: dict[str, str] = {}
@@ -278,8 +275,8 @@ def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int
 
     `cells` are those to count in; default: all.
     """
-    mass = f"json_extract({_RECORD}, '$.scores.mass')"
-    sql = f"SELECT cell, SUM({mass} < ?), COUNT({mass}) FROM calls GROUP BY cell"
+    mass = "SELECT cell, json_extract(readable(record), '$.scores.mass') AS mass FROM calls"
+    sql = f"SELECT cell, SUM(mass < ?), COUNT(mass) FROM ({mass} {_ONCE}) GROUP BY cell"
     rows = store.query(sql, (LOW_MASS,))
     found = [row for row in rows if cells is None or row[0] in cells]
     return sum(low or 0 for _, low, _ in found), sum(count for *_, count in found)
