@@ -11,6 +11,7 @@ from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
 from tomeval.runs.folder import planned
+from tomeval.runs.provenance import closing_lines
 from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -60,6 +61,7 @@ def closing(run: Run) -> Closing:
             *_named(run, unread, counts, stops),
         ]
     lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
+    lines += [wrapped(line) for line in closing_lines(run)]
     lines += _used(store)
     return Closing(lines, bool(total[COMPLETE]), not (empty or partly or unread or total[FAILED]))
 

@@ -28,6 +28,7 @@ from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine
 from tomeval.runs.spread.driver import Recall, drive, make_setting
@@ -360,7 +361,7 @@ class _Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
         self._store(number, block)
@@ -428,12 +429,12 @@ class _Filler:
 
     # What is stored and told
 
-    def together(self, number: int, block: Block) -> None:
+    def together(self, number: int, block: Block | Rows) -> None:
         """Store episodes of a cell without a model that were played at once."""
         self.live.pace.together(number, len(block.episodes))
         self._store(number, block)
 
-    def _store(self, number: int, block: Block) -> None:
+    def _store(self, number: int, block: Block | Rows) -> None:
         """Store episodes that are over, and count them."""
         self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)

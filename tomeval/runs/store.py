@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -262,9 +262,14 @@ class Store:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        self.keep_replies([(cell, episode, seat, request, pack(reply))])
+
+    def keep_replies(self, replies: Iterable[tuple[int, int, str, str, bytes]]) -> None:
+        """Keep many replies, as cell, episode, seat, request and packed reply; see `keep_reply`."""
+        last = {row[:4]: row for row in replies}
         with self._writing() as (db, sums):
-            row = sums.reply(db, (cell, episode, seat, request, pack(reply)))
-            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", row)
+            rows = [sums.reply(db, row) for row in last.values()]
+            db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""

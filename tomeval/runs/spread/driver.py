@@ -29,6 +29,7 @@ from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Live, ReplicaCount
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine, Lost, Replica
 from tomeval.runs.spread.leases import LOSSES, Gone, Group, Leases
@@ -87,7 +88,10 @@ class Filler(Watch, Protocol):
     def groups(self) -> dict[tuple[str, ...], list[Job]]:
         """Return the episodes that language models are to play, by the models of their cells."""
 
-    def together(self, number: int, block: Block) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
+        """Take an episode of a cell that is over, see `Watch`."""
+
+    def together(self, number: int, block: Rows) -> None:
         """Take a stretch of a cell that asks no model."""
 
     def lost(self, number: int, episode: int, under_way: int) -> None:
@@ -174,6 +178,7 @@ class _Driver:
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
         self._committed: set[Job] = set()
         self._differing = 0
+        self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
         self._same = Same()
         self._names: dict[str, tuple[str, str]] = {}  # of models: name and revision
@@ -223,6 +228,7 @@ class _Driver:
             for place, messages in heard:
                 for message in messages:
                     self._hear(place, message)
+            self._keep_replies()
         if self._error is not None:
             raise self._error
         for place, why in lost:
@@ -231,6 +237,11 @@ class _Driver:
         for cell, left in self.leases.settled():
             self._recalled.pop(cell)(left)
         self._ask()
+
+    def _keep_replies(self) -> None:
+        """Keep the replies of this turn to episodes that have not ended in it."""
+        self._store.keep_replies(row for rows in self._replies.values() for row in rows)
+        self._replies.clear()
 
     def _ask(self) -> None:
         """Ask all replicas that have answered, with their orders and new leases."""
@@ -341,7 +352,8 @@ class _Driver:
                     self._begin(job)
             case Replied(job=job):
                 if job not in self._committed:
-                    self._store.keep_reply(*job, message.seat, message.request, message.reply)
+                    kept = (*job, message.seat, message.request, message.reply)
+                    self._replies.setdefault(job, []).append(kept)
             case Counts():
                 self._count(place, message)
             case Played():
@@ -413,8 +425,9 @@ class _Driver:
         place.count.steps += sum(row[2] for row in block.episodes)
         if all(row[1] != FAILED for row in block.episodes):
             self._committed.add(job)
+            self._replies.pop(job, None)  # its rows have them
 
-    def _compare(self, place: _Place, job: Job, block: Block) -> None:
+    def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
         if table := self._store.differs(job[0], block):
             self._differing += 1
