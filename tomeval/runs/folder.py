@@ -24,6 +24,7 @@ from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
+    LIVE,
     OLD_STORES,
     SESSIONS,
     STORE,
@@ -42,7 +43,11 @@ def make_folder(folder: Path) -> None:
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        others = {path.name for path in folder.iterdir()} - {*BEGUN, f".{EXPERIMENT}.new"}
+        others = {path.name for path in folder.iterdir()} - {
+            *BEGUN,
+            f".{EXPERIMENT}.new",
+            f".{LIVE}.new",
+        }
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "

@@ -23,6 +23,7 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import LiveFile, live_file
 from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import play_all
@@ -78,13 +79,18 @@ def run_experiment(
         raise missing
     identity = experiment.identity()
     make_folder(folder)
-    with Stopping() as stopping, locked(folder):
+    live = live or Live()
+    with (
+        Stopping() as stopping,
+        locked(folder),
+        live_file(folder, live, experiment.name) as shown,
+    ):
         store = Store(folder, get_domain(experiment.domain))
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
-            told = _Told(live or Live(), concurrency, progress, on_counts)
+            told = _Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             filler = _Filler(store, experiment, startup, stopping, told)
@@ -128,6 +134,7 @@ class _Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
+    shown: LiveFile
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
@@ -373,6 +380,7 @@ class _Filler:
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        self._told.shown.tell(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 
