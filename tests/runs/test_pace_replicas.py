@@ -106,7 +106,7 @@ class Spread:
         begun = {job for what, job in self.unsaid[replica] if what == "begun"}
         gone = self.playing[replica] | ended
         for job in gone - begun:
-            self.pace.lost(*job)
+            self.pace.returned(*job)
         self.queue[:0] = sorted(gone)
         self.playing[replica], self.unsaid[replica] = set(), []
         self.alive.discard(replica)
@@ -260,7 +260,7 @@ def test_what_is_played_again_from_kept_replies_is_no_speed():
     pace.begun(0, 0)
     now[0] = 8.0
     pace.stepped(0, 0, 8)
-    pace.lost(0, 0)
+    pace.returned(0, 0)
     assert pace.left() == pytest.approx(30)
     pace.begun(0, 0)
     pace.stepped(0, 0, 8)
@@ -275,7 +275,7 @@ def test_an_episode_counts_once_whoever_plays_it():
     pace.begun(0, 0)
     now[0] = 5.0
     pace.stepped(0, 0, 5)
-    pace.lost(0, 0)  # its replica is silent
+    pace.returned(0, 0)  # its replica is silent
     pace.begun(0, 0)
     pace.begun(0, 0)  # said twice
     now[0] = 10.0
@@ -284,7 +284,7 @@ def test_an_episode_counts_once_whoever_plays_it():
     pace.ended(0, 0)  # the silent one was not lost
     assert pace.left() == pytest.approx(10)
     pace.begun(0, 1)
-    pace.lost(0, 1)
+    pace.returned(0, 1)
     pace.ended(0, 1)  # comes from the silent one, before another has begun with it
     assert pace.left() == 0
 

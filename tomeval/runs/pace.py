@@ -170,7 +170,7 @@ class Pace:
             seen.early += mine.done < self._works[cell].length
             seen.risk += mine.done == 0  # one that never got through a step says so too
 
-    def lost(self, cell: int, episode: int) -> None:
+    def returned(self, cell: int, episode: int) -> None:
         """Hear that an episode under way is to be played again, from what is kept of it."""
         with self._lock:
             mine = self._under_way.get((cell, episode))
@@ -304,10 +304,11 @@ class Pace:
         Their harmonic mean is 1: together they are as fast as the fit says.
         """
         found = {name: took / said for name, (took, said) in self._speeds.items() if said > 0}
-        factors = np.array([found.get(m.replica, 1.0) for m in self._under_way.values()])
+        factors: Floats = np.array([found.get(m.replica, 1.0) for m in self._under_way.values()])
         factors = np.maximum(factors, 1e-3)
-        together: Floats = factors * np.mean(1 / factors) if factors.size else factors
-        return together
+        if factors.size:
+            factors *= float(np.mean(1 / factors))
+        return factors
 
     def _rests(self, cells: Ints, factors: Floats, now: float) -> Floats:
         """Return the seconds that the episodes under way, of these cells, still take."""
