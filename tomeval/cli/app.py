@@ -26,6 +26,7 @@ from tomeval.cli import (
     starting,
     table,
     viewing,
+    watching,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell_wrapped
@@ -65,7 +66,14 @@ def _options(
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+    "Measure": (
+        playing.run,
+        playing.plan,
+        playing.prompt,
+        viewing.view,
+        reading.status,
+        watching.watch,
+    ),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),

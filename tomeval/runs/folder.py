@@ -26,6 +26,7 @@ from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
+    LIVE,
     OLD_STORES,
     SESSIONS,
     STORE,
@@ -44,8 +45,8 @@ def make_folder(folder: Path) -> None:
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        left = {*BEGUN, f".{EXPERIMENT}.new", f".{HOLDER}.new"}
-        names = {path.name for path in folder.iterdir()} - left
+        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
+        names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
         others = {name for name in names if not name.startswith((PROBE, CLOCK))}
         if others:
             raise TomevalError(

@@ -24,6 +24,7 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import LiveFile, live_file
 from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import Task, play_all
@@ -89,6 +90,7 @@ def run_experiment(
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
+    live = live or Live()
     with ExitStack() as stack:
         if engine is not None:
             stack.callback(engine.close)
@@ -96,13 +98,13 @@ def run_experiment(
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
+        shown = stack.enter_context(live_file(folder, live, experiment.name))
         store = Store(folder, get_domain(experiment.domain))
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
-            slots = concurrency if engine is None else concurrency * replicas
-            told = _Told(live or Live(), slots, progress, on_counts)
+            told = _Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
@@ -148,6 +150,7 @@ class _Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
+    shown: LiveFile
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
@@ -454,6 +457,7 @@ class _Filler:
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        self._told.shown.tell(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 
