@@ -95,6 +95,10 @@ def run_experiment(
         if engine is not None:
             stack.callback(engine.close)
             engine.check()
+        where = None
+        if engine is not None:
+            setting = make_setting(experiment, prefix_reuse, concurrency)
+            where = _Where(engine, replicas, setting)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
@@ -108,8 +112,6 @@ def run_experiment(
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            setting = make_setting(experiment, prefix_reuse, concurrency)
-            where = None if engine is None else _Where(engine, replicas, setting)
             how = _How(workers, concurrency, budget, opening, where)
             filler = _Filler(store, experiment, startup, stopping, told)
             filler.play(how)

@@ -102,12 +102,25 @@ class Filler(Watch, Protocol):
 
 
 def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
-    """Return what replicas are to know of a run."""
+    """Return what replicas are to know of a run.
+
+    Raises
+    ------
+    TomevalError
+        A part of a cell cannot be sent to another process, as a lambda of a plugin.
+    """
+    try:
+        cells = pickle.dumps(list(experiment.cells))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TomevalError(
+            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
+            "of must be at the top of a module"
+        ) from None
     named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
     files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
     return Setting(
         domain=experiment.domain,
-        cells=pickle.dumps(list(experiment.cells)),
+        cells=cells,
         base="" if experiment.base is None else str(Path(experiment.base).resolve()),
         plugins=tuple(files),
         hosts=tuple(confirmed_hosts()),
