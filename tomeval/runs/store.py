@@ -28,10 +28,11 @@ from tomeval.runs.seal import NAME, SealFile, read_seal
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
+LOCK = "run.lock"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
-BEGUN = ("run.lock", HOLDER, EXPERIMENT, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, NAME)
 """What a run writes before its store, or at the same moment."""
 
 
