@@ -12,11 +12,14 @@ import typer
 from tomeval.cli import completing
 from tomeval.cli.options import (
     Concurrency,
+    Engine,
     ExperimentFile,
+    GpusPerReplica,
     MaxCalls,
     MaxTokens,
     ModelOption,
     Overrides,
+    Replicas,
     StartupTest,
     TableFormat,
     TrustCode,
@@ -49,7 +52,12 @@ def run(
             "every few minutes. Default: runs/NAME.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
+    ] = None,
+    engine: Engine = None,
+    replicas: Replicas = None,
+    gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
@@ -82,6 +90,9 @@ def run(
             loaded,
             out or str(Path("runs") / loaded.name),
             workers=workers,
+            engine=engine,
+            replicas=replicas,
+            gpus_per_replica=gpus_per_replica,
             concurrency=concurrency,
             max_calls=max_calls,
             max_tokens=max_tokens,
@@ -95,7 +106,10 @@ def play_into(
     experiment: Experiment,
     out: str | Path,
     *,
-    workers: int = 1,
+    workers: int | None = None,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     max_calls: int | None = None,
     max_tokens: int | None = None,
@@ -115,7 +129,9 @@ def play_into(
     from tomeval.runs.live import Live
     from tomeval.runs.places.working import working_on
     from tomeval.runs.runner import run_experiment
+    from tomeval.runs.spread.engines import make_engine
 
+    spread = make_engine(engine, replicas, gpus_per_replica, workers)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
     with working_on(out, tell) as place:
@@ -123,7 +139,9 @@ def play_into(
             played = run_experiment(
                 experiment,
                 place.folder,
-                workers=workers,
+                workers=workers or 1,
+                engine=spread,
+                replicas=replicas or 1,
                 concurrency=concurrency,
                 budget=Budget(max_calls, max_tokens) if capped else None,
                 prefix_reuse=prefix_reuse,

@@ -17,6 +17,7 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
+from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
 from tomeval.runs.places.working import folder_of
@@ -91,8 +92,9 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where)
+            holding = Holding()
             for cell, title in zip(cells, _titles(cells), strict=True):
-                cell.title, cell.names = title, self.metric_names
+                cell.title, cell.names, cell.holding = title, self.metric_names, holding
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
@@ -145,7 +147,11 @@ class Run:
         )
 
     def rows(
-        self, interval: str = AUTO, reference: str | None = None, resamples: int = RESAMPLES
+        self,
+        interval: str = AUTO,
+        reference: str | None = None,
+        resamples: int = RESAMPLES,
+        names: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
@@ -161,6 +167,9 @@ class Run:
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         resamples : int
+        names : sequence of str, optional
+            Only these measures, in the run's order, and nothing of what is attainable: no other is
+            computed. Default: all.
 
         Returns
         -------
@@ -176,10 +185,9 @@ class Run:
         self.check_reference(reference)
         answered = tallies.rates(self.store)
         own = self.domain.rates(self)
-        names = self.metric_names
-        limits = dict.fromkeys(name for cell in self.cells for name in cell.attainable)
-        result = []
-        for cell in self.cells:
+        shown = [n for n in self.metric_names if names is None or n in names]
+        result, ends, limits = [], [], []
+        for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             row |= answered.get(cell.number) or tallies.Answers().rates()
@@ -187,16 +195,22 @@ class Run:
                 row[REASK.name] = float("nan")
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
-            shares = [name for name in names if cell.totals(name, reference).share]
-            found = cell.estimate(names, interval, reference, resamples)
-            row |= flat(names, found, names if interval == "bca" else shares)
-            row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
+            shares = [name for name in shown if cell.totals(name, reference).share]
+            found = cell.estimate(shown, interval, reference, resamples)
+            row |= flat(shown, found, shown if interval == "bca" else shares)
+            end: dict[str, Any] = {}
             if len(self.domain.references) > 1:
-                row["reference"] = reference or cell.reference
-            row["interval"] = cell.interval_kind(interval)
-            row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
+                end["reference"] = reference or cell.reference
+            end["interval"] = cell.interval_kind(interval)
+            end |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
             result.append(row)
-        return result
+            ends.append(end)
+            limits.append(cell.attainable if names is None else {})
+        limited = dict.fromkeys((name for each in limits for name in each), float("nan"))
+        return [
+            {**row, **limited, **limit, **end}
+            for row, limit, end in zip(result, limits, ends, strict=True)
+        ]
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""

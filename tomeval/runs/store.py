@@ -84,6 +84,7 @@ class Store:
         self.query, self.iterate = self._db.query, self._db.iterate
         self.damaged = self._db.damaged
         self._sums: Sums | None = None
+        self._cells: list[tuple[int, dict[str, Any]]] | None = None
         self._seal: SealFile | None = None
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
@@ -298,8 +299,20 @@ class Store:
         """Return why cells were stopped, by number; see `note_stops`."""
         return {int(cell): str(reason) for cell, reason in self.meta().get("stopped", {}).items()}
 
+    @property
+    def changing(self) -> bool:
+        """Whether it is open for writing; else it stays as it was at the first look."""
+        return self._sums is not None
+
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return number and definition of every cell."""
+        """Return number and definition of every cell; definitions must not be changed."""
+        if self.changing:
+            return self._read_cells()
+        if self._cells is None:
+            self._cells = self._read_cells()
+        return list(self._cells)
+
+    def _read_cells(self) -> list[tuple[int, dict[str, Any]]]:
         rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
         try:
             found = [(cell, json.loads(definition)) for cell, definition in rows]

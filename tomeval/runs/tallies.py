@@ -6,15 +6,25 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import NamedTuple, TypeVar
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID, VOID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.rates import INVALID, REASK
 from tomeval.runs.store import Store
 
+T = TypeVar("T")
+
 _USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
+
+
+def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
+    """Count once in a store that does not change; what is returned must not be changed either."""
+    known = once_each(count)
+    return wraps(count)(lambda store: count(store) if store.changing else known(store))
 
 
 def _readable(column: str) -> str:
@@ -39,6 +49,7 @@ _SAID = (
 )
 
 
+@_once
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     counts: dict[int, dict[str, int]] = {}
@@ -48,6 +59,7 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
+@_once
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     """Return how many answers were invalid in each way, those of void episodes included."""
     counts = {
@@ -99,6 +111,7 @@ class Answers(NamedTuple):
         return found | {REASK.name: math.nan} if self.recorded else found
 
 
+@_once
 def rates(store: Store) -> dict[int, dict[str, float]]:
     """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
     sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts != 1"
@@ -153,6 +166,7 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     return found
 
 
+@_once
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
     return _usage(
@@ -160,6 +174,7 @@ def usage(store: Store) -> dict[int, dict[str, float]]:
     )
 
 
+@_once
 def paid(store: Store) -> dict[int, dict[str, float]]:
     """Return the usage of all replies, those of failed and unfinished episodes included.
 
@@ -195,6 +210,7 @@ class Asked(NamedTuple):
     again: int
 
 
+@_once
 def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
     """Return what was asked by cell and seat; replies of failed and unfinished episodes included.
 
@@ -221,6 +237,7 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
     }
 
 
+@_once
 def unfinished(store: Store) -> dict[int, int]:
     """Return how many episodes were begun and have not ended: broken off, or still under way."""
     sql = (
