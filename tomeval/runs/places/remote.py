@@ -85,9 +85,9 @@ class Remote:
         core = need("fsspec.core", "remote", "run folders at addresses")
         registry = need("fsspec.registry", "remote", "run folders at addresses")
         for protocol in address.partition("://")[0].split("::"):
-            if protocol not in registry.available_protocols():
-                known = registry.available_protocols()
-                raise unknown("protocol", protocol, known, in_line(self.shown))
+            known = {*registry.known_implementations, *registry.registry}
+            if protocol not in known:
+                raise unknown("protocol", protocol, sorted(known), in_line(self.shown))
             try:
                 registry.get_filesystem_class(protocol)
             except ImportError as error:
