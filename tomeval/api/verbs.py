@@ -59,8 +59,7 @@ def run(
         Processes, for cells that ask no model; the rows do not depend on it.
     engine : str, optional
         Play all but served models on replicas in place of this process: ``"ray"``, on the cluster
-        that runs here or else on this machine, or ``"ray:HOST:PORT"``. The rows do not depend on
-        it.
+        that runs here or else on this machine, or ``"ray:HOST:PORT"``. Rows do not depend on it.
     replicas : int, optional
         With an engine: how many play at a time; default: 1.
     gpus_per_replica : float, optional

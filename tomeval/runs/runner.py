@@ -346,7 +346,7 @@ class _Filler:
     def lost(self, number: int, episode: int, under_way: int) -> None:
         """Note that an episode will begin anew; `under_way` of its steps were counted."""
         self.under_way -= under_way
-        self.live.pace.lost(number, episode)
+        self.live.pace.returned(number, episode)
         self._tell_steps()
 
     def on_step(self, number: int, episode: int) -> None:
