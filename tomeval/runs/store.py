@@ -28,12 +28,11 @@ from tomeval.runs.seal import NAME, SealFile, read_seal
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
-LIVE = "live.json"
-"""How a run goes, see `live_file`."""
+LOCK, LIVE = "run.lock", "live.json"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
-BEGUN = ("run.lock", HOLDER, EXPERIMENT, LIVE, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
 """What a run writes before its store, or at the same moment."""
 
 
