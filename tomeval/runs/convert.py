@@ -78,7 +78,11 @@ def copy_store(source: Path, version: int, domain: Domain, new: Path) -> None:
         database.copy_from(source, f"{_ORIGIN};\n{statements}")
     finally:
         database.close()
-    Store(new, domain).close()  # checks the copy, and writes its checksums
+    store = Store(new, domain)  # checks the copy, and writes its checksums
+    try:
+        store.count_spent()
+    finally:
+        store.close()
 
 
 def _version(store: Path) -> int:
