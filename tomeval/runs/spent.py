@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -66,7 +66,7 @@ class Spent(NamedTuple):
     low: int = 0
 
 
-def total(parts: Iterable[Spent]) -> Spent:
+def total(parts: Iterable[Sequence[Any]]) -> Spent:
     """Return what several come to together.
 
     Examples
@@ -75,15 +75,16 @@ def total(parts: Iterable[Spent]) -> Spent:
     >>> found.calls, found.prompt, found.completion, found.cost
     (7, 7, None, 0.5)
     """
-    columns = zip(*parts, strict=True)
-    return Spent(*map(_sum, columns))
+    return Spent(*map(_sum, zip(*parts, strict=True)))
 
 
-def _sum(values: Iterable[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    if any(isinstance(value, float) for value in known):
-        return math.fsum(known)
-    return sum(known) if known else None
+def _sum(values: Sequence[Any]) -> Any:
+    if None in values:
+        values = [value for value in values if value is not None]
+        if not values:
+            return None
+    found = sum(values)
+    return math.fsum(values) if isinstance(found, float) else found
 
 
 def by_episode(calls: Iterable[tuple[int, int, str, str, dict[str, Any]]]) -> dict[int, str]:
@@ -121,12 +122,12 @@ def _of_call(record: Any) -> Spent | None:
     usage, details = (said or {}).get("usage") or {}, (said or {}).get("details") or {}
     if not (isinstance(usage, dict) and isinstance(details, dict)):
         return None
-    tokens = [usage.get(name) for name in ("prompt", "completion", "cached")]
+    prompt, completion, cached = (usage.get(key) for key in ("prompt", "completion", "cached"))
     cost, attempt = details.get("cost"), record.get("attempt")
     mass = scores.get("mass") if isinstance(scores, dict) else None
     outcome = record.get("outcome")
     if not (
-        all(value is None or type(value) is int for value in (*tokens, attempt))
+        all(value is None or type(value) is int for value in (prompt, completion, cached, attempt))
         and all(value is None or _is_finite(value) for value in (cost, mass))
         and (outcome is None or isinstance(outcome, str))
     ):
@@ -134,7 +135,9 @@ def _of_call(record: Any) -> Spent | None:
     return Spent(
         1,
         int(said is not None),
-        *tokens,
+        prompt,
+        completion,
+        cached,
         cost,
         int(outcome is not None or isinstance(scores, dict)),
         int(outcome is not None and outcome != VALID),
@@ -175,7 +178,7 @@ def kept(store: Store) -> Kept:
         "LEFT JOIN spent s USING (cell, episode) ORDER BY e.cell, e.episode"
     )
     left: list[tuple[int, int]] = []
-    parts: dict[tuple[int, str, bool], list[Spent]] = {}
+    parts: dict[tuple[int, str, bool], list[Sequence[Any]]] = {}
     for cell, episode, status, stored, *row, checksum in rows:
         if stored == _NOTHING and checksum is None:
             continue  # no calls
@@ -184,7 +187,7 @@ def kept(store: Store) -> Kept:
             continue
         for seat, said in json.loads(row[2]).items():
             mine = parts.setdefault((cell, seat, status == FAILED), [])
-            mine.append(Spent(*said))
+            mine.append(said)
             if len(mine) == _AT_A_TIME:
                 mine[:] = [total(mine)]
     return Kept({key: total(some) for key, some in parts.items()}, left)

@@ -67,13 +67,31 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
         cell: dict.fromkeys(INVALID_REASONS, 0)
         for (cell,) in store.query("SELECT DISTINCT cell FROM episodes")
     }
-    for cell, outcome, count in store.query(
-        f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' "
-        "GROUP BY cell, outcome"
-    ):
-        if outcome in INVALID_REASONS:
-            counts[cell][outcome] += count
+    for cell, rows in _odd(store).items():
+        for outcome, count, _, _ in rows:
+            if outcome in INVALID_REASONS:
+                counts[cell][outcome] += count
     return counts
+
+
+_ODD = f"outcome != '{VALID}' OR attempts != 1"
+
+
+@_once
+def _odd(store: Store) -> dict[int, list[tuple[str, int, int, int]]]:
+    """Return by cell the answers that were not valid at once: those of each outcome.
+
+    Their number, how many were asked for again, and of how many that is not known. Nearly all
+    answers are valid at once: counting the others is far cheaper than testing every one.
+    """
+    found: dict[int, list[tuple[str, int, int, int]]] = {}
+    sql = f"SELECT cell, {_COUNTS} FROM asked WHERE {_ODD} GROUP BY cell, outcome"
+    for cell, *row in store.query(sql):
+        found.setdefault(cell, []).append(tuple(row))
+    return found
+
+
+_COUNTS = "outcome, COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
 
 
 def void_reasons(store: Store) -> Counter[str]:
@@ -115,12 +133,11 @@ class Answers(NamedTuple):
 @_once
 def rates(store: Store) -> dict[int, dict[str, float]]:
     """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
-    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts != 1"
-    odd = [cell for (cell,) in store.query(sql)]
-    found = {cell: said.rates() for cell, said in answers(store, odd).items() if said.asked}
+    odd = set(_odd(store))
+    found = {cell: said.rates() for cell, said in answers(store, sorted(odd)).items() if said.asked}
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
     one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
-    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in set(odd)]
+    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in odd]
     usual = Answers(asked=1).rates()
     return found | {cell: dict(usual) for cell in plain if store.query(one, (cell,))}
 
@@ -147,16 +164,14 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     `where` narrows the questions: SQL over the view ``asked``.
     """
     found = {}
+    every = _odd(store) if where == "1" else None
     for cell in cells:
         here = f"FROM asked WHERE cell = ? AND ({where})"
         asked, bad, again = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0, 0
         recorded = 0
-        # Nearly all answers are valid at once: counting the others is far cheaper than testing
-        # every one.
-        odd = f"{here} AND (outcome != '{VALID}' OR attempts != 1)"
-        counts = "COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
-        sql = f"SELECT outcome, {counts} {odd} GROUP BY outcome"
-        for outcome, count, repeated, unknown in store.query(sql, (cell,)):
+        sql = f"SELECT {_COUNTS} {here} AND ({_ODD}) GROUP BY outcome"
+        rows = store.query(sql, (cell,)) if every is None else every.get(cell, [])
+        for outcome, count, repeated, unknown in rows:
             if outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR):
                 bad += count * (outcome != VALID)
                 again += repeated
