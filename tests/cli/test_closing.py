@@ -25,7 +25,8 @@ from tomeval.models.served.limits import BudgetExceeded
 from tomeval.models.waiting import Waiting
 from tomeval.runs.counts import Counts
 from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.pace import Pace, Work
+from tomeval.runs.pace import Pace
+from tomeval.runs.pace_fit import Work
 from tomeval.strategies.readers import MARKER
 
 

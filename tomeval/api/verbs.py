@@ -25,6 +25,7 @@ from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.engines import make_engine
 from tomeval.statistics import AUTO
 
 
@@ -33,6 +34,9 @@ def run(
     out: str | Path,
     *,
     workers: int = 1,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
@@ -49,8 +53,15 @@ def run(
         The run folder.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
+    engine : str, optional
+        Play all but served models on replicas in place of this process: ``"ray"``, on the cluster
+        that runs here or else on this machine, or ``"ray:HOST:PORT"``. Rows do not depend on it.
+    replicas : int, optional
+        With an engine: how many play at a time; default: 1.
+    gpus_per_replica : float, optional
+        With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
     concurrency : int
-        Episodes with language models played at a time.
+        Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     startup_test : bool
@@ -82,11 +93,14 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
+    spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
     with _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
             Path(out),
             workers=workers,
+            engine=spread,
+            replicas=replicas or 1,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,

@@ -12,11 +12,14 @@ import typer
 from tomeval.cli import completing
 from tomeval.cli.options import (
     Concurrency,
+    Engine,
     ExperimentFile,
+    GpusPerReplica,
     MaxCalls,
     MaxTokens,
     ModelOption,
     Overrides,
+    Replicas,
     StartupTest,
     TableFormat,
     TrustCode,
@@ -42,7 +45,12 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
+    ] = None,
+    engine: Engine = None,
+    replicas: Replicas = None,
+    gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
@@ -75,6 +83,9 @@ def run(
             loaded,
             out or Path("runs") / loaded.name,
             workers=workers,
+            engine=engine,
+            replicas=replicas,
+            gpus_per_replica=gpus_per_replica,
             concurrency=concurrency,
             max_calls=max_calls,
             max_tokens=max_tokens,
@@ -88,7 +99,10 @@ def play_into(
     experiment: Experiment,
     folder: Path,
     *,
-    workers: int = 1,
+    workers: int | None = None,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     max_calls: int | None = None,
     max_tokens: int | None = None,
@@ -107,14 +121,18 @@ def play_into(
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
+    from tomeval.runs.spread.engines import make_engine
 
+    spread = make_engine(engine, replicas, gpus_per_replica, workers)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
     with showing_progress(live, verbose) as on_steps:
         played = run_experiment(
             experiment,
             folder,
-            workers=workers,
+            workers=workers or 1,
+            engine=spread,
+            replicas=replicas or 1,
             concurrency=concurrency,
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,

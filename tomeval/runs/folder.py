@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Container, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
+from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
+from tomeval.runs.places.journal import PROBE
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
@@ -42,7 +44,9 @@ def make_folder(folder: Path) -> None:
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        others = {path.name for path in folder.iterdir()} - {*BEGUN, f".{EXPERIMENT}.new"}
+        left = {*BEGUN, f".{EXPERIMENT}.new", f".{HOLDER}.new"}
+        names = {path.name for path in folder.iterdir()} - left
+        others = {name for name in names if not name.startswith((PROBE, CLOCK))}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
@@ -59,13 +63,9 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder; refuse a second process and a folder that cannot be written."""
     holder = folder / HOLDER
     try:
-        with filelock.FileLock(folder / "run.lock", timeout=0):
-            write_text(holder, f"process {os.getpid()} on {platform.node()}")
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    holder.unlink()
+        who = f"process {os.getpid()} on {platform.node()}"
+        with _system_lock(folder / "run.lock"), held_between_hosts(holder, who):
+            yield
     except filelock.Timeout:
         raise TomevalError(
             f"{folder}: another process is running in this folder{_held_by(holder)}; wait for it, "
@@ -73,6 +73,17 @@ def locked(folder: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+@contextmanager
+def _system_lock(path: Path) -> Iterator[None]:
+    """Hold a file by a lock of the system, where there are such locks."""
+    if not has_locks(path):
+        logger.warning("%s: the file system has no locks; %s alone keeps others out", path, HOLDER)
+        yield
+        return
+    with filelock.FileLock(path, timeout=0):
+        yield
 
 
 def _held_by(holder: Path) -> str:

@@ -17,7 +17,8 @@ from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.counts import Counts
 from tomeval.runs.domain import Cell, Player
-from tomeval.runs.pace import Pace, Work
+from tomeval.runs.pace import Pace
+from tomeval.runs.pace_fit import Work
 from tomeval.runs.store import Store
 
 

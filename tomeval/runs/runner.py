@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +26,12 @@ from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folde
 from tomeval.runs.live import Live, ModelCount
 from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
-from tomeval.runs.processes import play_all
+from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.spread.contract import Engine
+from tomeval.runs.spread.driver import Recall, drive, make_setting
+from tomeval.runs.spread.messages import Setting
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -47,6 +51,8 @@ def run_experiment(
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
+    engine: Engine | None = None,
+    replicas: int = 1,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -63,13 +69,18 @@ def run_experiment(
         False makes local models encode every prompt whole, for comparison.
     live : Live, optional
         Is kept up to date, for a display that reads it.
+    engine : Engine, optional
+        Starts `replicas` workers somewhere, which play all cells without a served model, see
+        `tomeval.runs.spread`; the rows do not depend on it. It is closed at the end.
 
     Raises
     ------
     TomevalError
-        The folder holds another experiment or other files, is in use or cannot be written.
+        The folder holds another experiment or other files, is in use or cannot be written; the
+        engine cannot give what it is asked for, or lost all replicas again and again.
     """
-    for name, number in (("workers", workers), ("concurrency", concurrency)):
+    numbers = {"workers": workers, "concurrency": concurrency, "replicas": replicas}
+    for name, number in numbers.items():
         if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
@@ -77,25 +88,33 @@ def run_experiment(
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
-    make_folder(folder)
-    with Stopping() as stopping, locked(folder):
+    with ExitStack() as stack:
+        if engine is not None:
+            stack.callback(engine.close)
+            engine.check()
+        make_folder(folder)
+        stopping = stack.enter_context(Stopping())
+        stack.enter_context(locked(folder))
         store = Store(folder, get_domain(experiment.domain))
         try:
             begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
             add_session(folder, experiment.stop_after_voids)
             startup = StartUp(folder, experiment) if startup_test else None
-            told = _Told(live or Live(), concurrency, progress, on_counts)
+            slots = concurrency if engine is None else concurrency * replicas
+            told = _Told(live or Live(), slots, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
-            filler = _Filler(store, experiment, startup, stopping, told)
-            filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            filler.play_with_models(concurrency, budget, opening)
+            setting = make_setting(experiment, prefix_reuse, concurrency)
+            where = None if engine is None else _Where(engine, replicas, setting)
+            how = _How(workers, concurrency, budget, opening, where)
+            filler = _Filler(store, experiment, startup, stopping, told)
+            filler.play(how)
             if _wanted(store, experiment) == filler.wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
             more = _Filler(store, experiment, None, stopping, told, beyond=filler.wanted)
-            more.play_with_models(concurrency, budget, opening)
+            more.play(how)
             return filler.played + more.played
         except BudgetExceeded as reached:
             again = "everything is kept: run the same command again to go on"
@@ -131,6 +150,24 @@ class _Told(NamedTuple):
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
+
+
+class _Where(NamedTuple):
+    """On what a run is played that is not played in this process."""
+
+    engine: Engine
+    replicas: int
+    setting: Setting
+
+
+class _How(NamedTuple):
+    """How a run is played; `opening` has the other arguments of `tomeval.models.open_model`."""
+
+    workers: int
+    concurrency: int
+    budget: Budget | None
+    opening: dict[str, Any]
+    where: _Where | None
 
 
 class _Filler:
@@ -180,7 +217,8 @@ class _Filler:
         self.failed = store.failed()
         found = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in found), Counter[str]())
-        self.schedule = Schedule((), 0)
+        self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
+        self.recall: Recall = lambda number, then: then(0)  # who else may hold episodes of a cell
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
@@ -188,41 +226,56 @@ class _Filler:
         self._tell_steps()
         self._tell_counts()
 
-    def play_without_models(self, workers: int) -> None:
-        """Play the cells that ask no model."""
-        tasks = [
+    def play(self, how: _How) -> None:
+        """Play all that is missing."""
+        if how.where is None:
+            self._play_without_models(how.workers)
+        else:
+            drive(how.where.engine, how.where.replicas, how.where.setting, self)
+        self._play_with_models(how)
+
+    def stretches(self) -> list[Task]:
+        """Return what is to be played of the cells that ask no model."""
+        return [
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
-        for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
-            self.live.pace.together(number, len(block.episodes))
-            self._store(number, block)
-            self.stopping.check()
 
-    def play_with_models(
-        self, concurrency: int, budget: Budget | None, opening: dict[str, Any]
-    ) -> None:
-        """Play the rest, cells with the same models together: no others are kept in memory.
+    def groups(self) -> dict[tuple[str, ...], list[Job]]:
+        """Return the episodes that language models are still to play, by the models of their cells.
 
-        `opening` holds the other arguments of `tomeval.models.open_model`.
+        Episode by episode over all cells: a run that is stopped has some of everything, and the
+        time left is estimated from the mix of strategies that is still to come.
         """
-        # Episode by episode over all cells: a run that is stopped has some of everything, and the
-        # time left is estimated from the mix of strategies that is still to come.
+        groups: dict[tuple[str, ...], list[Job]] = {}
         jobs = sorted(
             (episode, number)
             for number, cell in enumerate(self.cells)
-            if cell.models
+            if cell.models and number not in self.schedules
             for episode in self.missing[number]
         )
-        groups: dict[tuple[str, ...], list[Job]] = {}
-        scored: set[str] = set()
         for episode, number in jobs:
-            cell = self.cells[number]
             specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, []).append((number, episode))
-            scored |= set(specs) if cell.scores else set()
+        return groups
+
+    def _play_without_models(self, workers: int) -> None:
+        """Play the cells that ask no model."""
+        for (number, _, _), block in play_all(self.domain, self.cells, self.stretches(), workers):
+            self.together(number, block)
+            self.stopping.check()
+
+    def _play_with_models(self, how: _How) -> None:
+        """Play the rest, cells with the same models together: no others are kept in memory."""
+        groups = self.groups()
+        scored = {
+            key
+            for number, keys in enumerate(self.keys)
+            if self.cells[number].scores and self.missing[number]
+            for key in keys.values()
+        }
         opened: dict[str, Model | LocalModel] = {}
         for specs, mine in groups.items():
             self.live.pace.group()
@@ -233,19 +286,20 @@ class _Filler:
             for key in specs:
                 if key not in opened:
                     spec = json.loads(key)
-                    caps = budget if is_served(spec) else None
+                    caps = how.budget if is_served(spec) else None
                     waiting = self.count_of(key).waiting
                     waiting.shown = self.live.shown
                     opened[key] = open_model(
-                        spec, scores=key in scored, budget=caps, waiting=waiting, **opening
+                        spec, scores=key in scored, budget=caps, waiting=waiting, **how.opening
                     )
             patience = [self.count_of(key).waiting.patience for key in specs]
             self.stopping.patience = max(patience)
-            self.schedule = Schedule(mine, self.stop_after_voids)
+            schedule = Schedule(mine, self.stop_after_voids)
+            self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(
-                opened, self.store, self.cells, self.schedule, concurrency, self, self.stopping
+                opened, self.store, self.cells, schedule, how.concurrency, self, self.stopping
             )
-        if groups:
+        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
             self._warn()
 
     def _warn(self) -> None:
@@ -272,7 +326,7 @@ class _Filler:
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Ask the start-up questions of served models; cells stopped before are tried again."""
         self.origin = here(models)
-        numbers = self.schedule.cells
+        numbers = list(self.schedules)
         if self.startup is not None:
             await self.startup.ask(models, [self.cells[number] for number in numbers])
         self.store.note_stops(dict.fromkeys(numbers, ""))
@@ -288,6 +342,12 @@ class _Filler:
     def over(self, number: int, episode: int) -> None:
         """Note that an episode is over, or broken off."""
         self.live.pace.ended(number, episode)
+
+    def lost(self, number: int, episode: int, under_way: int) -> None:
+        """Note that an episode will begin anew; `under_way` of its steps were counted."""
+        self.under_way -= under_way
+        self.live.pace.returned(number, episode)
+        self._tell_steps()
 
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
@@ -310,49 +370,68 @@ class _Filler:
         if status == FAILED and unusable:
             self.unusable[number, episode] = unusable
             status = VOID  # also what the model or its server makes of this cell's prompts
-        if row := self.schedule.ended(number, episode, status):
+        if row := self.schedules[number].ended(number, episode, status):
             lost = [self.unusable[number, e] for e in row if (number, e) in self.unusable]
             what = f"{len(row)} void episodes in a row"
             if lost:
                 what = f"{len(row)} episodes in a row, {len(lost)} of them without a usable reply"
-            left = self._stop(number, what)
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
-            head = f"{self._name(number)} stops after {what}; {left} more are not played"
-            if left:
-                self.store.note_stops({number: what})
-            else:
-                head = f"{self._name(number)} has {what}"
-            if lost:
-                head += f"; the last: {excerpt(lost[-1])}"
-            logger.warning("%s", explained(head, unread, self.advised))
+
+            def tell(left: int) -> None:
+                head = f"{self.name(number)} stops after {what}; {left} more are not played"
+                if left:
+                    self.store.note_stops({number: what})
+                else:
+                    head = f"{self.name(number)} has {what}"
+                if lost:
+                    head += f"; the last: {excerpt(lost[-1])}"
+                logger.warning("%s", explained(head, unread, self.advised))
+
+            self._stop(number, what, tell)
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Stop the cell: its other episodes would come to prompts of that length too."""
         self.under_way -= under_way
         self.total -= self.cells[number].length
-        first = number not in self.schedule.reasons
         why = f"a prompt is longer than the model's context: {error}"
-        left = self._stop(number, why)
-        if first:
+
+        def tell(left: int) -> None:
             self.store.note_stops({number: why})
             logger.warning(
                 "%s",
                 wrapped(
-                    f"{self._name(number)} stops: a prompt is longer than the model's context "
+                    f"{self.name(number)} stops: a prompt is longer than the model's context "
                     f"({error}); episode {episode} is broken off, {left} more are not played; if "
                     "the prompt alone would fit, lower max_tokens or thinking_budget"
                 ),
             )
 
-    def _stop(self, number: int, reason: str) -> int:
-        """Stop a cell; return how many episodes it leaves out."""
-        left = self.schedule.stop(number, reason)
-        self.live.pace.dropped(number, left)
-        self.total -= left * self.cells[number].length
+        if number not in self.schedules[number].reasons:
+            self._stop(number, why, tell)
+
+    def _stop(self, number: int, reason: str, tell: Callable[[int], None]) -> None:
+        """Stop a cell; `tell` is told how many episodes it leaves out, once that is known."""
+        left = self.schedules[number].stop(number, reason)
+        self._leave_out(number, left)
+
+        def then(more: int) -> None:
+            self._leave_out(number, more)
+            tell(left + more)
+
+        self.recall(number, then)
+
+    def _leave_out(self, number: int, count: int) -> None:
+        """Count episodes of a cell as not to be played."""
+        self.live.pace.dropped(number, count)
+        self.total -= count * self.cells[number].length
         self._tell_steps()
-        return left
 
     # What is stored and told
+
+    def together(self, number: int, block: Block) -> None:
+        """Store episodes of a cell without a model that were played at once."""
+        self.live.pace.together(number, len(block.episodes))
+        self._store(number, block)
 
     def _store(self, number: int, block: Block) -> None:
         """Store episodes that are over, and count them."""
@@ -368,7 +447,8 @@ class _Filler:
         self._tell_steps()
         self._tell_counts()
 
-    def _name(self, number: int) -> str:
+    def name(self, number: int) -> str:
+        """Return what messages call a cell."""
         return f"cell {number} ({self.names[number]})"
 
     def _tell_steps(self) -> None:
