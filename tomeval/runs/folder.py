@@ -125,9 +125,11 @@ def begin_or_resume(
     most = max([0, *(len(done) for n, done in store.finished().items() if n not in apart)])
     resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
     path = folder / EXPERIMENT
-    if path.exists() and not isinstance(_read(path), dict):
+    before = _read(path)
+    if path.exists() and not isinstance(before, dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    write_text(path, json.dumps(signed(resolved), indent=1))
+    if before != (whole := signed(resolved)):  # to lay out thousands of cells takes seconds
+        write_text(path, json.dumps(whole, indent=1))
 
 
 def planned(folder: Path) -> int | None:

@@ -140,7 +140,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
         )
 
 
-def _wanted(store: Store, experiment: Experiment) -> list[list[int]]:
+def _wanted(store: Store, experiment: Experiment) -> list[Sequence[int]]:
     """Return which episodes each cell is to have, by what is known so far."""
     return [
         episodes_to_play(store, number, cell, cell.wanted(experiment.per_cell))
