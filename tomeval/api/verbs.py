@@ -25,6 +25,7 @@ from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
 
 
@@ -36,6 +37,7 @@ def run(
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
+    shard: str | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
 ) -> Run:
@@ -56,6 +58,8 @@ def run(
     startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
         explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
+    shard : str, optional
+        Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
@@ -90,6 +94,7 @@ def run(
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
+            shard=None if shard is None else parse_shard(shard),
             progress=on_steps,
             on_counts=on_counts,
             live=live,

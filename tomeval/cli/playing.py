@@ -31,6 +31,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
+    from tomeval.runs.spread.sharding import Shard
 
 
 WIDTH = 116
@@ -40,7 +41,19 @@ WIDTH = 116
 def run(
     experiment: ExperimentFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
+        Path | None,
+        typer.Option(
+            "--out", help="The run folder. Default: runs/NAME, of a shard runs/NAME-K-of-N."
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
+            "merge puts the parts together.",
+        ),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
     model: ModelOption = None,
@@ -68,12 +81,16 @@ def run(
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.spread.sharding import parse_shard
 
+    part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
+    named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
-            out or Path("runs") / loaded.name,
+            out or Path("runs") / named,
+            shard=part,
             workers=workers,
             concurrency=concurrency,
             max_calls=max_calls,
@@ -88,6 +105,7 @@ def play_into(
     experiment: Experiment,
     folder: Path,
     *,
+    shard: Shard | None = None,
     workers: int = 1,
     concurrency: int = 32,
     max_calls: int | None = None,
@@ -119,6 +137,7 @@ def play_into(
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,
             startup_test=startup_test,
+            shard=shard,
             progress=on_steps,
             live=live,
         )
@@ -135,7 +154,10 @@ def _close(folder: Path) -> bool:
     with Run(folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    for line in (*found.lines, f"next: tomeval {verb} {folder}"):
+    then = f"tomeval {verb} {folder}"
+    if (share := opened.share) is not None:
+        then = f"tomeval merge, once all {share.shard.count:,} shards are played"
+    for line in (*found.lines, f"next: {then}"):
         tell(line)
     return found.whole
 

@@ -89,17 +89,21 @@ def begin_or_resume(
     identity: dict[str, Any],
     wanted: int,
     apart: Container[int] = (),
-) -> None:
+    shard: str = "",
+) -> int:
     """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
+
+    Returns how many episodes a cell is to have: `wanted`, or more if the folder holds more.
 
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
     `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
-    the cells that have other numbers, see `Experiment.apart`.
+    the cells that have other numbers, see `Experiment.apart`; `shard` is the part of the experiment
+    that the folder is for, such as ``3/16``.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
     if "sha256" not in meta:
-        store.begin(identity, sha256)
+        store.begin(identity, sha256, **({"shard": shard} if shard else {}))
     elif meta["sha256"] != sha256:
         stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
         store.close()
@@ -107,12 +111,25 @@ def begin_or_resume(
             f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
             "changed. Choose another folder with --out"
         )
-    most = max([0, *(len(done) for n, done in store.finished().items() if n not in apart)])
+    elif (held := meta.get("shard", "")) != shard:
+        store.close()
+        raise TomevalError(
+            f"{folder}: holds {_part(held)} of this experiment, not {_part(shard)}; nothing was "
+            "changed. Choose another folder with --out"
+        )
+    done = {n: numbers for n, numbers in store.finished().items() if n not in apart}
+    counts = (max(numbers) + 1 if shard else len(numbers) for numbers in done.values())
+    most = max([0, *counts])
     resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
     path = folder / EXPERIMENT
     if path.exists() and not isinstance(_read(path), dict):
         logger.warning("%s: was damaged; it is written anew", path)
     write_text(path, json.dumps(signed(resolved), indent=1))
+    return max(wanted, most)
+
+
+def _part(shard: str) -> str:
+    return f"shard {shard}" if shard else "the whole"
 
 
 def planned(folder: Path) -> int | None:
@@ -161,7 +178,7 @@ def _read(path: Path) -> Any:
     return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
 
 
-def add_session(folder: Path, stop_after_voids: int) -> None:
+def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
@@ -173,6 +190,7 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
+        **({"shard": shard} if shard else {}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
 

@@ -160,9 +160,9 @@ class Store:
         except (TypeError, ValueError) as error:
             raise self.damaged(error) from None
 
-    def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
-        """Write the cells of a new run, once."""
-        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
+    def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
+        """Write the cells of a new run, once; `more` is noted beside its name."""
+        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
         with self._writing("meta", "cells") as (db, _):
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)

@@ -27,7 +27,6 @@ from tomeval.report.results import results
 from tomeval.report.table import Column, Table, Value
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
-from tomeval.runs.folder import planned
 from tomeval.runs.results import Run
 from tomeval.runs.store import HOLDER
 from tomeval.statistics.estimates import AUTO
@@ -72,9 +71,8 @@ def _progress(folder: Path, run: Run | None) -> str:
     """Say how far the run is: in all and by cell."""
     if run is None:
         return _render("progress.html.j2", run=None, state=_state(folder, done=False))
-    each = planned(run.folder)
     status = run.status()
-    wanted = [None if each is None else cell.wanted(each) for cell in run.cells]
+    wanted = [run.wanted(cell) for cell in run.cells]
     shown = [name for name in _COUNTED if name in status[0]]
     totals = {name: sum(row[name] for row in status) for name in shown}
     ended = totals[COMPLETE] + totals[VOID]
