@@ -89,7 +89,7 @@ def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Fo
         column = "'whole'" if whole else "strategy"
         names = dict(run.store.query(f"SELECT cell, {column} FROM cells"))
         statuses = run.store.query("SELECT cell, status FROM episodes")
-        calls = run.store.query("SELECT cell, episode, step, record FROM calls")
+        calls = run.store.query("SELECT cell, episode, step, unpacked(record) FROM calls")
     return {
         whole or name: _counted(
             [status for cell, status in statuses if names[cell] == name],

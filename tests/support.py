@@ -19,6 +19,7 @@ from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.domain import get_domain
+from tomeval.runs.packing import unpacked
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -149,14 +150,20 @@ def step_rows(setup, steps) -> list[tuple]:
 
 
 def dump(folder: Path) -> dict[str, list[tuple]]:
-    """Return every row of every table of a run's store, without its checksums."""
+    """Return every row of every table of a run's store, without its checksums and origins.
+
+    Records and replies are those that were packed.
+    """
     db = sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)
     try:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        return {
-            name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr)
-            for name in names
-            if name not in ("sums", "marks")
-        }
+        found = {}
+        for name in set(names) - {"sums", "marks", "origins"}:
+            cursor = db.execute(f"SELECT * FROM {name}")
+            keep = [i for i, column in enumerate(cursor.description) if column[0] != "origin"]
+            found[name] = sorted(
+                (tuple(unpacked(row[i]) for i in keep) for row in cursor), key=repr
+            )
+        return found
     finally:
         db.close()

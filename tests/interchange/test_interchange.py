@@ -124,7 +124,7 @@ def test_a_log_per_cell_holds_every_episode_and_the_table(run, logs) -> None:
 def test_every_reply_is_in_the_log(run, logs) -> None:
     parts = members(logs[2])
     for number, record in run.store.query(
-        "SELECT episode, record FROM calls WHERE cell = 2 ORDER BY episode, call"
+        "SELECT episode, unpacked(record) FROM calls WHERE cell = 2 ORDER BY episode, call"
     ):
         messages = parts[f"samples/{number}_epoch_1.json"]["messages"]
         said = [

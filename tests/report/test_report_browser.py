@@ -209,7 +209,7 @@ def test_prompts_and_replies_are_shown_letter_for_letter(opened, hostile) -> Non
     page.evaluate("document.querySelectorAll('.call details').forEach(d => { d.open = true; })")
     page.wait_for_timeout(50)
     stored = run.store.query(
-        "SELECT step, record FROM calls WHERE cell = 2 AND episode = 0 ORDER BY call"
+        "SELECT step, unpacked(record) FROM calls WHERE cell = 2 AND episode = 0 ORDER BY call"
     )
     records = [json.loads(record) for _, record in sorted(stored, key=lambda row: row[0])]
     shown = page.query_selector_all(".call")

@@ -210,7 +210,7 @@ def test_prompts_and_replies_come_back_whole(run) -> None:
     index, bases, episodes = unpacked(run)
     stored = defaultdict(list)
     for cell, episode, record in run.store.query(
-        "SELECT cell, episode, record FROM calls ORDER BY cell, episode, call"
+        "SELECT cell, episode, unpacked(record) FROM calls ORDER BY cell, episode, call"
     ):
         stored[cell, episode].append(json.loads(record))
     checked = planted = 0

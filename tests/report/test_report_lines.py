@@ -142,7 +142,7 @@ def test_calls_come_whole(run, blocks) -> None:
         for place, episode in enumerate(entry["episode"]):
             shown = blocks[f"chunk-{entry['chunk'][place]}"][entry["place"][place]]
             stored = run.store.query(
-                "SELECT record FROM calls WHERE cell = ? AND episode = ? ORDER BY call",
+                "SELECT unpacked(record) FROM calls WHERE cell = ? AND episode = ? ORDER BY call",
                 (number, episode),
             )
             replies = [json.loads(record)["reply"]["text"] for (record,) in stored]

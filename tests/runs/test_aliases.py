@@ -88,7 +88,9 @@ def test_no_address_of_an_aliased_model_is_kept_and_its_server_may_move(tmp_path
         first = server.url
     with tomeval.Run(folder) as run:
         assert [row["failed"] for row in run.status()] == [1]
-        [said] = run.store.query("SELECT record FROM calls WHERE record LIKE '%no, says%'")
+        [said] = run.store.query(
+            "SELECT unpacked(record) FROM calls WHERE unpacked(record) LIKE '%no, says%'"
+        )
         assert "no, says the server" in said[0]
     with FakeServer() as server:  # on another port
         server.reply = {"content": "Answer: Rock"}

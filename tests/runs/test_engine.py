@@ -298,7 +298,9 @@ def test_void(tmp_path, purpose, outcome):
             "SELECT step, act_outcome, predict_outcome, act_attempts, predict_attempts, "
             "own_action, predicted_action FROM steps WHERE episode = 0"
         )
-        asked = run.store.query("SELECT form, record FROM calls WHERE episode = 0 AND step = 2")
+        asked = run.store.query(
+            "SELECT form, unpacked(record) FROM calls WHERE episode = 0 AND step = 2"
+        )
     assert row["episodes"] == 0
     assert np.isnan(row["tom_percent"])
     attempts = 1 if outcome == "backend_error" else 4

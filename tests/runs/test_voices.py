@@ -35,7 +35,9 @@ def play(voice, folder, strategies=STRATEGIES, **options):
         columns = "strategy, step, own_label, predicted_label"
         steps = run.store.query(f"SELECT {columns} FROM step_records WHERE status = 'complete'")
         statuses = [row[0] for row in run.store.query("SELECT status FROM episodes")]
-        records = [json.loads(row[0]) for row in run.store.query("SELECT record FROM calls")]
+        records = [
+            json.loads(row[0]) for row in run.store.query("SELECT unpacked(record) FROM calls")
+        ]
     return steps, statuses, records
 
 

@@ -26,11 +26,12 @@ _KEPT: Mapping[str, set[type]] = {
     "INTEGER": {int, type(None)},
     "REAL": {float, type(None)},
     "TEXT": {str, type(None)},
+    "BLOB": {bytes, type(None)},
 }
 
 
 def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
-    """Return the checksum of rows as SQLite gives them, in order: integers, floats, texts, None.
+    """Return the checksum of rows as SQLite gives them, in order: numbers, texts, bytes, None.
 
     It is taken over their form in version 2 of `marshal`, which writes nothing but type, length and
     value and has been the same since Python 2.5; a test holds it to the byte.

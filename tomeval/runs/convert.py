@@ -1,67 +1,103 @@
-"""Convert a run folder of store version 1 to this version."""
+"""Convert a run folder of an earlier store version to this version."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.database import Database
 from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import make_folder
-from tomeval.runs.store import OLD_STORES, SCHEMA_VERSION, STORE, Store, schema_sql
+from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
+from tomeval.runs.startup import STARTUP
+from tomeval.runs.store import EXPERIMENT, OLD_STORES, SESSIONS, STORE, Store
+
+if TYPE_CHECKING:
+    from tomeval.runs.domain import Domain
 
 _OLD = {STORE: "matrix", **dict.fromkeys(OLD_STORES, "decrypto")}
+"""What stores of version 1 are called, and of which domain they are."""
+
+_ORIGIN = f"INSERT INTO origins VALUES ({UNKNOWN}, '', '', '', '{{}}')"
+_FROM_2 = """
+INSERT INTO meta SELECT key, value FROM old.meta;
+INSERT INTO cells SELECT * FROM old.cells;
+INSERT INTO revisions SELECT model, revision FROM old.revisions;
+INSERT INTO episodes SELECT *, 0 FROM old.episodes;
+INSERT INTO steps SELECT * FROM old.steps;
+INSERT INTO answers SELECT * FROM old.answers;
+INSERT INTO calls SELECT cell, episode, call, step, seat, form, packed(record) FROM old.calls;
+INSERT INTO answered SELECT cell, episode, seat, request, packed(reply) FROM old.answered
+""".strip()
 
 
 def convert(old: Path, new: Path) -> Path:
-    """Copy a run of store version 1 into the folder `new` and return it; `old` is not changed.
+    """Copy a run of an earlier version into the folder `new` and return it; `old` is not changed.
 
-    Every row is kept. The run can be resumed if prompts and players are still the same.
+    Every row is kept, one after the other: memory does not grow with the run. The run can be
+    resumed if prompts and players are still the same.
 
     Raises
     ------
     TomevalError
-        `old` is not a run of version 1, or `new` is not empty.
+        `old` is not a run of an earlier version, or is damaged, or `new` is not empty.
     """
     source = next((old / name for name in _OLD if (old / name).is_file()), None)
     if source is None:
         raise TomevalError(f"{old}: not a run folder (no {' or '.join(_OLD)} in it)")
-    if source.name == STORE and _is_current(source):
+    version = _version(source)
+    if version == SCHEMA_VERSION:
         raise TomevalError(f"{old}: is of this version already; there is nothing to convert")
-    domain = get_domain(_OLD[source.name])
-    if new.exists() and any(new.iterdir()):
+    if new.exists() and (not new.is_dir() or any(new.iterdir())):
         raise TomevalError(f"{new}: is not empty; name a new folder")
-    Database(source, 1).close()
+    domain = get_domain(_OLD[source.name]) if version == 1 else _sound(old)
     make_folder(new)
-    uri = f"{source.resolve().as_uri()}?mode=ro"
-    copied = new / "old.sqlite"  # includes what is still in the log
-    with closing(sqlite3.connect(uri, uri=True)) as log, closing(sqlite3.connect(copied)) as copy:
-        log.backup(copy)
-    database = Database(new / STORE, SCHEMA_VERSION, schema_sql(domain.schema))
-    try:
-        named = f"INSERT INTO meta VALUES ('domain', '{json.dumps(domain.name)}')"
-        database.copy_from(copied, f"{domain.schema.upgrade};\n{named}")
-    finally:
-        database.close()
-        copied.unlink()
-    Store(new, domain).close()  # checks the copy, and writes its checksums
-    with suppress(FileNotFoundError):
-        shutil.copy(old / "sessions.json", new / "sessions.json")
-    _experiment(old, new, domain.name)
+    copy_store(source, version, domain, new)
+    for name in (SESSIONS,) if version == 1 else (SESSIONS, EXPERIMENT, STARTUP):
+        with suppress(FileNotFoundError):
+            shutil.copyfile(old / name, new / name)
+    if version == 1:
+        _experiment(old, new, domain.name)
     return new
 
 
-def _is_current(store: Path) -> bool:
+def copy_store(source: Path, version: int, domain: Domain, new: Path) -> None:
+    """Write a store of an earlier version into an empty folder as one of this version.
+
+    A run that plays into the old one meanwhile is copied as it is at one moment.
+    """
+    copy, named = domain.schema.upgrade, f"('domain', '{json.dumps(domain.name)}')"
+    statements = f"{copy};\nINSERT INTO meta VALUES {named}" if version == 1 else _FROM_2
+    database = Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))
     try:
-        Database(store, SCHEMA_VERSION).close()
-    except TomevalError:
-        return False
-    return True
+        database.copy_from(source, f"{_ORIGIN};\n{statements}")
+    finally:
+        database.close()
+    Store(new, domain).close()  # checks the copy, and writes its checksums
+
+
+def _version(store: Path) -> int:
+    """Return the version of a store; raise `TomevalError` if it has none that this one knows."""
+    database = Database(store, tuple(range(1, SCHEMA_VERSION + 1)))
+    try:
+        return database.version
+    finally:
+        database.close()
+
+
+def _sound(folder: Path) -> Domain:
+    """Return the domain of a run that is read as it is; damage must not become sound by a copy."""
+    store = Store(folder)
+    try:
+        store.guard.check_all()
+        return store.domain
+    finally:
+        store.close()
 
 
 def _experiment(old: Path, new: Path, domain: str) -> None:

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.runs.packing import pack, unpacked
 
 ROWS_AT_A_TIME = 1000
 
 # What SQLite says of content that tomeval cannot have written.
-_OF_DAMAGE = ("no such table", "no such column", "Could not decode", "malformed JSON", "bad JSON")
+_OF_DAMAGE = (
+    *("no such table", "no such column", "Could not decode", "malformed JSON", "bad JSON"),
+    "user-defined function raised exception",  # `unpacked`
+)
 
 
 class NothingPlayed(TomevalError):
@@ -29,15 +33,15 @@ class NothingPlayed(TomevalError):
 
 
 class Database:
-    """A SQLite database of one version.
+    """A SQLite database of one version, or of one of several that are read.
 
     One that is open for reading shows what it held at the first look, whatever is written later.
 
     Parameters
     ----------
     path : Path
-    version : int
-        The version that it must have.
+    versions : tuple of int
+        The versions that it may have, the newest last; one that is open for writing has that.
     schema : str, optional
         Open for writing, and make the tables if there are none.
 
@@ -47,7 +51,7 @@ class Database:
         The database is damaged, of another program or version, or not permitted.
     """
 
-    def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
+    def __init__(self, path: Path, versions: tuple[int, ...], schema: str | None = None) -> None:
         self.path = path
         self._seen: Callable[[frozenset[str]], None] | None = None
         self._reads: dict[str, frozenset[str]] = {}
@@ -58,6 +62,8 @@ class Database:
                 uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
             )
             unless_opened.callback(self._db.close)
+            for name, function in (("unpacked", unpacked), ("packed", pack)):
+                self._db.create_function(name, 1, function, deterministic=True)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             filled = self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -69,10 +75,11 @@ class Database:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
             if schema is not None and found == 0:
-                self.execute_all(f"{schema};\nPRAGMA user_version = {version}")
-                found = version
-            if found != version:
-                raise _wrong_version(path, found, version)
+                self.execute_all(f"{schema};\nPRAGMA user_version = {versions[-1]}")
+                found = versions[-1]
+            if found not in versions:
+                raise _wrong_version(path, found, versions[-1])
+            self.version: int = found
             if schema is None:
                 self._db.execute("BEGIN")
             unless_opened.pop_all()
@@ -119,16 +126,35 @@ class Database:
             raise
         self._db.execute("COMMIT")
 
+    @contextmanager
+    def part(self) -> Iterator[sqlite3.Connection]:
+        """Do all or nothing of a part of the transaction that is under way."""
+        self._db.execute("SAVEPOINT part")
+        try:
+            yield self._db
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK TO part")
+                self._db.execute("RELEASE part")
+            raise
+        self._db.execute("RELEASE part")
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """SQLite's own, for what is under way already."""
+        return self._db
+
     def renew_views(self, views: str) -> None:
         """Have views as this version words them, whatever the file says; it is not changed."""
         with self.reporting():
-            for statement in views.strip().split(";\n"):
+            for statement in filter(None, views.strip().split(";\n")):
                 self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
     def copy_from(self, old: Path, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
-            self._db.execute("ATTACH ? AS old", (str(old),))
+            uri = f"{old.resolve().as_uri()}?{_reading_mode(old)}"
+            self._db.execute("ATTACH ? AS old", (uri,))
             self.execute_all(statements)
             self._db.execute("DETACH old")
 
@@ -210,4 +236,12 @@ def old_version(folder: Path) -> TomevalError:
     return TomevalError(
         f"{folder}: written by an earlier version of tomeval; make a folder that this one reads: "
         f"tomeval convert {folder} NEW"
+    )
+
+
+def only_read(folder: Path) -> TomevalError:
+    """Return the error for a run folder of an earlier version that is read, but not written."""
+    return TomevalError(
+        f"{folder}: written by an earlier version of tomeval, this one reads it and does not play "
+        f"into it; make a folder to go on in: tomeval convert {folder} NEW"
     )

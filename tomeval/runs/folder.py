@@ -7,10 +7,9 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
+from tomeval.runs.origins import DECIDING, installed
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
@@ -182,24 +182,16 @@ def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
-    packages = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": dict(_installed(packages)),
+        "versions": dict(installed(DECIDING)),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
         **({"shard": shard} if shard else {}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
-
-
-def _installed(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield packages with their versions; those without which a run can do may be missing."""
-    for name in packages:
-        with suppress(metadata.PackageNotFoundError):
-            yield name, metadata.version(name)
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

@@ -22,7 +22,7 @@ from tomeval.runs.database import Database
 from tomeval.runs.seal import Seal
 
 OF_EPISODES = ("episodes", "steps", "answers", "calls")
-SMALL = ("meta", "cells", "revisions")
+SMALL = ("meta", "cells", "revisions", "origins")
 SQL = f"""
 CREATE TABLE sums (cell INTEGER NOT NULL, episode INTEGER NOT NULL,
     {", ".join(f"{name} INTEGER NOT NULL" for name in OF_EPISODES)},
@@ -56,6 +56,7 @@ class Guard:
         self._trusted: set[str] = set()
         self._busy = self._whole = False
         self.present = is_guarded(db)
+        self._small = tuple(name for name in SMALL if name != "origins" or db.version > 2)
         if self.present and strict:
             with self._reading("the table meta"):
                 self._check_marks(("meta",))
@@ -92,12 +93,12 @@ class Guard:
 
     def check_all(self) -> None:
         """Verify every table."""
-        self.trust(frozenset((*OF_EPISODES, *SMALL, "answered")))
+        self.trust(frozenset((*OF_EPISODES, *self._small, "answered")))
 
     def check_small(self) -> None:
         """Verify the small tables, even in a store that is as its last session left it."""
         with self._reading("one of its small tables"):
-            self._check_marks(SMALL)
+            self._check_marks(self._small)
 
     def check_replies(self) -> None:
         """Verify that all kept replies are there."""
@@ -119,13 +120,13 @@ class Guard:
                 raise self._damaged(f"a kept reply of episode {episode} of cell {cell}")
             if self._replies_lack():
                 raise self._damaged("the list of kept replies")
-        elif table in SMALL:
+        elif table in self._small:
             self._check_marks((table,))
 
     def differing(self, table: str) -> Iterator[Place]:
         """Yield the episodes whose rows in a table are not what was written, in order."""
         sums = iter(self._db.iterate(f"SELECT cell, episode, {table} FROM sums")[1])
-        rows = self._db.iterate(f"SELECT * FROM {table} ORDER BY {_keys(table)}")[1]
+        rows = self._db.iterate(f"SELECT * FROM main.{table} ORDER BY {_keys(table)}")[1]
         groups = groupby(rows, key=_place)
         empty = of_rows([])
         expected, found = next(sums, None), next(groups, None)
@@ -168,7 +169,7 @@ class Guard:
     def _check_marks(self, tables: Sequence[str]) -> None:
         """Verify small tables, and with ``meta`` the schema and that nothing was lost."""
         marks = self._marks()
-        if not {"commits", "answered", "schema", *SMALL} <= marks.keys():
+        if not {"commits", "answered", "schema", *self._small} <= marks.keys():
             raise self._damaged("the table marks")
         for table in tables:
             if marks.get(table) != small_sum(self._db, table):
@@ -196,7 +197,7 @@ class Guard:
 
 def rows_sql(table: str) -> str:
     """Return SQL for an episode's rows in a table, in the order of their checksum."""
-    return f"SELECT * FROM {table} WHERE cell = ? AND episode = ? ORDER BY {_keys(table)}"
+    return f"SELECT * FROM main.{table} WHERE cell = ? AND episode = ? ORDER BY {_keys(table)}"
 
 
 def _keys(table: str) -> str:
@@ -229,7 +230,7 @@ def is_guarded(db: Database) -> bool:
 
 def small_sum(db: Database, table: str) -> int:
     """Return the checksum of a small table."""
-    return of_rows(db.query(f"SELECT * FROM {table} ORDER BY 1"))
+    return of_rows(db.query(f"SELECT * FROM main.{table} ORDER BY 1"))
 
 
 class Sums:
@@ -246,6 +247,7 @@ class Sums:
         marks = dict(db.query("SELECT name, value FROM marks"))
         self.commits: int = marks["commits"]
         self._replies: int = marks["answered"]
+        self._changed: set[str] | None = None  # small tables, in a transaction
         self._kinds = {
             table: [row[2] for row in db.query(f"PRAGMA table_info({table})")]
             for table in OF_EPISODES
@@ -254,14 +256,13 @@ class Sums:
     def _begin(self, connection: sqlite3.Connection) -> None:
         """Write the checksums of all that a store holds."""
         replies = 0
-        for row in connection.execute(
-            "SELECT cell, episode, seat, request, reply FROM answered"
-        ).fetchall():
-            found = of_rows([row])
+        for number, *row in connection.execute(
+            "SELECT rowid, cell, episode, seat, request, reply FROM answered ORDER BY rowid"
+        ):
+            found = of_rows([tuple(row)])
             replies ^= found
-            where = "cell = ? AND episode = ? AND seat = ? AND request = ?"
-            connection.execute(f"UPDATE answered SET sum = ? WHERE {where}", (found, *row[:4]))
-        for place in connection.execute("SELECT cell, episode FROM episodes").fetchall():
+            connection.execute("UPDATE answered SET sum = ? WHERE rowid = ?", (found, number))
+        for place in connection.execute("SELECT cell, episode FROM episodes"):
             found_sums = [of_rows(self._stored(connection, name, place)) for name in OF_EPISODES]
             connection.execute("INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?)", (*place, *found_sums))
         marks = {"commits": 0, "answered": replies}
@@ -271,18 +272,38 @@ class Sums:
 
     @contextmanager
     def transaction(self, changed: Sequence[str]) -> Iterator[sqlite3.Connection]:
-        """Do all or nothing, and mark it; `changed` names the small tables that are written."""
+        """Do all or nothing, and mark it; inside another transaction, as a part of that.
+
+        `changed` names the small tables that are written.
+        """
         before = self._replies
+        kind = self._outermost if self._changed is None else self._part
         try:
-            with self._db.reporting(), self._db.transaction() as connection:
+            with self._db.reporting(), kind(changed) as connection:
                 yield connection
-                marks = [("commits", self.commits + 1), ("answered", self._replies)]
-                marks += [(table, small_sum(self._db, table)) for table in changed]
-                connection.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?)", marks)
         except BaseException:
             self._replies = before
             raise
+
+    @contextmanager
+    def _outermost(self, changed: Sequence[str]) -> Iterator[sqlite3.Connection]:
+        self._changed = set(changed)
+        try:
+            with self._db.transaction() as connection:
+                yield connection
+                marks = [("commits", self.commits + 1), ("answered", self._replies)]
+                marks += [(table, small_sum(self._db, table)) for table in self._changed]
+                connection.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?)", marks)
+        finally:
+            self._changed = None
         self.commits += 1
+
+    @contextmanager
+    def _part(self, changed: Sequence[str]) -> Iterator[sqlite3.Connection]:
+        with self._db.part() as connection:
+            yield connection
+        assert self._changed is not None
+        self._changed.update(changed)
 
     def episodes(
         self, connection: sqlite3.Connection, rows: dict[str, list[tuple[Any, ...]]]

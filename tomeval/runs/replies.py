@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
-from tomeval.runs.domain import Block
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
 from tomeval.strategies.readers import visible
@@ -44,23 +43,23 @@ class Unread(NamedTuple):
         return f"{self.outcome}{f' ({about})' if about else ''}: {said(self.call)}"
 
 
-def last_unread(store: Store, cell: int, block: Block) -> Unread | None:
-    """Return the last reply of a block's last void episode that is not known to be valid.
+def last_unread(store: Store, cell: int, episode: int) -> Unread | None:
+    """Return the last reply of a stored episode that is not known to be valid.
 
-    The block must be in the store. None: no episode was ended by an answer.
+    None: the episode is complete, so that no answer ended it.
     """
-    ended = [row[0] for row in block.episodes if row[1] != COMPLETE]
-    if not ended:
+    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ? AND status <> ?"
+    if not store.query(sql, (cell, episode, COMPLETE)):
         return None
     sql = (
         "SELECT outcome FROM asked WHERE cell = ? AND episode = ? AND outcome NOT IN (?, ?) "
         "ORDER BY step DESC LIMIT 1"
     )
-    outcomes = store.query(sql, (cell, ended[-1], VALID, NOT_ASKED))
+    outcomes = store.query(sql, (cell, episode, VALID, NOT_ASKED))
     calls = [
         record
-        for episode, *_, record in block.calls
-        if episode == ended[-1] and _says(record) and record.get("outcome") != VALID
+        for *_, record in store.calls(cell, episode)
+        if _says(record) and record.get("outcome") != VALID
     ]
     call = calls[-1] if calls else {}
     outcome = call.get("outcome") or (outcomes[0][0] if outcomes else "invalid")

@@ -23,6 +23,7 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
@@ -209,6 +210,7 @@ class _Filler:
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
+        self.origin = here()
         self._tell_steps()
         self._tell_counts()
 
@@ -295,6 +297,7 @@ class _Filler:
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Ask the start-up questions of served models; cells stopped before are tried again."""
+        self.origin = here(models)
         numbers = self.schedule.cells
         if self.startup is not None:
             await self.startup.ask(models, [self.cells[number] for number in numbers])
@@ -328,7 +331,7 @@ class _Filler:
         self.under_way -= under_way
         self._store(number, block)
         ((episode, status, *_),) = block.episodes
-        if status == VOID and (found := last_unread(self.store, number, block)):
+        if status == VOID and (found := last_unread(self.store, number, episode)):
             self.unread[number, episode] = found
         if status == FAILED and unusable:
             self.unusable[number, episode] = unusable
@@ -379,7 +382,7 @@ class _Filler:
 
     def _store(self, number: int, block: Block) -> None:
         """Store episodes that are over, and count them."""
-        self.store.add(number, block)
+        self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)
         self.steps_done += len(block.episodes) * self.cells[number].length
         self.ended.update(row[1] for row in block.episodes)

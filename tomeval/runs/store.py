@@ -7,10 +7,8 @@ killed keeps every episode that was finished.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,51 +17,22 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.models.naming import renamed
-from tomeval.runs.database import Database, NothingPlayed, old_version
-from tomeval.runs.domain import Block, Domain, Schema, get_domain
+from tomeval.runs.database import Database, NothingPlayed, old_version, only_read
+from tomeval.runs.domain import Block, Domain, get_domain
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
+from tomeval.runs.origins import Origin
+from tomeval.runs.packing import Unpackable, pack, unpack
+from tomeval.runs.rows import Rows, difference
+from tomeval.runs.schema import AS_IF, READABLE, SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.seal import NAME, SealFile, read_seal
 
-SCHEMA_VERSION = 2
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
-_EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
-_TABLES = {
-    "meta": "key TEXT PRIMARY KEY, value TEXT NOT NULL",
-    "revisions": "model TEXT PRIMARY KEY, revision TEXT NOT NULL",
-    "cells": "cell INTEGER PRIMARY KEY, seed INTEGER NOT NULL, on_invalid TEXT NOT NULL, "
-    "definition TEXT NOT NULL{cells}",
-    "episodes": f"{_EPISODE}, status TEXT NOT NULL, steps INTEGER NOT NULL{{episodes}}, "
-    "PRIMARY KEY (cell, episode), FOREIGN KEY (cell) REFERENCES cells",
-    "steps": f"{_EPISODE}, step INTEGER NOT NULL{{steps}}, PRIMARY KEY (cell, episode, step)",
-    "answers": f"{_EPISODE}, step INTEGER NOT NULL, seat TEXT NOT NULL, question TEXT NOT NULL, "
-    "outcome TEXT NOT NULL, attempts INTEGER NOT NULL, value TEXT, raw TEXT NOT NULL, "
-    "PRIMARY KEY (cell, episode, step, seat, question)",
-    "calls": f"{_EPISODE}, call INTEGER NOT NULL, step INTEGER NOT NULL, seat TEXT NOT NULL, "
-    "form TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (cell, episode, call)",
-    "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply TEXT NOT NULL, "
-    "PRIMARY KEY (cell, episode, seat, request)",
-}
-
 BEGUN = ("run.lock", HOLDER, EXPERIMENT, NAME)
 """What a run writes before its store, or at the same moment."""
-
-
-def schema_sql(schema: Schema) -> str:
-    """Return the statements that make the tables of a domain's store."""
-
-    def columns(typed: Mapping[str, str]) -> str:
-        return "".join(f", {name} {kind}" for name, kind in typed.items())
-
-    typed = {name: columns(getattr(schema, name)) for name in ("cells", "episodes", "steps")}
-    tables = [
-        f"CREATE TABLE {name} ({text.format(**typed)})" + " WITHOUT ROWID" * (name != "cells")
-        for name, text in _TABLES.items()
-    ]
-    return ";\n".join([*tables, schema.views.strip()])
 
 
 def identity_sha256(identity: Mapping[str, Any]) -> str:
@@ -80,7 +49,7 @@ class Store:
         The run folder.
     domain : Domain, optional
         Open for writing a run of this domain, in a new store if there is none. Default: open for
-        reading.
+        reading, which stores of version 2 are good for too.
 
     Raises
     ------
@@ -107,9 +76,10 @@ class Store:
         elif domain is not None:
             _check(folder, domain)
         seal = read_seal(folder)
-        self._db = Database(
-            self.path, SCHEMA_VERSION, None if domain is None else schema_sql(domain.schema)
-        )
+        if domain is None:
+            self._db = Database(self.path, READABLE)
+        else:
+            self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
         self.damaged = self._db.damaged
         self._sums: Sums | None = None
@@ -125,8 +95,14 @@ class Store:
                 self._seal = SealFile(self.path)
                 self._seal.note(self._sums.commits)
             self.domain = domain or self._own_domain()
+            self._db.renew_views(AS_IF.get(self.version, ""))
             self._db.renew_views(self.domain.schema.views)
             unless_opened.pop_all()
+
+    @property
+    def version(self) -> int:
+        """The version of its tables, see `tomeval.runs.schema`."""
+        return self._db.version
 
     def close(self) -> None:
         """Close the store, and seal it if it was open for writing."""
@@ -148,9 +124,21 @@ class Store:
         """Do all or nothing, with checksums; `changed` names the small tables that are written."""
         assert self._sums is not None, "open for reading"
         assert self._seal is not None, "open for reading"
+        before = self._sums.commits
         with self._sums.transaction(changed) as db:
             yield db, self._sums
-        self._seal.note(self._sums.commits)
+        if self._sums.commits != before:  # else it is part of a larger one
+            self._seal.note(self._sums.commits)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write all that is written in the block in one transaction, which is faster.
+
+        An error inside undoes all of it, unless it is caught inside: then what raised it alone. The
+        block must not wait for anything: what others write meanwhile would be part of it.
+        """
+        with self._writing():
+            yield
 
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
@@ -163,7 +151,8 @@ class Store:
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
         """Write the cells of a new run, once; `more` is noted beside its name."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
-        with self._writing("meta", "cells") as (db, _):
+        with self._writing("meta", "cells", "origins") as (db, _):
+            db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (UNKNOWN, *Origin().row))
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
@@ -196,22 +185,23 @@ class Store:
             db.execute("UPDATE meta SET value = ? WHERE key = 'sha256'", (sha256,))
         return identity
 
-    def add(self, cell: int, block: Block) -> None:
-        """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
-        keys = {(cell, row[0]) for row in block.episodes}
-        done = {(cell, row[0]) for row in block.episodes if row[1] != FAILED}
-        rows: dict[str, list[tuple[Any, ...]]] = {
-            "episodes": [(cell, *row) for row in block.episodes],
-            "steps": [(cell, *row) for row in block.steps],
-            "answers": [(cell, *row) for row in block.answers],
-            "calls": list(_numbered(cell, block)),
-        }
+    def add(self, cell: int, played: Block | Rows, origin: int = UNKNOWN) -> None:
+        """Write finished episodes of a cell, in place of earlier, failed attempts at them.
+
+        `origin` is where they were played, a number that `origin` gave; default: not recorded.
+        """
+        given = played if isinstance(played, Rows) else Rows.of(cell, played)
+        assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
+        keys = {(cell, row[0]) for row in given.episodes}
+        done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
+        rows = given.tables(origin)
         with self._writing() as (db, sums):
             earlier = sorted(keys & _present(db, "episodes", keys))
             for name in reversed(OF_EPISODES):  # an episode's own row last
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
-                marks = ",".join("?" * self._width(name))
-                db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
+                if rows[name]:
+                    marks = ",".join("?" * len(rows[name][0]))
+                    db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
             sums.episodes(db, rows)
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
@@ -219,11 +209,40 @@ class Store:
                 sums.replies_leave(db, place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
 
-    def _width(self, table: str) -> int:
-        """Return how many columns a table of episodes has."""
-        schema = self.domain.schema
-        own = {"steps": len(schema.steps), "episodes": len(schema.episodes)}
-        return {"steps": 3, "episodes": 4, "answers": 9, "calls": 7}[table] + own.get(table, 0)
+    def differs(self, cell: int, played: Block | Rows) -> str:
+        """Return the first table in which episodes are not what is stored of them; empty: none.
+
+        Where they were played does not count, nor what records say of the time it took and of
+        tokens that were read before. Episodes that are not stored differ in ``episodes``.
+        """
+        assert self._sums is not None, "open for reading"
+        given = played if isinstance(played, Rows) else Rows.of(cell, played)
+        with self._db.reporting():
+            return difference(self._db.connection, given)
+
+    def origin(self, replica: str, host: str, device: str, versions: Mapping[str, str]) -> int:
+        """Return the number of an origin, a new one if there is none like it; see `Origin`."""
+        row = Origin(replica, host, device, versions).row
+        where = "replica = ? AND host = ? AND device = ? AND versions = ?"
+        if found := self.query(f"SELECT origin FROM origins WHERE {where}", row):
+            return int(found[0][0])
+        with self._writing("origins") as (db, _):
+            number = db.execute("SELECT MAX(origin) + 1 FROM origins").fetchone()[0]
+            db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (number, *row))
+        return int(number)
+
+    def origins(self) -> dict[int, Origin]:
+        """Return all origins by number, those that no episode has included."""
+        rows = self.query("SELECT origin, replica, host, device, versions FROM origins ORDER BY 1")
+        try:
+            return {number: Origin.of(row) for number, *row in rows}
+        except (TypeError, ValueError) as error:
+            raise self.damaged(error) from None
+
+    def leave_out_hosts(self) -> None:
+        """Forget on which hosts episodes were played, in a copy that others will read."""
+        with self._writing("origins") as (db, _):
+            db.execute("UPDATE origins SET host = ''")
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
@@ -243,13 +262,14 @@ class Store:
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
         with self._writing() as (db, sums):
-            row = sums.reply(db, (cell, episode, seat, request, reply))
+            row = sums.reply(db, (cell, episode, seat, request, pack(reply)))
             db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
         sql = "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?"
-        return dict(self.query(sql, (cell, episode, seat)))
+        rows = self.query(sql, (cell, episode, seat))
+        return {request: self._unpack(reply) for request, reply in rows}
 
     def finished(self) -> dict[int, set[int]]:
         """Return by cell the episodes that need not be played, void ones included."""
@@ -294,7 +314,13 @@ class Store:
         """Yield step, seat, form and record of every model call of an episode, in order."""
         sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
-            yield step, seat, form, json.loads(record)
+            yield step, seat, form, json.loads(self._unpack(record))
+
+    def _unpack(self, packed: bytes | str) -> str:
+        try:
+            return unpack(packed)
+        except Unpackable as error:
+            raise self.damaged(error) from None
 
 
 def _check(folder: Path, domain: Domain) -> None:
@@ -309,6 +335,8 @@ def _check(folder: Path, domain: Domain) -> None:
                 f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
+        if store.version != SCHEMA_VERSION:
+            raise only_read(folder)
         store.guard.check_all()
     finally:
         store.close()
@@ -321,10 +349,3 @@ def _present(db: sqlite3.Connection, table: str, keys: set[Place]) -> set[Place]
     sql = f"SELECT DISTINCT cell, episode FROM {table} WHERE cell = ? AND episode BETWEEN ? AND ?"
     (cell, first), (_, last) = min(keys), max(keys)
     return set(db.execute(sql, (cell, first, last)))
-
-
-def _numbered(cell: int, block: Block) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the call log, numbered within each episode."""
-    numbers: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
-    for episode, *place, record in block.calls:
-        yield cell, episode, next(numbers[episode]), *place, json.dumps(record)

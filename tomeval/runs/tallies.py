@@ -28,7 +28,9 @@ def _readable(column: str) -> str:
     return column
 
 
-_RECORD = _readable("record")
+_RECORD = _readable("unpacked(record)")
+
+_REPLY = _readable("unpacked(reply)")
 
 # What a record `r` says of a reply; own subjects may log calls of any other shape.
 _SAID = (
@@ -168,7 +170,7 @@ def paid(store: Store) -> dict[int, dict[str, float]]:
         store,
         f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
         f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') "
-        f"UNION ALL SELECT cell, {_readable('reply')} FROM answered",
+        f"UNION ALL SELECT cell, {_REPLY} FROM answered",
     )
 
 
@@ -205,7 +207,7 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
         f"({outcome} <> '{VALID}') AS bad, json_extract(r, '$.attempt') > 1 AS again "
         f"FROM (SELECT cell, seat, {_RECORD} AS r FROM calls "
         f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') UNION ALL "
-        f"SELECT cell, seat, {_readable('reply')}, 0, 0, 0 FROM answered"
+        f"SELECT cell, seat, {_REPLY}, 0, 0, 0 FROM answered"
     )
     fields = ("usage.prompt", "usage.completion", "details.cost")
     sums = ", ".join(f"SUM(json_extract(said, '$.{name}'))" for name in fields)
@@ -232,7 +234,7 @@ def last_failure(store: Store) -> str:
     """Return why the last failed episode got no reply; empty if the log does not say."""
     # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
-        "SELECT record FROM calls JOIN episodes USING (cell, episode) "
+        "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
         f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
@@ -243,7 +245,7 @@ def last_failure(store: Store) -> str:
 def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     sql = (
-        "SELECT record FROM calls JOIN episodes USING (cell, episode) "
+        "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
         f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null'"
     )
     found: Counter[str] = Counter()

@@ -17,11 +17,13 @@ from tomeval.runs.database import Database
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.folder import is_damaged, locked, read_json
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, rows_sql
+from tomeval.runs.origins import Origin
+from tomeval.runs.packing import unpack
+from tomeval.runs.schema import READABLE, UNKNOWN
 from tomeval.runs.seal import NAME, read_seal
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import (
     EXPERIMENT,
-    SCHEMA_VERSION,
     SESSIONS,
     STORE,
     Store,
@@ -106,7 +108,7 @@ class _Opened:
 
     def __init__(self, folder: Path) -> None:
         seal = read_seal(folder)
-        self.db = Database(folder / STORE, SCHEMA_VERSION)
+        self.db = Database(folder / STORE, READABLE)
         self.guard = Guard(self.db, seal, strict=False)
 
     def close(self) -> None:
@@ -216,14 +218,25 @@ def _copy_sound(opened: _Opened, draft: Path, found: Verified) -> None:
         copy.begin(identity, identity_sha256(identity))
         for model, revision in _readable(query, "SELECT model, revision FROM revisions"):
             copy.check_revision(model, revision)
+        origins = {
+            number: Origin.of(row)
+            for number, *row in _readable(
+                query, "SELECT origin, replica, host, device, versions FROM origins"
+            )
+        }
         for place in sorted(_places(opened.db, Verified(found.folder)) - found.damaged.keys()):
             rows = {table: query(rows_sql(table), place) for table in OF_EPISODES}
-            copy.add(place[0], _block(rows))
+            number = UNKNOWN
+            if opened.db.version > 2:
+                *episode, number = rows["episodes"][0]
+                rows["episodes"] = [tuple(episode)]
+            copy.add(place[0], _block(rows), copy.origin(*origins.get(number, Origin())))
         done = copy.finished()
         replies = "SELECT cell, episode, seat, request, reply, sum FROM answered"
-        for *row, checksum in _readable(query, replies):
-            if of_rows([tuple(row)]) == checksum and row[1] not in done.get(row[0], ()):
-                copy.keep_reply(*row)
+        for cell, episode, seat, request, reply, checksum in _readable(query, replies):
+            sound = of_rows([(cell, episode, seat, request, reply)]) == checksum
+            if sound and episode not in done.get(cell, ()):
+                copy.keep_reply(cell, episode, seat, request, unpack(reply))
     finally:
         copy.close()
 
@@ -231,7 +244,7 @@ def _copy_sound(opened: _Opened, draft: Path, found: Verified) -> None:
 def _block(rows: dict[str, list[tuple[Any, ...]]]) -> Block:
     """Return stored rows as those of a finished episode."""
     calls = [
-        (episode, step, seat, form, json.loads(record))
+        (episode, step, seat, form, json.loads(unpack(record)))
         for _, episode, _, step, seat, form, record in rows["calls"]
     ]
     plain = {table: [row[1:] for row in rows[table]] for table in ("episodes", "steps", "answers")}

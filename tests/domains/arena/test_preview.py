@@ -86,7 +86,7 @@ def test_it_is_what_a_run_asks(tmp_path):
         run_experiment(made, tmp_path / strategy)
         with Run(tmp_path / strategy) as run:
             rows = run.store.query(
-                "SELECT form, record FROM calls WHERE episode = 0 ORDER BY step LIMIT 1"
+                "SELECT form, unpacked(record) FROM calls WHERE episode = 0 ORDER BY step LIMIT 1"
             )
         ((form, record),) = rows
         assert form == "talk"

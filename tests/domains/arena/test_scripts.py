@@ -85,7 +85,7 @@ def test_what_it_does_in_the_prisoners_dilemma(tmp_path):
     with Run(tmp_path / "run") as run:
         steps = run.store.query("SELECT kind, action FROM steps WHERE slot = 0")
         rewards = run.store.query("SELECT rewards FROM episodes")
-        details = run.store.query("SELECT record FROM calls WHERE form = 'moves'")
+        details = run.store.query("SELECT unpacked(record) FROM calls WHERE form = 'moves'")
     assert set(steps) == {
         ("talk", json.dumps(GREETING)),
         ("moves", json.dumps(["cooperate", "cooperate"])),
@@ -141,7 +141,7 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
     with Run(tmp_path / "run") as run:
         assert run.store.query("SELECT DISTINCT status FROM episodes") == [("complete",)]
         kinds = run.store.query(
-            "SELECT DISTINCT json_extract(record, '$.kind') FROM calls WHERE cell = 0 "
+            "SELECT DISTINCT json_extract(unpacked(record), '$.kind') FROM calls WHERE cell = 0 "
             "AND seat = 'subject' ORDER BY 1"
         )
     assert kinds == [("lm",)]
@@ -156,7 +156,8 @@ def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         rows = run.store.query(
-            "SELECT step, form, record FROM calls WHERE cell = 0 AND seat = 'subject' ORDER BY step"
+            "SELECT step, form, unpacked(record) FROM calls WHERE cell = 0 AND seat = 'subject' "
+            "ORDER BY step"
         )
     first = [json.loads(record) for step, form, record in rows if (step, form) == (1, "clue")]
     assert [call["purpose"] for call in first] == ["draft clue", "predict takes_1", "clue"]

@@ -136,7 +136,9 @@ def test_guesses_that_are_no_code_have_a_rate_of_their_own(tmp_path) -> None:
         exported = run.store.query(
             "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
         )
-        prompts = [json.loads(row[0]) for row in run.store.query("SELECT record FROM calls")]
+        prompts = [
+            json.loads(row[0]) for row in run.store.query("SELECT unpacked(record) FROM calls")
+        ]
         played = [pairing.played for pairing in pairings(run)]
         whole, names = as_recorded(run)
     assert [

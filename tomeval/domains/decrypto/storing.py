@@ -80,13 +80,13 @@ INSERT INTO meta SELECT key, value FROM old.meta;
 INSERT INTO cells SELECT cell, seed, json_extract(definition, '$.on_invalid'), definition, encoder,
     decoder, interceptor FROM old.cells;
 INSERT INTO revisions SELECT model, revision FROM old.revisions;
-INSERT INTO episodes SELECT cell, game, status, turns, outcome, keywords FROM old.games;
+INSERT INTO episodes SELECT cell, game, status, turns, outcome, keywords, 0 FROM old.games;
 INSERT INTO steps SELECT cell, game, turn, {", ".join(_STEP_COLUMNS)} FROM old.turns;
 INSERT INTO answers SELECT cell, game, turn, CASE question {_SEAT_OF} END, question, outcome,
     attempts, value, raw FROM old.probes;
-INSERT INTO calls SELECT cell, game, call, turn, role, json_extract(record, '$.purpose'), record
-    FROM old.calls;
-INSERT INTO answered SELECT cell, game, role, request, reply FROM old.answered
+INSERT INTO calls SELECT cell, game, call, turn, role, json_extract(record, '$.purpose'),
+    packed(record) FROM old.calls;
+INSERT INTO answered SELECT cell, game, role, request, packed(reply) FROM old.answered
 """
 
 SCHEMA = Schema(

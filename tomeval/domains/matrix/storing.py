@@ -97,10 +97,11 @@ INSERT INTO cells SELECT cell, seed, on_invalid, definition, subject, model, str
 INSERT OR IGNORE INTO revisions SELECT model, MAX(revision) FROM old.cells c
     WHERE model != '' AND EXISTS (SELECT 1 FROM old.episodes e WHERE e.cell = c.cell)
     GROUP BY model;
-INSERT INTO episodes SELECT cell, episode, status, steps, partner FROM old.episodes;
+INSERT INTO episodes SELECT cell, episode, status, steps, partner, 0 FROM old.episodes;
 INSERT INTO steps SELECT {_STEPS} FROM old.steps;
-INSERT INTO calls SELECT cell, episode, call, step, 'subject', form, record FROM old.calls;
-INSERT INTO answered SELECT cell, episode, 'subject', request, reply FROM old.answered
+INSERT INTO calls SELECT cell, episode, call, step, 'subject', form, packed(record)
+    FROM old.calls;
+INSERT INTO answered SELECT cell, episode, 'subject', request, packed(reply) FROM old.answered
 """
 
 SCHEMA = Schema(

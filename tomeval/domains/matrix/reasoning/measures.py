@@ -110,7 +110,7 @@ def read_reasoning(store: Store, number: int, definition: Mapping[str, Any]) -> 
 def _replies(store: Store, number: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield episode, step and every reply of a complete episode that held an action."""
     _, rows = store.iterate(
-        "SELECT episode, step, record FROM calls JOIN episodes USING (cell, episode) "
+        "SELECT episode, step, unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
         f"WHERE cell = ? AND status = ? {_ACTS} ORDER BY episode, call",
         (number, COMPLETE),
     )
