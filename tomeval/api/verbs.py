@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.merging import merge as merge_folders
 from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
 
@@ -99,6 +100,36 @@ def run(
             on_counts=on_counts,
             live=live,
         )
+    return Run(out)
+
+
+def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
+    """Merge run folders of one experiment, such as its shards, into one; return the result.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        Their order makes no difference; they are not changed.
+    out : path
+        A new folder, or that of a run of the same experiment, which is filled.
+
+    Raises
+    ------
+    TomevalError
+        The folders do not fit together, see `tomeval.runs.spread.merging.merge`.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for shard in ("1/2", "2/2"):
+    ...         tomeval.run(experiment, f"{folder}/{shard[0]}", shard=shard).close()
+    ...     with tomeval.merge([f"{folder}/1", f"{folder}/2"], f"{folder}/whole") as result:
+    ...         [row["episodes"] for row in result.rows()]
+    [20, 20]
+    """
+    merge_folders([Path(folder) for folder in folders], Path(out))
     return Run(out)
 
 

@@ -23,6 +23,7 @@ from tomeval.cli import (
     rating,
     reading,
     share,
+    spreading,
     starting,
     table,
     viewing,
@@ -65,7 +66,10 @@ def _options(
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+    "Measure": (
+        *(playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+        spreading.merge,
+    ),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),

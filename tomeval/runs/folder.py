@@ -7,8 +7,8 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Container, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,26 @@ def locked(folder: Path) -> Iterator[None]:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
 
 
+@contextmanager
+def at_rest(folder: Path) -> Iterator[None]:
+    """Hold a run folder that is only read; refuse one that a process runs in.
+
+    One that cannot be written is read without that.
+    """
+    lock = filelock.FileLock(folder / "run.lock", timeout=0)
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock)
+        except filelock.Timeout:
+            raise TomevalError(
+                f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "
+                "for it, or leave the folder out"
+            ) from None
+        except OSError:
+            pass  # it can only be read
+        yield
+
+
 def _held_by(holder: Path) -> str:
     """Return who holds a folder, in brackets; empty if that is not known."""
     try:
@@ -105,11 +125,11 @@ def begin_or_resume(
     if "sha256" not in meta:
         store.begin(identity, sha256, **({"shard": shard} if shard else {}))
     elif meta["sha256"] != sha256:
-        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
+        words = differing_words(store.identity(), identity)
         store.close()
         raise TomevalError(
-            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
-            "changed. Choose another folder with --out"
+            f"{folder}: holds another experiment ({words}); nothing was changed. "
+            "Choose another folder with --out"
         )
     elif (held := meta.get("shard", "")) != shard:
         store.close()
@@ -120,12 +140,19 @@ def begin_or_resume(
     done = {n: numbers for n, numbers in store.finished().items() if n not in apart}
     counts = (max(numbers) + 1 if shard else len(numbers) for numbers in done.values())
     most = max([0, *counts])
-    resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
+    write_experiment(folder, store.domain.name, identity, max(wanted, most))
+    return max(wanted, most)
+
+
+def write_experiment(
+    folder: Path, domain: str, identity: Mapping[str, Any], episodes: int | None
+) -> None:
+    """Write `EXPERIMENT`, with how many episodes a cell is to have."""
     path = folder / EXPERIMENT
     if path.exists() and not isinstance(_read(path), dict):
         logger.warning("%s: was damaged; it is written anew", path)
+    resolved = {"domain": domain, "episodes": episodes, **identity}
     write_text(path, json.dumps(signed(resolved), indent=1))
-    return max(wanted, most)
 
 
 def _part(shard: str) -> str:
@@ -194,18 +221,18 @@ def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
 
 
-def _difference(old: Any, new: Any, where: str = "") -> str:
+def differing_words(old: Any, new: Any, where: str = "") -> str:
     """Say in a few words where two JSON values first differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(k for k in new if k not in old)]:
             if old.get(key) != new.get(key):
-                return _difference(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
+                return differing_words(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} {where} there, {len(new)} here"
         for index, (a, b) in enumerate(zip(old, new, strict=True)):
             if a != b:
-                return _difference(a, b, f"{where}[{index}]")
+                return differing_words(a, b, f"{where}[{index}]")
     return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
 
 

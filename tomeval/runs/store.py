@@ -81,7 +81,7 @@ class Store:
         else:
             self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
-        self.damaged = self._db.damaged
+        self.damaged, self.reporting = self._db.damaged, self._db.reporting
         self._sums: Sums | None = None
         self._seal: SealFile | None = None
         with ExitStack() as unless_opened:
@@ -140,6 +140,18 @@ class Store:
         with self._writing():
             yield
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """SQLite's own, for what is done inside of `taking`."""
+        return self._db.connection
+
+    @contextmanager
+    def taking(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection to rows of other stores, which come with their checksums."""
+        with self._writing() as (db, sums):
+            yield db
+            sums.recount(db)
+
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
         rows = self.query("SELECT key, value FROM meta")
@@ -157,6 +169,11 @@ class Store:
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 self._insert_cell(db, number, cell)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes its experiment itself, see `Experiment.identity`."""
+        cells = [definition for _, definition in self.cells()]
+        return {"name": self.meta()["name"], "cells": cells}
 
     def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
         columns = {**cell, **self.domain.columns(cell)}
