@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tomeval.core.printing import tell
+from tomeval.cli.options import Format, show_table
+from tomeval.core.printing import show, tell
 
 if TYPE_CHECKING:
     from tomeval.runs.spread.merging import Merged
@@ -75,6 +77,30 @@ def _missing(merged: Merged) -> list[str]:
         "experiment"
     )
     return lines
+
+
+def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> None:
+    """Show how far several folders of one experiment are."""
+    from tomeval.report.tables import DATA
+    from tomeval.runs.spread.gathering import gathered
+
+    found = gathered(folders, where)
+    if form in DATA:
+        show_table(found.rows, form)
+        return
+    show_table([of_wanted(row) for row in found.rows], form, keep=("folder", "complete", "state"))
+    lines = missing_lines(list(map(str, found.missing)))
+    if form == "text" and lines:
+        show("\n".join(["", *(line.strip() for line in lines)]))
+
+
+def of_wanted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a status with the complete episodes as ``n of N``."""
+    found = {name: value for name, value in row.items() if name != "wanted"}
+    if row["complete"] is not None:
+        of = f" of {row['wanted']:,}" if row["wanted"] else ""
+        found["complete"] = f"{row['complete']:,}{of}"
+    return found
 
 
 def missing_lines(shards: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -93,6 +94,31 @@ def at_rest(folder: Path) -> Iterator[None]:
         except OSError:
             pass  # it can only be read
         yield
+
+
+def writer(folder: Path) -> tuple[str, bool]:
+    """Return who writes a run, in words, and whether that may still be there; empty: nobody.
+
+    A process of this machine that is gone broke off; of other machines that is not known.
+    """
+    try:
+        holder = (folder / HOLDER).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return "", False
+    found = re.fullmatch(r"process (\d+) on (.*)", holder)
+    here = found is not None and found[2] == platform.node()
+    return holder, not (here and found is not None and not _alive(int(found[1])))
+
+
+def _alive(process: int) -> bool:
+    """Tell whether a process of this machine is there."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _held_by(holder: Path) -> str:
