@@ -118,6 +118,7 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
+    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
@@ -141,6 +142,8 @@ def play_into(
             live=live,
         )
     tell(f"{folder}: {played} episodes played")
+    for line in closing_lines(live.replicas):
+        tell(line)
     if not _close(folder):
         raise typer.Exit(1)
 
