@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +25,12 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
+from tomeval.runs.places.working import working_on
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.spread.engines import make_engine
 from tomeval.statistics import AUTO
+
+logger = logging.getLogger(__name__)
 
 
 def run(
@@ -50,7 +54,7 @@ def run(
     experiment : Experiment, dict or path
         A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
-        The run folder.
+        The run folder, or an address that fsspec knows; see "Where runs lie" in docs/scaling.md.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
     engine : str, optional
@@ -94,17 +98,17 @@ def run(
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
     spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
-    with _watched(progress, on_counts) as (live, on_steps):
+    with working_on(out, logger.info) as place, _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
-            Path(out),
+            place.folder,
             workers=workers,
             engine=spread,
             replicas=replicas or 1,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
-            progress=on_steps,
+            progress=place.watching(on_steps),
             on_counts=on_counts,
             live=live,
         )

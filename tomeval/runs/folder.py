@@ -22,11 +22,13 @@ from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
 from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
 from tomeval.runs.places.journal import PROBE
+from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
     LIVE,
+    LOCK,
     OLD_STORES,
     SESSIONS,
     STORE,
@@ -39,6 +41,7 @@ logger = logging.getLogger(__name__)
 
 def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
+    refuse_address(folder)
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
@@ -65,7 +68,7 @@ def locked(folder: Path) -> Iterator[None]:
     holder = folder / HOLDER
     try:
         who = f"process {os.getpid()} on {platform.node()}"
-        with _system_lock(folder / "run.lock"), held_between_hosts(holder, who):
+        with _system_lock(folder / LOCK), held_between_hosts(holder, who):
             yield
     except filelock.Timeout:
         raise TomevalError(
@@ -122,9 +125,11 @@ def begin_or_resume(
     most = max([0, *(len(done) for n, done in store.finished().items() if n not in apart)])
     resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
     path = folder / EXPERIMENT
-    if path.exists() and not isinstance(_read(path), dict):
+    before = _read(path)
+    if path.exists() and not isinstance(before, dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    write_text(path, json.dumps(signed(resolved), indent=1))
+    if before != (whole := signed(resolved)):  # to lay out thousands of cells takes seconds
+        write_text(path, json.dumps(whole, indent=1))
 
 
 def planned(folder: Path) -> int | None:

@@ -29,6 +29,7 @@ from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine
 from tomeval.runs.spread.driver import Recall, drive, make_setting
@@ -94,6 +95,10 @@ def run_experiment(
         if engine is not None:
             stack.callback(engine.close)
             engine.check()
+        where = None
+        if engine is not None:
+            setting = make_setting(experiment, prefix_reuse, concurrency)
+            where = _Where(engine, replicas, setting)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
@@ -107,8 +112,6 @@ def run_experiment(
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            setting = make_setting(experiment, prefix_reuse, concurrency)
-            where = None if engine is None else _Where(engine, replicas, setting)
             how = _How(workers, concurrency, budget, opening, where)
             filler = _Filler(store, experiment, startup, stopping, told)
             filler.play(how)
@@ -137,7 +140,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
         )
 
 
-def _wanted(store: Store, experiment: Experiment) -> list[list[int]]:
+def _wanted(store: Store, experiment: Experiment) -> list[Sequence[int]]:
     """Return which episodes each cell is to have, by what is known so far."""
     return [
         episodes_to_play(store, number, cell, cell.wanted(experiment.per_cell))
@@ -367,7 +370,7 @@ class _Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
         self._store(number, block)
@@ -435,12 +438,12 @@ class _Filler:
 
     # What is stored and told
 
-    def together(self, number: int, block: Block, replica: str = "") -> None:
+    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
         """Store episodes of a cell without a model that were played at once."""
         self.live.pace.together(number, len(block.episodes), replica)
         self._store(number, block)
 
-    def _store(self, number: int, block: Block) -> None:
+    def _store(self, number: int, block: Block | Rows) -> None:
         """Store episodes that are over, and count them."""
         self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)

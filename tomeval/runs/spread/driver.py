@@ -30,6 +30,7 @@ from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Live, ReplicaCount
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine, Lost, Replica
 from tomeval.runs.spread.leases import LOSSES, Gone, Group, Leases
@@ -88,7 +89,10 @@ class Filler(Watch, Protocol):
     def groups(self) -> dict[tuple[str, ...], list[Job]]:
         """Return the episodes that language models are to play, by the models of their cells."""
 
-    def together(self, number: int, block: Block, replica: str) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
+        """Take an episode of a cell that is over, see `Watch`."""
+
+    def together(self, number: int, block: Rows, replica: str) -> None:
         """Take a stretch of a cell that asks no model, which a replica played."""
 
     def begun(self, number: int, episode: int, replica: str = "") -> None:
@@ -105,12 +109,25 @@ class Filler(Watch, Protocol):
 
 
 def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
-    """Return what replicas are to know of a run."""
+    """Return what replicas are to know of a run.
+
+    Raises
+    ------
+    TomevalError
+        A part of a cell cannot be sent to another process, as a lambda of a plugin.
+    """
+    try:
+        cells = pickle.dumps(list(experiment.cells))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TomevalError(
+            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
+            "of must be at the top of a module"
+        ) from None
     named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
     files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
     return Setting(
         domain=experiment.domain,
-        cells=pickle.dumps(list(experiment.cells)),
+        cells=cells,
         base="" if experiment.base is None else str(Path(experiment.base).resolve()),
         plugins=tuple(files),
         hosts=tuple(confirmed_hosts()),
@@ -179,6 +196,7 @@ class _Driver:
         self._replicas = replicas
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
         self._committed: set[Job] = set()
+        self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
         self._same = Same()
         self._names: dict[str, tuple[str, str]] = {}  # of models: name and revision
@@ -228,6 +246,7 @@ class _Driver:
             for place, messages in heard:
                 for message in messages:
                     self._hear(place, message)
+            self._keep_replies()
         if self._error is not None:
             raise self._error
         for place, why in lost:
@@ -236,6 +255,11 @@ class _Driver:
         for cell, left in self.leases.settled():
             self._recalled.pop(cell)(left)
         self._ask()
+
+    def _keep_replies(self) -> None:
+        """Keep the replies of this turn to episodes that have not ended in it."""
+        self._store.keep_replies(row for rows in self._replies.values() for row in rows)
+        self._replies.clear()
 
     def _ask(self) -> None:
         """Ask all replicas that have answered, with their orders and new leases."""
@@ -360,7 +384,8 @@ class _Driver:
                     self._begin(place, job)
             case Replied(job=job):
                 if job not in self._committed:
-                    self._store.keep_reply(*job, message.seat, message.request, message.reply)
+                    kept = (*job, message.seat, message.request, message.reply)
+                    self._replies.setdefault(job, []).append(kept)
             case Counts():
                 self._count(place, message)
             case Played():
@@ -434,8 +459,9 @@ class _Driver:
         place.count.steps += sum(row[2] for row in block.episodes)
         if all(row[1] != FAILED for row in block.episodes):
             self._committed.add(job)
+            self._replies.pop(job, None)  # its rows have them
 
-    def _compare(self, place: _Place, job: Job, block: Block) -> None:
+    def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
         place.count.second += 1
         if table := self._store.differs(job[0], block):
