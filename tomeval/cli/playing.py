@@ -140,6 +140,7 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
+    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
     from tomeval.runs.places.working import working_on
@@ -166,6 +167,8 @@ def play_into(
                 live=live,
             )
         tell(f"{place.name}: {played} episodes played")
+        for line in closing_lines(live.replicas):
+            tell(line)
         whole = _close(place)
     if not whole:
         raise typer.Exit(1)

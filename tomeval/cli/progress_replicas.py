@@ -10,6 +10,7 @@ from tomeval.cli.progress_text import columns, cut, per_second, short, size
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from tomeval.runs.live import ReplicaCount
     from tomeval.runs.live_state import ReplicaState
 
 _ROWS = 8
@@ -57,6 +58,34 @@ def replica_screen(replicas: Sequence[ReplicaState], width: int, height: int) ->
     return [*lines, *_summary(rest)]
 
 
+def closing_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
+    """Return what is said of the replicas at the end of a run: episodes, losses, second results."""
+    if not replicas:
+        return []
+    lost, second = sum(one.lost for one in replicas), sum(one.second for one in replicas)
+    differed = sum(one.differed for one in replicas)
+    head = f"replicas: {len(replicas):,}, lost {_times(lost)}" if lost else ""
+    lines = [head or f"replicas: {len(replicas):,}, none was lost"]
+    order = sorted(range(len(replicas)), key=lambda place: (-replicas[place].lost, place))
+    for place in sorted(order[:_ROWS]):
+        one = replicas[place]
+        where = _place(one.host, one.device)
+        line = f"  {one.name}{f' ({where})' if where else ''}: {one.episodes:,} episodes"
+        line += f"; lost {_times(one.lost)}, the last: {one.last_error}" if one.lost else ""
+        lines.append(in_line(line))
+    if rest := [replicas[place].episodes for place in order[_ROWS:]]:
+        lines.append(f"  {len(rest):,} more: {min(rest):,} to {max(rest):,} episodes each")
+    if second:
+        same = "all the same" if not differed else f"{differed:,} of them different"
+        which = "" if not differed else "; the first ones are kept, see the warnings above"
+        lines.append(f"episodes played twice, and compared: {second:,}, {same}{which}")
+    return lines
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
 def _chosen(
     replicas: Sequence[ReplicaState], most: int
 ) -> tuple[list[ReplicaState], list[ReplicaState]]:
@@ -84,14 +113,19 @@ def _speed(speed: float) -> str:
 
 
 def _where(one: ReplicaState) -> str:
-    """Return host, without its domain, and device."""
-    host = one.host if one.host.replace(".", "").isdigit() else one.host.partition(".")[0]
-    return ", ".join(filter(None, (host, one.device)))
+    return _place(one.host, one.device)
+
+
+def _place(host: str, device: str) -> str:
+    """Return a host, without its domain, and its device."""
+    host = host if host.replace(".", "").isdigit() else host.partition(".")[0]
+    return ", ".join(filter(None, (host, device)))
 
 
 def _error(one: ReplicaState) -> str:
-    again = f" ({one.lost:,} times lost)" if one.lost > 1 else ""
-    return f"{'' if one.state in _TROUBLE else 'before: '}{one.last_error}{again}"
+    if one.lost > 1:
+        return f"lost {_times(one.lost)}, the last: {one.last_error}"
+    return f"{'' if one.state in _TROUBLE else 'before: '}{one.last_error}"
 
 
 def _summary(rest: Sequence[ReplicaState]) -> list[str]:

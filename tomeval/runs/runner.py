@@ -367,9 +367,9 @@ class _Filler:
         """Return the counts of a model."""
         return self.live.models[key]
 
-    def begun(self, number: int, episode: int) -> None:
-        """Note that an episode begins."""
-        self.live.pace.begun(number, episode)
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Note that an episode begins, and on which replica."""
+        self.live.pace.begun(number, episode, replica)
 
     def over(self, number: int, episode: int) -> None:
         """Note that an episode is over, or broken off."""
@@ -383,8 +383,12 @@ class _Filler:
 
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
-        self.under_way += 1
-        self.live.pace.stepped(number, episode)
+        self.stepped(number, episode, 1)
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Count so many steps of a language model."""
+        self.under_way += count
+        self.live.pace.stepped(number, episode, count)
         self._tell_steps()
 
     def asked_again(self) -> None:
@@ -460,9 +464,9 @@ class _Filler:
 
     # What is stored and told
 
-    def together(self, number: int, block: Block | Rows) -> None:
+    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
         """Store episodes of a cell without a model that were played at once."""
-        self.live.pace.together(number, len(block.episodes))
+        self.live.pace.together(number, len(block.episodes), replica)
         self._store(number, block)
 
     def _store(self, number: int, block: Block | Rows) -> None:
