@@ -43,7 +43,8 @@ def make_folder(folder: Path) -> None:
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        others = {path.name for path in folder.iterdir()} - {*BEGUN, f".{EXPERIMENT}.new"}
+        begun = {*BEGUN, f".{EXPERIMENT}.new", f".{HOLDER}.new"}
+        others = {path.name for path in folder.iterdir()} - begun
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
@@ -80,12 +81,13 @@ def locked(folder: Path) -> Iterator[None]:
 def at_rest(folder: Path) -> Iterator[None]:
     """Hold a run folder that is only read; refuse one that a process runs in.
 
-    One that cannot be written is read without that.
+    One that cannot be written, or that nothing ever ran in, is read without that.
     """
-    lock = filelock.FileLock(folder / "run.lock", timeout=0)
+    lock = folder / "run.lock"
     with ExitStack() as held:
         try:
-            held.enter_context(lock)
+            if lock.exists():
+                held.enter_context(filelock.FileLock(lock, timeout=0))
         except filelock.Timeout:
             raise TomevalError(
                 f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "

@@ -45,9 +45,10 @@ def gathered(folders: Sequence[Path], where: Sequence[str] = ()) -> Gathered:
     Returns
     -------
     Gathered
-        Rows, shards in their order, with ``folder``, ``shard`` (empty: none), ``complete``, ``wanted`` (None: it does not
-        say), ``void``, ``failed``, ``unfinished`` (begun by language models and not over) and
-        ``state``. An episode that several folders hold counts once in the last row.
+        Rows, shards in their order, with ``folder``, ``shard`` (empty: none), ``complete``,
+        ``wanted`` (None: it does not say), ``void``, ``failed``, ``unfinished`` (begun by language
+        models and not over) and ``state``. An episode that several folders hold counts once in the
+        last row.
 
     Raises
     ------
