@@ -121,10 +121,8 @@ def raw(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Return the files of a folder, without what SQLite keeps beside a store that was read."""
-    beside = ("run.sqlite-wal", "run.sqlite-shm")
-    return {
-        p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and p.name not in beside
-    }
+    names = {p.name for p in folder.iterdir()} - {"run.sqlite-wal", "run.sqlite-shm"}
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def listed(folder: Path, name: str) -> list[Any]:
