@@ -95,12 +95,13 @@ def _system_lock(path: Path) -> Iterator[None]:
 def at_rest(folder: Path) -> Iterator[None]:
     """Hold a run folder that is only read; refuse one that a process runs in.
 
-    One that cannot be written is read without that.
+    One that cannot be written, or that nothing ever ran in, is read without that.
     """
-    lock = filelock.FileLock(folder / LOCK, timeout=0)
+    lock = folder / LOCK
     with ExitStack() as held:
         try:
-            held.enter_context(lock)
+            if lock.exists():
+                held.enter_context(filelock.FileLock(lock, timeout=0))
         except filelock.Timeout:
             raise TomevalError(
                 f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "

@@ -46,8 +46,9 @@ def gathered(folders: Sequence[Path], where: Sequence[str] = ()) -> Gathered:
     -------
     Gathered
         Rows, shards in their order, with ``folder``, ``shard`` (empty: none), ``complete``,
-        ``wanted`` (None: it does not say), ``void``, ``failed``, ``unfinished`` (begun by language models and not over) and
-        ``state``. An episode that several folders hold counts once in the last row.
+        ``wanted`` (None: it does not say), ``void``, ``failed``, ``unfinished`` (begun by language
+        models and not over) and ``state``. An episode that several folders hold counts once in the
+        last row.
 
     Raises
     ------
