@@ -88,7 +88,8 @@ def copy_store(source: Path, version: int, domain: Domain, new: Path) -> None:
         closing(Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))) as made,
     ):
         made.copy_from(old, f"{_ORIGIN};\n{statements}")
-    Store(new, domain).close()  # checks the copy, and writes its checksums
+    with closing(Store(new, domain)) as store:  # checks the copy, and writes its checksums
+        store.count_spent()
 
 
 def _version(store: Path) -> int:
