@@ -215,8 +215,8 @@ def _waiting(store: Store) -> dict[tuple[int, str], Spent]:
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
     sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
     rows = store.query(
-        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} "
-        f"FROM (SELECT cell, seat, readable(reply) AS said FROM answered LIMIT -1) GROUP BY cell, seat"
+        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} FROM "
+        "(SELECT cell, seat, readable(reply) AS said FROM answered LIMIT -1) GROUP BY cell, seat"
     )
     return {(cell, seat): Spent(*counts) for cell, seat, *counts in rows}
 
