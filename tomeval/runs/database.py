@@ -182,10 +182,11 @@ class Database:
             for statement in filter(None, views.strip().split(";\n")):
                 self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
-    def copy_from(self, old: Path, statements: str) -> None:
+    def copy_from(self, old: Database, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
-            uri = f"{old.resolve().as_uri()}?{_reading_mode(old)}"
+            mode = "mode=ro" if old.read_from != old.path else _reading_mode(old.path)
+            uri = f"{old.read_from.resolve().as_uri()}?{mode}"
             self._db.execute("ATTACH ? AS old", (uri,))
             self.execute_all(statements)
             self._db.execute("DETACH old")

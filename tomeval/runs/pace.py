@@ -179,12 +179,6 @@ class Pace:
                 self._known[cell, episode] = max(mine.done, mine.known)
                 self._wait(cell, 1)
 
-    def lost(self, cell: int, episode: int) -> None:
-        """Hear that an episode under way will begin anew: how far it came says nothing."""
-        with self._lock:
-            if self._under_way.pop((cell, episode), None) is not None:
-                self._waiting[cell] = self._waiting.get(cell, 0) + 1
-
     def dropped(self, cell: int, count: int) -> None:
         """Hear that episodes of a cell will not begin."""
         with self._lock:
@@ -310,9 +304,11 @@ class Pace:
         Their harmonic mean is 1: together they are as fast as the fit says.
         """
         found = {name: took / said for name, (took, said) in self._speeds.items() if said > 0}
-        factors = np.array([found.get(m.replica, 1.0) for m in self._under_way.values()])
+        factors: Floats = np.array([found.get(m.replica, 1.0) for m in self._under_way.values()])
         factors = np.maximum(factors, 1e-3)
-        return factors * float(np.mean(1 / factors)) if factors.size else factors
+        if factors.size:
+            factors *= float(np.mean(1 / factors))
+        return factors
 
     def _rests(self, cells: Ints, factors: Floats, now: float) -> Floats:
         """Return the seconds that the episodes under way, of these cells, still take."""
