@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from spread_simulation import Costs, measured, simulate
+from spread_events import Costs, simulate
+from spread_simulation import measured
 
 # Nothing but the GPUs takes time, and every episode is as long as the others.
 PLAIN = Costs(
