@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,14 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
+from tomeval.runs.places.working import working_on
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.engines import make_engine
+from tomeval.runs.spread.merging import merge as merge_folders
+from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
+
+logger = logging.getLogger(__name__)
 
 
 def run(
@@ -33,9 +40,13 @@ def run(
     out: str | Path,
     *,
     workers: int = 1,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
+    shard: str | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
 ) -> Run:
@@ -46,16 +57,25 @@ def run(
     experiment : Experiment, dict or path
         A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
-        The run folder.
+        The run folder, or an address that fsspec knows; see "Where runs lie" in docs/scaling.md.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
+    engine : str, optional
+        Play all but served models on replicas in place of this process: ``"ray"``, on the cluster
+        that runs here or else on this machine, or ``"ray:HOST:PORT"``. Rows do not depend on it.
+    replicas : int, optional
+        With an engine: how many play at a time; default: 1.
+    gpus_per_replica : float, optional
+        With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
     concurrency : int
-        Episodes with language models played at a time.
+        Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
         explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
+    shard : str, optional
+        Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
@@ -82,18 +102,52 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    with _watched(progress, on_counts) as (live, on_steps):
+    spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
+    with working_on(out, logger.info) as place, _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
-            Path(out),
+            place.folder,
             workers=workers,
+            engine=spread,
+            replicas=replicas or 1,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
-            progress=on_steps,
+            shard=None if shard is None else parse_shard(shard),
+            progress=place.watching(on_steps),
             on_counts=on_counts,
             live=live,
         )
+    return Run(out)
+
+
+def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
+    """Merge run folders of one experiment, such as its shards, into one; return the result.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        Their order makes no difference; they are not changed.
+    out : path
+        A new folder, or that of a run of the same experiment, which is filled.
+
+    Raises
+    ------
+    TomevalError
+        The folders do not fit together, see `tomeval.runs.spread.merging.merge`.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for shard in ("1/2", "2/2"):
+    ...         tomeval.run(experiment, f"{folder}/{shard[0]}", shard=shard).close()
+    ...     with tomeval.merge([f"{folder}/1", f"{folder}/2"], f"{folder}/whole") as result:
+    ...         [row["episodes"] for row in result.rows()]
+    [20, 20]
+    """
+    merge_folders([Path(folder) for folder in folders], Path(out))
     return Run(out)
 
 
