@@ -24,6 +24,7 @@ from tomeval.cli import (
     rating,
     reading,
     share,
+    spreading,
     starting,
     table,
     viewing,
@@ -68,12 +69,8 @@ def _options(
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (
-        playing.run,
-        playing.plan,
-        playing.prompt,
-        viewing.view,
-        reading.status,
-        watching.watch,
+        *(playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+        *(watching.watch, spreading.merge),
     ),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),
@@ -88,8 +85,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 """The commands by what one does with them, in the order of ``--help``."""
 
 for _panel, _commands in PANELS.items():
-    for _command in _commands:
-        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+    for _one in _commands:
+        app.command(_one.__name__.rstrip("_"), rich_help_panel=_panel)(_one)
 app.add_typer(arena.app, rich_help_panel="Domains")
 app.add_typer(decrypto.app, rich_help_panel="Domains")
 

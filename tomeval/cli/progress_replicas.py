@@ -10,6 +10,7 @@ from tomeval.cli.progress_text import columns, cut, per_second, short, size
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from tomeval.runs.live import ReplicaCount
     from tomeval.runs.live_state import ReplicaState
 
 _ROWS = 8
@@ -25,11 +26,10 @@ def replica_lines(replicas: Sequence[ReplicaState], most: int = _ROWS) -> list[s
     lines = []
     for one in shown:
         parts = [one.state, f"{one.episodes:,} episodes"]
-        if one.state in _USUAL:
-            if one.episodes_speed is not None:
-                parts.append(per_second(one.episodes_speed, "episode"))
-            if one.tokens_speed is not None:
-                parts.append(f"{short(one.tokens_speed)} tokens/s")
+        if one.state == "playing" and one.episodes_speed is not None:
+            parts.append(per_second(one.episodes_speed, "episode"))
+        if one.state == "playing" and one.tokens_speed is not None:
+            parts.append(f"{short(one.tokens_speed)} tokens/s")
         if one.memory and one.state in _USUAL:
             parts.append(size(one.memory))
         where = _where(one)
@@ -57,6 +57,34 @@ def replica_screen(replicas: Sequence[ReplicaState], width: int, height: int) ->
     return [*lines, *_summary(rest)]
 
 
+def closing_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
+    """Return what is said of the replicas at the end of a run: episodes, losses, second results."""
+    if not replicas:
+        return []
+    lost, second = sum(one.lost for one in replicas), sum(one.second for one in replicas)
+    differed = sum(one.differed for one in replicas)
+    head = f"replicas: {len(replicas):,}, lost {_times(lost)}" if lost else ""
+    lines = [head or f"replicas: {len(replicas):,}, none was lost"]
+    order = sorted(range(len(replicas)), key=lambda place: (-replicas[place].lost, place))
+    for place in sorted(order[:_ROWS]):
+        one = replicas[place]
+        where = _place(one.host, one.device)
+        line = f"  {one.name}{f' ({where})' if where else ''}: {one.episodes:,} episodes"
+        line += f"; lost {_times(one.lost)}, the last: {one.last_error}" if one.lost else ""
+        lines.append(in_line(line))
+    if rest := [replicas[place].episodes for place in order[_ROWS:]]:
+        lines.append(f"  {len(rest):,} more: {min(rest):,} to {max(rest):,} episodes each")
+    if second:
+        same = "all the same" if not differed else f"{differed:,} of them different"
+        which = "" if not differed else "; the first ones are kept, see the warnings above"
+        lines.append(f"episodes played twice, and compared: {second:,}, {same}{which}")
+    return lines
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
 def _chosen(
     replicas: Sequence[ReplicaState], most: int
 ) -> tuple[list[ReplicaState], list[ReplicaState]]:
@@ -74,7 +102,7 @@ def _rank(one: ReplicaState) -> int:
 
 def _cells(one: ReplicaState) -> list[str]:
     goes = one.state in _USUAL
-    speeds = (one.episodes_speed, one.tokens_speed) if goes else (None, None)
+    speeds = (one.episodes_speed, one.tokens_speed) if one.state == "playing" else (None, None)
     said = ["–" if speed is None else _speed(speed) for speed in speeds]
     return [in_line(one.state), f"{one.episodes:,}", *said, size(one.memory if goes else 0)]
 
@@ -84,14 +112,19 @@ def _speed(speed: float) -> str:
 
 
 def _where(one: ReplicaState) -> str:
-    """Return host, without its domain, and device."""
-    host = one.host if one.host.replace(".", "").isdigit() else one.host.partition(".")[0]
-    return ", ".join(filter(None, (host, one.device)))
+    return _place(one.host, one.device)
+
+
+def _place(host: str, device: str) -> str:
+    """Return a host, without its domain, and its device."""
+    host = host if host.replace(".", "").isdigit() else host.partition(".")[0]
+    return ", ".join(filter(None, (host, device)))
 
 
 def _error(one: ReplicaState) -> str:
-    again = f" ({one.lost:,} times lost)" if one.lost > 1 else ""
-    return f"{'' if one.state in _TROUBLE else 'before: '}{one.last_error}{again}"
+    if one.lost > 1:
+        return f"lost {_times(one.lost)}, the last: {one.last_error}"
+    return f"{'' if one.state in _TROUBLE else 'before: '}{one.last_error}"
 
 
 def _summary(rest: Sequence[ReplicaState]) -> list[str]:
@@ -105,9 +138,10 @@ def _summary(rest: Sequence[ReplicaState]) -> list[str]:
         for place, state in enumerate(sorted(states, key=lambda state: order.get(state, 9)))
     ]
     line = f"{', '.join(said)}: {sum(one.episodes for one in rest):,} episodes"
-    if speeds := [one.episodes_speed for one in rest if one.episodes_speed is not None]:
+    play = [one for one in rest if one.state == "playing"]
+    if speeds := [one.episodes_speed for one in play if one.episodes_speed is not None]:
         line += f", {per_second(sum(speeds), 'episode')}"
-    if speeds := [one.tokens_speed for one in rest if one.tokens_speed is not None]:
+    if speeds := [one.tokens_speed for one in play if one.tokens_speed is not None]:
         line += f", {short(sum(speeds))} tokens/s"
     if most := max((one.memory for one in rest if one.state in _USUAL), default=0):
         line += f", up to {size(most)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tomeval.cli.progress_text import columns, cut, short
@@ -73,7 +75,7 @@ def several(seen: Sequence[Standing], width: int) -> list[str]:
     states = [None if one.state is None else _still(one) for one in seen]
     head = ["done", "left", "episodes", "per s", "tokens/s", "cost"]
     rows = [_cells(one, state) for one, state in zip(seen, states, strict=True)]
-    names = [in_line(_name(one)) for one in seen]
+    names = _names(seen)
     total = _total([state for state in states if state is not None])
     lines = columns(["run", *names, "all"], [head, *rows, total], width)
     words = [standing_words(one) if _notable(one) else "" for one in seen]
@@ -83,9 +85,13 @@ def several(seen: Sequence[Standing], width: int) -> list[str]:
     return [*found, lines[-1]]
 
 
-def _name(one: Standing) -> str:
-    shard = one.state.shard if one.state else ""
-    return f"{one.folder}{f' ({shard})' if shard else ''}"
+def _names(seen: Sequence[Standing]) -> list[str]:
+    """Return what the runs are called: their folders, without what all begin with, and shards."""
+    parents = {one.folder.absolute().parent for one in seen}
+    home = Path(os.path.commonpath(parents))
+    names = [one.folder.absolute().relative_to(home) for one in seen]
+    shards = [f" ({one.state.shard})" if one.state and one.state.shard else "" for one in seen]
+    return [in_line(f"{name}{shard}") for name, shard in zip(names, shards, strict=True)]
 
 
 def _notable(one: Standing) -> bool:

@@ -24,6 +24,7 @@ from tomeval.runs.places.working import folder_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
+from tomeval.runs.spread.sharding import Share, share_of
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 
@@ -99,6 +100,21 @@ class Run:
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
+
+    @cached_property
+    def share(self) -> Share | None:
+        """Which part of the experiment the folder is to hold; None: all of it."""
+        return share_of(self.folder)
+
+    def wanted(self, cell: RunCell) -> int | None:
+        """Return how many episodes of a cell the folder is to hold; None if it does not say."""
+        if self.share is not None:
+            return self.share.wanted[cell.number]
+        return cell.wanted(self._planned) if self._planned else None
+
+    @cached_property
+    def _planned(self) -> int | None:
+        return planned(self.folder)
 
     @cached_property
     def public_names(self) -> dict[str, str]:
@@ -241,11 +257,10 @@ class Run:
         counts = tallies.episodes(self.store)
         found = {status for count in counts.values() for status in count}
         statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
-        asked = planned(self.folder)
         rows = []
         for cell in self.cells:
             row: dict[str, Any] = {"cell": cell.number, **cell.columns, COMPLETE: 0}
-            row[WANTED] = cell.wanted(asked) if asked and cell.knows_attempts else None
+            row[WANTED] = self.wanted(cell) if cell.knows_attempts else None
             row |= dict.fromkeys(statuses[1:], 0)
             row |= counts.get(cell.number, {})
             if usage:

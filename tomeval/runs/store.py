@@ -84,7 +84,7 @@ class Store:
         else:
             self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
-        self.damaged = self._db.damaged
+        self.damaged, self.reporting = self._db.damaged, self._db.reporting
         self._sums: Sums | None = None
         self._cells: list[tuple[int, dict[str, Any]]] | None = None
         self._seal: SealFile | None = None
@@ -144,6 +144,18 @@ class Store:
         with self._writing():
             yield
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """SQLite's own, for what is done inside of `taking`."""
+        return self._db.connection
+
+    @contextmanager
+    def taking(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection to rows of other stores, which come with their checksums."""
+        with self._writing() as (db, sums):
+            yield db
+            sums.recount(db)
+
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
         rows = self.query("SELECT key, value FROM meta")
@@ -152,15 +164,20 @@ class Store:
         except (TypeError, ValueError) as error:
             raise self.damaged(error) from None
 
-    def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
-        """Write the cells of a new run, once."""
-        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
+    def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
+        """Write the cells of a new run, once; `more` is noted beside its name."""
+        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
         with self._writing("meta", "cells", "origins") as (db, _):
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (UNKNOWN, *Origin().row))
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 self._insert_cell(db, number, cell)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes its experiment itself, see `Experiment.identity`."""
+        cells = [definition for _, definition in self.cells()]
+        return {"name": self.meta()["name"], "cells": cells}
 
     def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
         columns = {**cell, **self.domain.columns(cell)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -91,8 +92,14 @@ class Filler(Watch, Protocol):
     def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over, see `Watch`."""
 
-    def together(self, number: int, block: Rows) -> None:
-        """Take a stretch of a cell that asks no model."""
+    def together(self, number: int, block: Rows, replica: str) -> None:
+        """Take a stretch of a cell that asks no model, which a replica played."""
+
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Hear that an episode of a cell begins on a replica."""
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Hear that an episode has got through so many steps."""
 
     def lost(self, number: int, episode: int, under_way: int) -> None:
         """Hear that an episode under way will begin anew."""
@@ -143,7 +150,6 @@ def drive(engine: Engine, replicas: int, setting: Setting, filler: Filler) -> No
     driver = _Driver(engine, replicas, setting, filler)
     if driver.leases.done:
         return
-    filler.stopping.what = "the leases under way, which can take some minutes"
     filler.stopping.on_request = lambda: None
     before, filler.recall = filler.recall, driver.recall
     try:
@@ -190,7 +196,6 @@ class _Driver:
         self._replicas = replicas
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
         self._committed: set[Job] = set()
-        self._differing = 0
         self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
         self._same = Same()
@@ -217,10 +222,10 @@ class _Driver:
         finally:
             for place in self._places:
                 place.replica.stop()
-        if self._differing:
+        if differed := sum(place.count.differed for place in self._places):
             logger.warning(
                 "%d episodes were played twice with different results: the first ones are kept",
-                self._differing,
+                differed,
             )
 
     # A turn
@@ -274,6 +279,17 @@ class _Driver:
             place.count.leases = self.leases.leases_of(place.number)
             if place.origin is not None:
                 place.count.state = "playing" if place.count.leases else "idle"
+        live = sum(place.count.state in ("playing", "idle") for place in self._places)
+        self._filler.live.pace.replicas(live)
+        self._stopping.what = self._under_way(now)
+
+    def _under_way(self, now: float) -> str:
+        """Return what is finished if the run is to stop now, and how long that takes."""
+        count, seconds = self.leases.rest(now)
+        leases = "1 lease" if count == 1 else f"{count} leases"
+        if seconds is None:
+            return f"{leases}, up to some minutes"
+        return f"{leases}, up to {math.ceil(seconds / 60)} min" if count else leases
 
     def _lease(self, number: int, group: Group, jobs: tuple[Job, ...]) -> Lease:
         """Return a lease as it is sent, with the replies that are kept."""
@@ -303,6 +319,8 @@ class _Driver:
         who = str(place)
         place.origin, place.orders = None, []
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
+        place.count.lost += 1
+        self._filler.live.pace.gone(place.count.name)
         for job in gone.failed:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
@@ -328,6 +346,7 @@ class _Driver:
             if late and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
                 place.count.state, place.count.leases = "silent", 0
+                self._filler.live.pace.gone(place.count.name)
                 place.count.last_error = f"no answer for {SILENT:.0f} s"
                 logger.warning("%s does not answer; what it held is given out again", place)
 
@@ -362,7 +381,7 @@ class _Driver:
                 self._opened(place, message)
             case Begun(job=job):
                 if self.leases.begun(place.number, job, time.monotonic()):
-                    self._begin(job)
+                    self._begin(place, job)
             case Replied(job=job):
                 if job not in self._committed:
                     kept = (*job, message.seat, message.request, message.reply)
@@ -386,6 +405,8 @@ class _Driver:
     def _started(self, place: _Place, said: Ready) -> None:
         place.count.host, place.count.device = said.host, said.device
         place.origin = Origin(place.count.name, said.host, said.device, said.versions)
+        place.count.since = time.monotonic()
+        self._filler.live.pace.leased(place.count.name)
         with self._noting():
             self._same.versions(str(place), said.versions)
 
@@ -405,10 +426,10 @@ class _Driver:
         except TomevalError as error:
             self._error = self._error or error
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, place: _Place, job: Job) -> None:
         if job not in self._counts:
             self._steps[job] = 0
-            self._filler.begun(*job)
+            self._filler.begun(*job, place.count.name)
 
     def _ends(self, place: _Place, job: Job) -> bool:
         """Tell whether this is the end of a job, which then has begun."""
@@ -417,7 +438,7 @@ class _Driver:
         place.in_vain = 0
         if job not in self._counts:
             if job not in self._steps:
-                self._begin(job)
+                self._begin(place, job)
             self._filler.over(*job)
         return True
 
@@ -431,7 +452,7 @@ class _Driver:
         assert place.origin is not None
         self._filler.origin = place.origin
         if job in self._counts:
-            self._filler.together(said.cell, block)
+            self._filler.together(said.cell, block, place.count.name)
         else:
             self._filler.done(said.cell, block, self._steps.pop(job), said.unusable)
         place.count.episodes += len(block.episodes)
@@ -442,8 +463,9 @@ class _Driver:
 
     def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
+        place.count.second += 1
         if table := self._store.differs(job[0], block):
-            self._differing += 1
+            place.count.differed += 1
             logger.warning(
                 "%s, episode %d: played again by %s, with other %s; the first result is kept",
                 *(self._filler.name(job[0]), job[1], place, table),
@@ -454,8 +476,7 @@ class _Driver:
             if self.leases.holds(place.number, job) and job in self._steps:
                 self._steps[job] += steps
                 self._schedules[job[0]].stepped(job[0])
-                for _ in range(steps):
-                    self._filler.on_step(*job)
+                self._filler.stepped(*job, steps)
         for key, (calls, prompt, completion, cost, answers, unreadable) in said.asked.items():
             count = self._filler.count_of(key)
             count.calls += calls
