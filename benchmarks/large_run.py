@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
@@ -86,7 +87,7 @@ SIZES: dict[str, Size] = {
 
 def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
     """Answer as a model might, by chance that depends on the request."""
-    seed = getattr(request, "seed", 0) or hash(str(request.prompt))
+    seed = getattr(request, "seed", 0) or crc32(str(request.prompt).encode())
     if isinstance(request, ScoreRequest):
         logs = tuple(-0.3 - ((seed >> shift) % 97) / 20 for shift in range(len(request.labels)))
         return Scores(logs, 0.9, "scripted", Usage(400, 0, 350))

@@ -35,6 +35,7 @@ from tomeval.core.text import in_line
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.places.working import Place
+    from tomeval.runs.spread.sharding import Shard
 
 
 WIDTH = 116
@@ -49,7 +50,16 @@ def run(
             "--out",
             metavar="FOLDER",
             help="The run folder, or an address such as s3://bucket/run, to which it is copied "
-            "every few minutes. Default: runs/NAME.",
+            "every few minutes. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
+            "merge puts the parts together.",
         ),
     ] = None,
     workers: Annotated[
@@ -83,12 +93,16 @@ def run(
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.spread.sharding import parse_shard
 
+    part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
+    named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
-            out or str(Path("runs") / loaded.name),
+            out or str(Path("runs") / named),
+            shard=part,
             workers=workers,
             engine=engine,
             replicas=replicas,
@@ -106,6 +120,7 @@ def play_into(
     experiment: Experiment,
     out: str | Path,
     *,
+    shard: Shard | None = None,
     workers: int | None = None,
     engine: str | None = None,
     replicas: int | None = None,
@@ -125,6 +140,7 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
+    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
     from tomeval.runs.places.working import working_on
@@ -146,10 +162,13 @@ def play_into(
                 budget=Budget(max_calls, max_tokens) if capped else None,
                 prefix_reuse=prefix_reuse,
                 startup_test=startup_test,
+                shard=shard,
                 progress=place.watching(on_steps),
                 live=live,
             )
         tell(f"{place.name}: {played} episodes played")
+        for line in closing_lines(live.replicas):
+            tell(line)
         whole = _close(place)
     if not whole:
         raise typer.Exit(1)
@@ -163,7 +182,10 @@ def _close(place: Place) -> bool:
     with Run(place.folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    for line in (*found.lines, f"next: tomeval {verb} {place.name}"):
+    then = f"tomeval {verb} {place.name}"
+    if (share := opened.share) is not None:
+        then = f"tomeval merge, once all {share.shard.count:,} shards are played"
+    for line in (*found.lines, f"next: {then}"):
         tell(line)
     return found.whole
 

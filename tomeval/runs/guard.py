@@ -310,8 +310,11 @@ class Sums:
 
     def episodes(
         self, connection: sqlite3.Connection, rows: dict[str, list[tuple[Any, ...]]]
-    ) -> None:
-        """Write the checksums of episodes whose rows, by table, have just been written."""
+    ) -> dict[Place, int]:
+        """Write the checksums of episodes whose rows, by table, have just been written.
+
+        Return those of their calls.
+        """
         places = [_place(row) for row in rows["episodes"]]
         found: dict[Place, list[int]] = {place: [] for place in places}
         for table in OF_EPISODES:
@@ -324,6 +327,7 @@ class Sums:
             "INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)",
             [(*place, *sums) for place, sums in found.items()],
         )
+        return {place: sums[OF_EPISODES.index("calls")] for place, sums in found.items()}
 
     def reply(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the row of a kept reply with its checksum, which may take an earlier one's place.
@@ -335,6 +339,12 @@ class Sums:
         found = of_rows([row])
         self._replies ^= found
         return (*row, found)
+
+    def recount(self, connection: sqlite3.Connection) -> None:
+        """Take note of kept replies that were written with their checksums."""
+        self._replies = 0
+        for (found,) in connection.execute("SELECT sum FROM answered"):
+            self._replies ^= found
 
     def replies_leave(self, connection: sqlite3.Connection, place: Place) -> None:
         """Take note that the kept replies of an episode are about to be deleted."""

@@ -132,6 +132,19 @@ class Leases:
         """Return how many leases a replica holds."""
         return sum(lease.replica == replica for lease in self._leases.values())
 
+    def rest(self, now: float) -> tuple[int, float | None]:
+        """Return how many leases are under way, and the seconds until the last one is over.
+
+        None: a replica that holds one has not ended a job yet, so its speed is not known.
+        """
+        left: dict[int, float] = {}  # by replica
+        for lease in self._leases.values():
+            speed = self._speed(lease.replica, lease.group).rate(now)
+            seconds = len(lease.jobs) / speed if speed else math.inf
+            left[lease.replica] = left.get(lease.replica, 0.0) + seconds
+        most = max(left.values(), default=0.0)
+        return len(self._leases), most if math.isfinite(most) else None
+
     def _replica_of(self, job: Job) -> int | None:
         number = self._holder.get(job)
         return None if number is None else self._leases[number].replica

@@ -31,7 +31,9 @@ from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.live import ModelCount
 from tomeval.runs.origins import CPU, versions
+from tomeval.runs.packing import pack
 from tomeval.runs.processes import play_stretch
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.messages import (
     Begun,
@@ -235,7 +237,7 @@ class Worker:
         for number, first, count in self._leases.popleft().stretches:
             self._said.say(Begun((number, first)))
             block = play_stretch(self.domain, self._cells[number], first, count)
-            self._said.say(Played(number, _sendable(block)))
+            self._said.say(Played(number, Rows.of(number, block)))
             self._ended((number, first))
 
     # Cells with language models
@@ -282,7 +284,7 @@ class Worker:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Say a reply."""
-        self._said.say(Replied((cell, episode), seat, request, reply))
+        self._said.say(Replied((cell, episode), seat, request, pack(reply)))
 
     # What happens, see `engine.Watch`
 
@@ -316,7 +318,7 @@ class Worker:
         """Say what an episode became."""
         ((episode, *_),) = block.episodes
         job = number, episode
-        self._said.say(Played(number, _sendable(block), self._said.ended(job), unusable))
+        self._said.say(Played(number, Rows.of(number, block), self._said.ended(job), unusable))
         self._ended(job)
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
@@ -324,11 +326,6 @@ class Worker:
         job = number, episode
         self._said.say(TooLong(job, self._said.ended(job), str(error)))
         self._ended(job)
-
-
-def _sendable(block: Block) -> Block:
-    """Return a block whose steps are a list: a generator cannot be sent."""
-    return replace(block, steps=list(block.steps))
 
 
 def _keys(cell: Cell) -> set[str]:
