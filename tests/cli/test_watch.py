@@ -263,8 +263,10 @@ def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:
     (run / "live.json").unlink()
     code, out, _ = tomeval("watch", run)
     assert code == 0
-    assert "no live.json" in out
+    assert "nobody plays it, and no live.json says how it went" in out
     assert f"tomeval status {run}" in out
+    with locked(run):
+        assert "it begins just now" in tomeval("watch", run)[1]
 
 
 def test_shards_have_a_line_each_and_a_total(tomeval, tmp_path, run, monkeypatch) -> None:

@@ -36,8 +36,10 @@ def standing_words(one: Standing) -> str:
     if one.goes == "none":
         said = "nothing was played yet"
     elif one.goes == "unknown":
-        said = "no live.json: an earlier version played it, or it begins just now; what it holds "
-        said += f"says tomeval status {one.folder}"
+        said = "nobody plays it, and no live.json says how it went: it was merged, converted or "
+        said += f"played by an earlier version; what it holds says tomeval status {one.folder}"
+    elif one.goes == "begins":
+        said = "it begins just now"
     elif state is None or one.goes == "goes":
         pass
     elif one.goes == "silent":
@@ -128,7 +130,7 @@ def _after(one: Standing, state: str) -> str:
 
 def _cells(one: Standing, state: State | None) -> list[str]:
     if state is None:
-        return ["–", one.goes.replace("none", "–").replace("unknown", "–"), "–", "–", "–", "–"]
+        return ["–", "–", "–", "–", "–", "–"]
     left = state.over or one.goes
     if one.goes == "goes":
         left = "stopping" if state.note else time_left(state.left).removesuffix(" left")
@@ -137,12 +139,13 @@ def _cells(one: Standing, state: State | None) -> list[str]:
 
 
 def _counted(state: State) -> list[str]:
-    speeds = [
-        "–" if speed is None else f"{speed:.3g}" if speed < 1000 else short(speed)
-        for speed in (state.episodes_speed, state.tokens_speed)
-    ]
+    speeds = (_speed(state.episodes_speed), _speed(state.tokens_speed))
     cost = "–" if state.cost is None else f"{state.cost:,.2f}"
     return [f"{state.ended:,}/{state.wanted:,}", *speeds, cost]
+
+
+def _speed(speed: float | None) -> str:
+    return "–" if speed is None else f"{speed:.3g}" if speed < 1000 else short(speed)
 
 
 def _total(states: Sequence[State]) -> list[str]:
@@ -152,16 +155,17 @@ def _total(states: Sequence[State]) -> list[str]:
     left = [state.left for state in states]
     known = [seconds for seconds in left if seconds is not None]
     steps, total = sum(state.steps for state in states), sum(state.total for state in states)
-    speeds = [
-        sum(each for state in states if (each := getattr(state, name)) is not None)
+    known_speeds = [
+        [each for state in states if (each := getattr(state, name)) is not None]
         for name in ("episodes_speed", "tokens_speed")
     ]
+    speeds = [_speed(sum(found) if found else None) for found in known_speeds]
     costs = [state.cost for state in states if state.cost is not None]
     share = 100 * steps // total if total else 100
     return [
         f"{share} %",
         clock(max(known)) if known and len(known) == len(left) else "not known",
         f"{sum(state.ended for state in states):,}/{sum(state.wanted for state in states):,}",
-        *(f"{speed:.3g}" if speed < 1000 else short(speed) for speed in speeds),
+        *speeds,
         f"{sum(costs):,.2f}" if costs else "–",
     ]
