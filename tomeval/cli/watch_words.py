@@ -41,7 +41,9 @@ def standing_words(one: Standing) -> str:
     elif one.goes == "begins":
         said = "it begins just now"
     elif state is None or one.goes == "goes":
-        pass
+        # What was said to the one who stopped it begins with the name of the program.
+        said = state.note.removeprefix("tomeval: ") if state else ""
+        said = said or ("it starts" if state and not state.total else "")
     elif one.goes == "silent":
         said = f"not heard of for {clock(one.age)}, but its process holds the folder: its machine "
         said += "may be suspended, or the shared folder slow"
@@ -68,13 +70,13 @@ def report(seen: Sequence[Standing]) -> list[str]:
     (one,) = seen
     lines = [headline(one), standing_words(one)]
     if one.state is not None and one.state.total:
-        lines += line_of(_still(one)).split("\n")
+        lines += line_of(still(one)).split("\n")
     return [line for line in lines if line]
 
 
 def several(seen: Sequence[Standing], width: int) -> list[str]:
     """Return a table with a line for each run, and a total."""
-    states = [None if one.state is None else _still(one) for one in seen]
+    states = [None if one.state is None else still(one) for one in seen]
     head = ["done", "left", "episodes", "per s", "tokens/s", "cost"]
     rows = [_cells(one, state) for one, state in zip(seen, states, strict=True)]
     names = _names(seen)
@@ -101,7 +103,7 @@ def _notable(one: Standing) -> bool:
     return bool(one.trouble) or not (finished or one.goes == "goes")
 
 
-def _still(one: Standing) -> State:
+def still(one: Standing) -> State:
     """Return a run's state; of one that plays no more nothing is left and nothing goes."""
     assert one.state is not None
     if one.goes == "goes":
@@ -114,6 +116,7 @@ def _still(one: Standing) -> State:
     )
     return replace(
         one.state,
+        over="gone" if one.goes == "gone" else one.state.over,
         left=left,
         note="",
         unseen=0,
