@@ -1,5 +1,7 @@
 # Everything runs in .venv, which is made on first use. Python 3.11 or newer and pip are enough.
 PYTHON ?= python3
+# Processes of the tests share what one of them compiled, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt

@@ -10,7 +10,8 @@ import random
 
 import pytest
 
-from tomeval.runs.pace import Pace, Work
+from tomeval.runs.pace import Pace
+from tomeval.runs.pace_fit import Work
 
 
 class Trace:

@@ -12,7 +12,7 @@ from tomeval.api.showing import Compared, Figures, Transcript, run_html
 from tomeval.comparing.comparison import compare as compare_runs
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
-from tomeval.report.views import Asked, chosen_rows
+from tomeval.report.views import Asked, chosen_rows, needed
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
 from tomeval.runs.transcripts import transcript_lines
@@ -128,7 +128,9 @@ class Run(results.Run):
         """
         asked = Asked(tuple(listed(metrics)), tuple(listed(columns)), sort)
         with self._chosen(where) as run:
-            rows = chosen_rows(run.rows(interval, reference), run.measures, asked)
+            run.check_reference(reference)
+            names = None if interval == "bca" else needed(run, asked, data=True)
+            rows = chosen_rows(run.rows(interval, reference, names=names), run.measures, asked)
             return framed(run, "cells", list(rows[0]), (tuple(row.values()) for row in rows))
 
     def compare(

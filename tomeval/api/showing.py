@@ -16,7 +16,7 @@ from tomeval.report.comparisons import comparison_rows
 from tomeval.report.grid import Grid, spans
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import render
-from tomeval.report.views import Asked, cells_view
+from tomeval.report.views import Asked, cells_view, needed
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -154,5 +154,6 @@ def run_html(run: Run | None, said: str) -> str:
     above = f"<p>{escape(visible(said))}</p>"
     if run is None or not run.headline:
         return above
-    view = cells_view(run, run.rows(), Asked(), in_line)
+    rows = run.rows(names=needed(run, Asked(), data=False))
+    view = cells_view(run, rows, Asked(), in_line)
     return above + "".join(map(grid_html, view.grids))

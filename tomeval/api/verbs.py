@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +25,14 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
+from tomeval.runs.places.working import working_on
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.engines import make_engine
 from tomeval.runs.spread.merging import merge as merge_folders
 from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
+
+logger = logging.getLogger(__name__)
 
 
 def run(
@@ -35,6 +40,9 @@ def run(
     out: str | Path,
     *,
     workers: int = 1,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
@@ -49,11 +57,18 @@ def run(
     experiment : Experiment, dict or path
         A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
-        The run folder.
+        The run folder, or an address that fsspec knows; see "Where runs lie" in docs/scaling.md.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
+    engine : str, optional
+        Play all but served models on replicas in place of this process: ``"ray"``, on the cluster
+        that runs here or else on this machine, or ``"ray:HOST:PORT"``. Rows do not depend on it.
+    replicas : int, optional
+        With an engine: how many play at a time; default: 1.
+    gpus_per_replica : float, optional
+        With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
     concurrency : int
-        Episodes with language models played at a time.
+        Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     startup_test : bool
@@ -87,16 +102,19 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    with _watched(progress, on_counts) as (live, on_steps):
+    spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
+    with working_on(out, logger.info) as place, _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
-            Path(out),
+            place.folder,
             workers=workers,
+            engine=spread,
+            replicas=replicas or 1,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
             shard=None if shard is None else parse_shard(shard),
-            progress=on_steps,
+            progress=place.watching(on_steps),
             on_counts=on_counts,
             live=live,
         )

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca"]
 
-RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
+
+def run_folder(run: str) -> Path:
+    """Return the folder of a run that is to be read; one at an address is fetched."""
+    from tomeval.runs.places.working import folder_of
+
+    return folder_of(run, tell)
+
+
+RunFolder = Annotated[
+    Path,
+    typer.Argument(help="A run folder, or its address.", metavar="RUN", parser=run_folder),
+]
 ExperimentFile = Annotated[
     str,
     typer.Argument(
@@ -71,6 +82,27 @@ ModelOption = Annotated[
 ]
 Concurrency = Annotated[
     int, typer.Option("--concurrency", help="Episodes with language models at a time.")
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME[:ADDRESS]",
+        help="Play on replicas in place of this process: ray, on the cluster that runs here or "
+        "else on this machine, or ray:HOST:PORT. Served models stay in this process.",
+    ),
+]
+Replicas = Annotated[
+    int | None,
+    typer.Option("--replicas", help="With --engine: how many play at a time. Default: 1."),
+]
+GpusPerReplica = Annotated[
+    float | None,
+    typer.Option(
+        "--gpus-per-replica",
+        help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0, they "
+        "see none.",
+    ),
 ]
 MaxCalls = Annotated[
     int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")

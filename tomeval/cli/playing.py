@@ -12,11 +12,14 @@ import typer
 from tomeval.cli import completing
 from tomeval.cli.options import (
     Concurrency,
+    Engine,
     ExperimentFile,
+    GpusPerReplica,
     MaxCalls,
     MaxTokens,
     ModelOption,
     Overrides,
+    Replicas,
     StartupTest,
     TableFormat,
     TrustCode,
@@ -31,6 +34,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
+    from tomeval.runs.places.working import Place
     from tomeval.runs.spread.sharding import Shard
 
 
@@ -41,9 +45,12 @@ WIDTH = 116
 def run(
     experiment: ExperimentFile,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--out", help="The run folder. Default: runs/NAME, of a shard runs/NAME-K-of-N."
+            "--out",
+            metavar="FOLDER",
+            help="The run folder, or an address such as s3://bucket/run, to which it is copied "
+            "every few minutes. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
         ),
     ] = None,
     shard: Annotated[
@@ -55,7 +62,12 @@ def run(
             "merge puts the parts together.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes to play with.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
+    ] = None,
+    engine: Engine = None,
+    replicas: Replicas = None,
+    gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
@@ -75,7 +87,7 @@ def run(
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
-    2, the input or a model cannot be used, or a cap is reached;
+    2, the input, a model or the address of --out cannot be used, or a cap is reached;
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
     once.
     """
@@ -89,9 +101,12 @@ def run(
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
-            out or Path("runs") / named,
+            out or str(Path("runs") / named),
             shard=part,
             workers=workers,
+            engine=engine,
+            replicas=replicas,
+            gpus_per_replica=gpus_per_replica,
             concurrency=concurrency,
             max_calls=max_calls,
             max_tokens=max_tokens,
@@ -103,10 +118,13 @@ def run(
 
 def play_into(
     experiment: Experiment,
-    folder: Path,
+    out: str | Path,
     *,
     shard: Shard | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
     concurrency: int = 32,
     max_calls: int | None = None,
     max_tokens: int | None = None,
@@ -114,7 +132,7 @@ def play_into(
     startup_test: bool = True,
     verbose: bool = False,
 ) -> None:
-    """Play an experiment, show how it goes, and print the outcome.
+    """Play an experiment into a folder or an address, show how it goes, and print the outcome.
 
     Raises
     ------
@@ -122,39 +140,49 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
+    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
+    from tomeval.runs.places.working import working_on
     from tomeval.runs.runner import run_experiment
+    from tomeval.runs.spread.engines import make_engine
 
+    spread = make_engine(engine, replicas, gpus_per_replica, workers)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
-    with showing_progress(live, verbose) as on_steps:
-        played = run_experiment(
-            experiment,
-            folder,
-            workers=workers,
-            concurrency=concurrency,
-            budget=Budget(max_calls, max_tokens) if capped else None,
-            prefix_reuse=prefix_reuse,
-            startup_test=startup_test,
-            shard=shard,
-            progress=on_steps,
-            live=live,
-        )
-    tell(f"{folder}: {played} episodes played")
-    if not _close(folder):
+    with working_on(out, tell) as place:
+        with showing_progress(live, verbose) as on_steps:
+            played = run_experiment(
+                experiment,
+                place.folder,
+                workers=workers or 1,
+                engine=spread,
+                replicas=replicas or 1,
+                concurrency=concurrency,
+                budget=Budget(max_calls, max_tokens) if capped else None,
+                prefix_reuse=prefix_reuse,
+                startup_test=startup_test,
+                shard=shard,
+                progress=place.watching(on_steps),
+                live=live,
+            )
+        tell(f"{place.name}: {played} episodes played")
+        for line in closing_lines(live.replicas):
+            tell(line)
+        whole = _close(place)
+    if not whole:
         raise typer.Exit(1)
 
 
-def _close(folder: Path) -> bool:
+def _close(place: Place) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it."""
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
-    with Run(folder) as opened:
+    with Run(place.folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    then = f"tomeval {verb} {folder}"
+    then = f"tomeval {verb} {place.name}"
     if (share := opened.share) is not None:
         then = f"tomeval merge, once all {share.shard.count:,} shards are played"
     for line in (*found.lines, f"next: {then}"):

@@ -135,14 +135,14 @@ def table(
             kind = "normal" if interval == "auto" else interval  # as published
             rows, notes = _beside(opened, against, as_model, kind, reference)
         elif what == CELLS:
-            rows, notes = _of_cells(opened, best, interval, reference)
+            rows, notes = _of_cells(opened, asked, form, best, interval, reference)
         else:
             rows = opened.domain.tables[what](opened, by or [])
             notes = opened.domain.notes_of_table(opened, what)
         view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
         _put(opened, rows, view, asked, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
-            notes += _more(opened, view) if what == CELLS else []
+            notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.first_table):
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
             notes += alike_notes(opened, view.shown or None) if form not in DATA else []
@@ -171,7 +171,9 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
         if what in run.domain.tables:
-            raise TomevalError(f"--what {what}: {run.folder} has no data for this table")
+            needs = run.domain.needs_of_table(what)
+            why = f", which needs {needs}" if needs else ""
+            raise TomevalError(f"--what {what}: {run.folder} has no data for this table{why}")
         raise unknown("table", what, [CELLS, *tables])
     if what != CELLS and asked_of_cells:
         raise TomevalError(
@@ -184,12 +186,22 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
 
 
 def _of_cells(
-    run: Run, best: list[str] | None, interval: str, reference: str | None
+    run: Run,
+    asked: Asked,
+    form: str,
+    best: list[str] | None,
+    interval: str,
+    reference: str | None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the rows of the cells, or of the best of several players, and notes."""
+    from tomeval.report.tables import DATA
+    from tomeval.report.views import needed
     from tomeval.runs.best_of import best_of
 
-    rows = run.rows(interval, reference)
+    run.check_reference(reference)
+    # A bootstrap takes all measures together.
+    names = None if best or interval == "bca" else needed(run, asked, data=form in DATA)
+    rows = run.rows(interval, reference, names=names)
     return best_of(run, rows, best) if best else (rows, [])
 
 
@@ -237,13 +249,15 @@ def _put(
         show(text)
 
 
-def _more(run: Run, view: View) -> list[str]:
+def _more(run: Run, rows: list[dict[str, Any]], view: View) -> list[str]:
     """Say what else there is to see."""
+    from tomeval.report.views import further
+
     names = run.domain.tables_of(run)
     notes = []
-    if view.left_out:
-        metrics = "metric" if view.left_out == 1 else "metrics"
-        notes.append(f"{view.left_out} more {metrics}: --all, or --metric NAME")
+    if left := view.left_out + further(run, rows):
+        metrics = "metric" if left == 1 else "metrics"
+        notes.append(f"{left} more {metrics}: --all, or --metric NAME")
     return notes + ([f"other tables: --what {', '.join(names)}"] if names else [])
 
 

@@ -201,6 +201,8 @@ def brief_names(names: Iterable[str]) -> list[str]:
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """Return JSON-ready data in which texts that are keys of `names` are replaced."""
+    if not names:
+        return value
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list | tuple):

@@ -40,6 +40,11 @@ def confirmed_hosts() -> list[str]:
     return list(_HOSTS)
 
 
+def confirmed_code() -> bool:
+    """Tell whether models' own code may run."""
+    return any(_CODE)
+
+
 def check_code(options: Any, model: str) -> None:
     """Refuse options of a model that ask for its own code to run, unless that is confirmed.
 
@@ -48,7 +53,7 @@ def check_code(options: Any, model: str) -> None:
     if isinstance(options, dict):
         for key, value in options.items():
             asked = str(key).strip("-").replace("-", "_").lower() == "trust_remote_code"
-            if asked and value not in (False, None) and not any(_CODE):
+            if asked and value not in (False, None) and not confirmed_code():
                 raise TomevalError(
                     f"model {model!r}: {key} = {value!r} runs code of whoever made the model. If "
                     "you trust them, confirm it with --trust-remote-code"

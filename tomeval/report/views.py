@@ -126,8 +126,34 @@ class View(NamedTuple):
     left_out: int = 0
 
 
+def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
+    """Return the measures that a table of cells is made of; None: all.
+
+    Parameters
+    ----------
+    data : bool
+        Whether the table is for programs, which get all measures unless some are asked for.
+
+    Raises
+    ------
+    TomevalError
+        An unknown measure is asked for.
+    """
+    if asked.whole or asked.columns or (data and not asked.metrics):
+        return None
+    names = choose_measures(run.measures, asked.metrics)
+    bare = asked.sort.removeprefix("-")
+    plain = [AS_IT_IS, *(name for cell in run.cells[:1] for name in cell.columns)]
+    if bare and bare not in plain:
+        try:
+            names += choose_measures(run.measures, [bare])
+        except TomevalError:  # another column, or none: all of them say which
+            return None
+    return names if data else [*names, *(run.headline or list(run.measures)[:1])]
+
+
 def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] = str) -> View:
-    """Return what to show of a run's table of cells, see `Run.rows`.
+    """Return what to show of a run's table of cells, see `Run.rows`, which has what is `needed`.
 
     One measure is a table of players and tasks, if that reads well: the domain's functional one
     unless others are asked for. Several of them, or the domain's headline where the functional one
@@ -165,6 +191,15 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
         ordered = sorted_rows(rows, asked.sort or shown[0], measures, task)
         grids = [by_row(ordered, Asked(metrics=tuple(shown)))]
     return View(grids, shown, len(valued - set(shown)))
+
+
+def further(run: Run, rows: Rows) -> int:
+    """Return how many measures have values and no column; counting them may read all cells."""
+    others = [name for name in run.measures if name not in rows[0]]
+    return sum(
+        any(is_number(float(cell.estimate([name]).mean[0])) for cell in run.cells)
+        for name in others
+    )
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

@@ -7,12 +7,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE
+from tomeval.runs.holding import Holding
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 
+Ends = tuple[float, ...]
+"""Mean, half-width, lower and upper end of an interval, as `Estimate` has them."""
+
 
 class RunCell(ABC):
     """One cell of a run; a domain's own subclass says how its arrays are read.
@@ -34,6 +39,8 @@ class RunCell(ABC):
         What tells it from cells of the same task.
     names : tuple of str
         The measures that the run has data for.
+    holding : Holding
+        Bounds what the cells of a run hold in memory of their episodes.
     """
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
@@ -44,15 +51,16 @@ class RunCell(ABC):
         self.columns: dict[str, str | int] = self.domain.columns(definition)
         self.title = self.player
         self.names = tuple(self.domain.measures)
+        self.holding = Holding()
         self._totals: dict[tuple[str, str], Totals] = {}
-        self._estimates: dict[tuple[str, str, int], Estimate] = {}
+        self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
 
     # What a domain's own cell answers
 
     @property
     @abstractmethod
     def played(self) -> Any:
-        """The complete episodes, as the domain's measures read them."""
+        """The complete episodes, as the domain's measures read them; best `holding.held`."""
 
     @property
     def player(self) -> str:
@@ -214,6 +222,12 @@ class RunCell(ABC):
         rows = self._store.query(sql, (self.number, COMPLETE))
         return np.array([number for (number,) in rows], dtype=np.int64)
 
+    @property
+    def steps(self) -> int:
+        """The number of steps of the complete episodes."""
+        sql = "SELECT COALESCE(SUM(steps), 0) FROM episodes WHERE cell = ? AND status = ?"
+        return int(self._store.query(sql, (self.number, COMPLETE))[0][0])
+
     @cached_property
     def units(self) -> int:
         """The number of sampling units among the complete episodes, see `clusters`."""
@@ -246,35 +260,52 @@ class RunCell(ABC):
     ) -> Estimate:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
-        Numbers of tables, figures and reports are made here only. All measures are estimated
-        together and once: a bootstrap of some of them could differ by rounding.
+        Numbers of tables, figures and reports are made here only. Each measure is estimated once,
+        and none that is not asked for, except by ``bca``: a bootstrap of some measures could differ
+        from that of all by rounding.
         """
         key = (interval, reference or self.reference, resamples)
-        if key not in self._estimates:
-            self._estimates[key] = self._estimate(interval, reference, resamples)
-        places = [self.names.index(name) for name in names]
-        return Estimate(*(values[places] for values in self._estimates[key]))
+        known = self._estimates.setdefault(key, {})
+        if missing := [name for name in dict.fromkeys(names) if name not in known]:
+            wanted = self.names if interval == "bca" else missing
+            known |= self._estimated(wanted, interval, reference, resamples)
+        table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
+        return Estimate(*(column.copy() for column in table.T))
 
-    def _estimate(self, interval: str, reference: str | None, resamples: int) -> Estimate:
-        """Estimate all measures; those that every episode has as one sample."""
-        found = [self.totals(name, reference) for name in self.names]
-        result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
-        whole = [i for i, totals in enumerate(found) if totals.bottom is None]
+    def _estimated(
+        self, names: Sequence[str], interval: str, reference: str | None, resamples: int
+    ) -> dict[str, Ends]:
+        """Estimate measures; those that every episode has as one sample."""
+        totals = {name: self.totals(name, reference) for name in names}
+        whole = [name for name, found in totals.items() if found.bottom is None]
+        result: dict[str, Ends] = {}
         if whole:
-            table = np.stack([found[i].top for i in whole], axis=1)
-            _fill(result, whole, self.mean(table, interval, resamples))
-        for i, totals in enumerate(found):
-            if totals.share and totals.bottom is not None:
-                share = clustered_sums(totals.top, totals.bottom, self.clusters)
+            columns = [*whole, *(self._beside(whole[0], reference) if len(whole) == 1 else ())]
+            table = np.stack([self.totals(name, reference).top for name in columns], axis=1)
+            found = self.mean(table, interval, resamples)
+            ends = zip(*(part.tolist() for part in found), strict=True)
+            result |= dict(zip(columns, ends, strict=True))
+        for name, of in totals.items():
+            if of.share and of.bottom is not None:
+                share = clustered_sums(of.top, of.bottom, self.clusters)
                 low, high = 100 * share.low, 100 * share.high
-                ends = (100 * share.share, (high - low) / 2, low, high)
+                result[name] = (100 * share.share, (high - low) / 2, low, high)
                 if self.each_once:  # as for means: the episodes are no sample
-                    ends = (ends[0], np.nan, np.nan, np.nan)
-                _fill(result, [i], Estimate(*(np.array([end]) for end in ends)))
-            elif totals.bottom is not None:
-                some = totals.bottom > 0
-                _fill(result, [i], self.mean(totals.values, interval, resamples, some))
+                    result[name] = (100 * share.share, math.nan, math.nan, math.nan)
+            elif of.bottom is not None:
+                some = of.bottom > 0
+                mean = self.mean(of.values, interval, resamples, some)
+                result[name] = tuple(float(part[0]) for part in mean)
         return result
+
+    def _beside(self, name: str, reference: str | None) -> list[str]:
+        """Return another measure that every episode has, to be estimated beside `name`; or none.
+
+        numpy adds up the only column of a table in another order than each of several, so that the
+        last digit of a mean would depend on what else is asked for.
+        """
+        others = (other for other in self.names if other != name)
+        return list(islice((o for o in others if self.totals(o, reference).bottom is None), 1))
 
     def mean(
         self,
@@ -307,8 +338,3 @@ class RunCell(ABC):
             rng=np.random.default_rng(int.from_bytes(digest[:8], "little")),
             resamples=resamples,
         )
-
-
-def _fill(result: Estimate, places: list[int], part: Estimate) -> None:
-    for whole, found in zip(result, part, strict=True):
-        whole[places] = found

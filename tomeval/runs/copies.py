@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 MOST_NAMES = 3
 
 
-def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> list[int]:
+def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
     """Return which of the first `count` episodes a cell is to have, given what is stored of it."""
-    found, whole = list(cell.originals(count)), list(range(count))
+    found, whole = cell.originals(count), range(count)
     if len(found) == count:
         return whole
+    found = list(found)
     played = store.query("SELECT episode FROM episodes WHERE cell = ?", (number,))
     if any(episode not in found for (episode,) in played if episode < count):
         return whole  # begun in full

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.packing import pack, unpacked
+from tomeval.runs.places.journal import ROLLBACK, WAL, fitting_journal
+from tomeval.runs.places.reading import IN_PLACE, Copy, has_log, needs_copy
+
+PATIENCE = {WAL: 60.0, ROLLBACK: 600.0}
+"""Seconds for which a lock is waited for, by journal: readers of a rollback journal hold it up for
+as long as they copy."""
 
 ROWS_AT_A_TIME = 1000
 
@@ -52,16 +58,28 @@ class Database:
     """
 
     def __init__(self, path: Path, versions: tuple[int, ...], schema: str | None = None) -> None:
-        self.path = path
+        self.path = self.read_from = path
         self._seen: Callable[[frozenset[str]], None] | None = None
         self._reads: dict[str, frozenset[str]] = {}
+        self._journal = WAL if schema is None else fitting_journal(path.parent).mode
+        self._copy: Copy | None = None
         with ExitStack() as unless_opened, self.reporting():
             mode = "mode=rwc" if schema is not None else _reading_mode(path)
-            uri = f"{path.resolve().as_uri()}?{mode}"
+            if schema is None and needs_copy(path):
+                self._copy = Copy(path)
+                unless_opened.callback(self._copy.close)
+                self.read_from, mode = self._copy.path, "mode=rw"  # may have to be rolled back
+            uri = f"{self.read_from.resolve().as_uri()}?{mode}"
             self._db = sqlite3.connect(
-                uri, uri=True, isolation_level=None, timeout=60, check_same_thread=False
+                uri,
+                uri=True,
+                isolation_level=None,
+                timeout=PATIENCE[self._journal],
+                check_same_thread=False,
             )
             unless_opened.callback(self._db.close)
+            if self._journal != WAL and has_log(path):  # is opened without memory to share
+                self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             for name, function in (("unpacked", unpacked), ("packed", pack)):
                 self._db.create_function(name, 1, function, deterministic=True)
             self._db.execute("PRAGMA foreign_keys = ON")
@@ -72,8 +90,7 @@ class Database:
             if found == 0 and schema is None:
                 raise NothingPlayed(path.parent)
             if schema is not None:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.execute("PRAGMA synchronous = NORMAL")
+                self._begin_journal()
             if schema is not None and found == 0:
                 self.execute_all(f"{schema};\nPRAGMA user_version = {versions[-1]}")
                 found = versions[-1]
@@ -84,9 +101,23 @@ class Database:
                 self._db.execute("BEGIN")
             unless_opened.pop_all()
 
+    def _begin_journal(self) -> None:
+        """Have the journal that works in the folder, whatever was used before it was moved."""
+        found = self._db.execute(f"PRAGMA journal_mode = {self._journal}").fetchone()[0]
+        if found != self._journal:
+            raise TomevalError(f"{self.path}: its journal stays {found}, not {self._journal}")
+        if self._journal == WAL:
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        else:
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA locking_mode = NORMAL")
+            self._db.execute("SELECT 1 FROM sqlite_master").fetchone()  # gives the lock back
+
     def close(self) -> None:
         """Close the database."""
         self._db.close()
+        if self._copy is not None:
+            self._copy.close()
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -117,14 +148,15 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Do all or nothing."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._db
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        with nullcontext() if self._journal == WAL else IN_PLACE:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def part(self) -> Iterator[sqlite3.Connection]:
@@ -150,10 +182,11 @@ class Database:
             for statement in filter(None, views.strip().split(";\n")):
                 self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
-    def copy_from(self, old: Path, statements: str) -> None:
+    def copy_from(self, old: Database, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
-            uri = f"{old.resolve().as_uri()}?{_reading_mode(old)}"
+            mode = "mode=ro" if old.read_from != old.path else _reading_mode(old.path)
+            uri = f"{old.read_from.resolve().as_uri()}?{mode}"
             self._db.execute("ATTACH ? AS old", (uri,))
             self.execute_all(statements)
             self._db.execute("DETACH old")

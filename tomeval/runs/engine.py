@@ -27,11 +27,10 @@ from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.naming import known_name, shown_name
 from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
-from tomeval.runs.domain import Block, Cell
+from tomeval.runs.domain import Block, Cell, Domain
 from tomeval.runs.live import ModelCount
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store
 
 
 class Watch(Protocol):
@@ -65,6 +64,23 @@ class Watch(Protocol):
         """Hear that an episode of a cell is broken off: a prompt is beyond the model's context."""
 
 
+class Keeper(Protocol):
+    """Keeps the replies of unfinished episodes: a `Store`, or who passes them on to one."""
+
+    @property
+    def domain(self) -> Domain:
+        """What is played."""
+
+    def check_revision(self, model: str, revision: str) -> None:
+        """Note the revision of a model, by its shown name; refuse another one than before."""
+
+    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
+        """Return the kept replies to a seat of an unfinished episode, by request."""
+
+    def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
+        """Keep a reply of an episode that is not finished."""
+
+
 def spec_key(spec: str | dict[str, Any]) -> str:
     """Return a model's spec as text that equal specs share."""
     return json.dumps(spec, sort_keys=True)
@@ -72,7 +88,7 @@ def spec_key(spec: str | dict[str, Any]) -> str:
 
 def play_with_models(
     opened: Mapping[str, Model | LocalModel],
-    store: Store,
+    keeper: Keeper,
     cells: Sequence[Cell],
     schedule: Schedule,
     concurrency: int,
@@ -85,10 +101,11 @@ def play_with_models(
     ----------
     opened : mapping
         Models by `spec_key`.
-    store : Store
+    keeper : Keeper
         Keeps the replies of unfinished episodes, so that a killed run asks for none of them again.
     cells, schedule
-        All cells of the experiment, and what to play of them.
+        All cells of the experiment, and what to play of them; with `Schedule.more` until it is
+        closed.
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
     watch : Watch
@@ -99,15 +116,16 @@ def play_with_models(
     async def play() -> None:
         async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
-                store.check_revision(shown_name(json.loads(key)), model.revision)
+                keeper.check_revision(shown_name(json.loads(key)), model.revision)
             await watch.ready(opened)
             stopping.on_request = schedule.clear
             if stopping.signal:
                 return
+            most = concurrency if schedule.more else min(concurrency, len(schedule))
             async with asyncio.TaskGroup() as group:
                 workers = [
-                    group.create_task(_worker(lines, store, cells, schedule, watch, stopping))
-                    for _ in range(min(concurrency, len(schedule)))
+                    group.create_task(_worker(lines, keeper, cells, schedule, watch, stopping))
+                    for _ in range(most)
                 ]
         for worker in workers if not stopping.signal else ():
             if stopped := worker.result():
@@ -172,7 +190,7 @@ async def _nothing_left() -> AsyncIterator[None]:
 
 async def _worker(
     lines: Lines,
-    store: Store,
+    keeper: Keeper,
     cells: Sequence[Cell],
     schedule: Schedule,
     watch: Watch,
@@ -195,7 +213,7 @@ async def _worker(
                 models: dict[str, Model] = {
                     seat: _Counting(
                         _remembering(
-                            store,
+                            keeper,
                             (*job, seat),
                             mine[key],
                             stopping,
@@ -208,7 +226,7 @@ async def _worker(
                     )
                     for seat, key in keys.items()
                 }
-                block = await store.domain.play(cell, episode, models, counted.step)
+                block = await keeper.domain.play(cell, episode, models, counted.step)
         except Stopped as stopped:
             return stopped
         except ContextExceeded as error:
@@ -292,7 +310,7 @@ class _Metered(WrappedModel):
 
 
 def _remembering(
-    store: Store,
+    keeper: Keeper,
     place: tuple[int, int, str],
     model: Model,
     stopping: Stopping,
@@ -303,9 +321,9 @@ def _remembering(
 
     `name` is what the model was known by then, too.
     """
-    kept = store.kept_replies(*place)
+    kept = keeper.kept_replies(*place)
     line = _Metered(stopping.gate(model.episode(len(kept))), asked)
-    return RememberingModel(line, kept, partial(store.keep_reply, *place), name)
+    return RememberingModel(line, kept, partial(keeper.keep_reply, *place), name)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

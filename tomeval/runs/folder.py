@@ -9,7 +9,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Container, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,15 @@ from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
+from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
+from tomeval.runs.places.journal import PROBE
+from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
+    LIVE,
+    LOCK,
     OLD_STORES,
     SESSIONS,
     STORE,
@@ -37,14 +42,16 @@ logger = logging.getLogger(__name__)
 
 def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
+    refuse_address(folder)
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        begun = {*BEGUN, f".{EXPERIMENT}.new", f".{HOLDER}.new"}
-        others = {path.name for path in folder.iterdir()} - begun
+        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
+        names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
+        others = {name for name in names if not name.startswith((PROBE, CLOCK))}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
@@ -61,13 +68,9 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder; refuse a second process and a folder that cannot be written."""
     holder = folder / HOLDER
     try:
-        with filelock.FileLock(folder / "run.lock", timeout=0):
-            write_text(holder, f"process {os.getpid()} on {platform.node()}")
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    holder.unlink()
+        who = f"process {os.getpid()} on {platform.node()}"
+        with _system_lock(folder / LOCK), held_between_hosts(holder, who):
+            yield
     except filelock.Timeout:
         raise TomevalError(
             f"{folder}: another process is running in this folder{_held_by(holder)}; wait for it, "
@@ -78,12 +81,23 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
+def _system_lock(path: Path) -> Iterator[None]:
+    """Hold a file by a lock of the system, where there are such locks."""
+    if not has_locks(path):
+        logger.warning("%s: the file system has no locks; %s alone keeps others out", path, HOLDER)
+        yield
+        return
+    with filelock.FileLock(path, timeout=0):
+        yield
+
+
+@contextmanager
 def at_rest(folder: Path) -> Iterator[None]:
     """Hold a run folder that is only read; refuse one that a process runs in.
 
     One that cannot be written, or that nothing ever ran in, is read without that.
     """
-    lock = folder / "run.lock"
+    lock = folder / LOCK
     with ExitStack() as held:
         try:
             if lock.exists():
@@ -177,10 +191,12 @@ def write_experiment(
 ) -> None:
     """Write `EXPERIMENT`, with how many episodes a cell is to have."""
     path = folder / EXPERIMENT
-    if path.exists() and not isinstance(_read(path), dict):
+    before = _read(path)
+    if path.exists() and not isinstance(before, dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    resolved = {"domain": domain, "episodes": episodes, **identity}
-    write_text(path, json.dumps(signed(resolved), indent=1))
+    whole = signed({"domain": domain, "episodes": episodes, **identity})
+    if before != whole:  # to lay out thousands of cells takes seconds
+        write_text(path, json.dumps(whole, indent=1))
 
 
 def _part(shard: str) -> str:

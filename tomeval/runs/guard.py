@@ -74,7 +74,9 @@ class Guard:
             return
         self._busy = True
         try:
-            self._whole = self._whole or (self._seal is not None and self._seal.fits(self._db.path))
+            self._whole = self._whole or (
+                self._seal is not None and self._seal.fits(self._db.read_from)
+            )
             for table in sorted(new):
                 if not self._whole:
                     with self._reading(f"the table {table}"):
@@ -178,10 +180,11 @@ class Guard:
             if marks.get("schema") != of_rows(self._db.query(_SCHEMA)):
                 raise self._damaged("the list of its tables")
             if lost := self.lost():
-                log = f"{self._db.path.name}-wal"
+                store = self._db.path.name
                 raise TomevalError(
-                    f"{self._db.path}: damaged, the last {lost:,} changes are lost ({log} is "
-                    f"missing, cut or damaged); {_advice(self._db.path.parent)}"
+                    f"{self._db.path}: damaged, the last {lost:,} changes are lost ({store}-wal is "
+                    f"missing, cut or damaged, or {store} is an older one); "
+                    f"{_advice(self._db.path.parent)}"
                 )
 
     def _damaged_episode(self, place: Place, table: str) -> TomevalError:
@@ -307,8 +310,11 @@ class Sums:
 
     def episodes(
         self, connection: sqlite3.Connection, rows: dict[str, list[tuple[Any, ...]]]
-    ) -> None:
-        """Write the checksums of episodes whose rows, by table, have just been written."""
+    ) -> dict[Place, int]:
+        """Write the checksums of episodes whose rows, by table, have just been written.
+
+        Return those of their calls.
+        """
         places = [_place(row) for row in rows["episodes"]]
         found: dict[Place, list[int]] = {place: [] for place in places}
         for table in OF_EPISODES:
@@ -321,6 +327,7 @@ class Sums:
             "INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)",
             [(*place, *sums) for place, sums in found.items()],
         )
+        return {place: sums[OF_EPISODES.index("calls")] for place, sums in found.items()}
 
     def reply(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the row of a kept reply with its checksum, which may take an earlier one's place.

@@ -60,14 +60,14 @@ def unpack(packed: bytes | str) -> str:
         if form != _DEFLATED:
             raise Unpackable(f"a packed text of the unknown form {form!r}")
         machine = _inflating().copy()
-        data: bytes = machine.decompress(rest, MOST)
-        if machine.eof:
-            return data.decode()
+        data: bytes = machine.decompress(rest, MOST + 1)
+        if len(data) > MOST:
+            raise Unpackable(f"a packed text has more than {MOST:,} bytes")
+        if not machine.eof:
+            raise Unpackable("a packed text is cut off")
+        return data.decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise Unpackable(f"a packed text cannot be read: {error}") from None
-    if machine.unconsumed_tail:
-        raise Unpackable(f"a packed text has more than {MOST:,} bytes")
-    raise Unpackable("a packed text is cut off")
 
 
 def pack_json(data: Any) -> bytes:

@@ -27,7 +27,7 @@ def play_all(
     """Yield every task's episodes; with several workers in any order."""
     if workers == 1 or len(tasks) < 2:
         for task in tasks:
-            yield task, _play(domain, cells[task[0]], task[1], task[2])
+            yield task, play_stretch(domain, cells[task[0]], task[1], task[2])
         return
     # Forked workers know what a script registered; without fork, only what is built in can run in
     # several processes.
@@ -54,7 +54,7 @@ def play_all(
             pool.shutdown(cancel_futures=True)
 
 
-def _play(domain: Domain, cell: Cell, first: int, count: int) -> Block:
+def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> Block:
     """Play consecutive episodes: together if the domain can, else the one that is asked for."""
     if domain.together(cell):
         return domain.play_many(cell, first, count)
@@ -82,5 +82,5 @@ def _end_with_parent() -> None:
 def _worker(task: Task) -> tuple[Task, Block]:
     """Play one task in a worker process."""
     domain, cells = _SHARED[0]
-    block = _play(domain, cells[task[0]], task[1], task[2])
+    block = play_stretch(domain, cells[task[0]], task[1], task[2])
     return task, replace(block, steps=list(block.steps))  # a generator cannot be sent

@@ -13,12 +13,15 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
-from tomeval.runs import tallies
+from tomeval.runs import provenance, tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
+from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
+from tomeval.runs.places.working import folder_of
+from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.spread.sharding import Share, share_of
@@ -38,6 +41,7 @@ class Run:
     Parameters
     ----------
     folder : path
+        Or an address that fsspec knows; the run is fetched, if it has changed since the last time.
     where : sequence of str
         Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
         if it had no other cells. Default: all.
@@ -50,7 +54,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
-        self.folder = Path(folder)
+        self.folder = folder_of(folder)
         self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
@@ -90,8 +94,9 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where)
+            holding = Holding()
             for cell, title in zip(cells, _titles(cells), strict=True):
-                cell.title, cell.names = title, self.metric_names
+                cell.title, cell.names, cell.holding = title, self.metric_names, holding
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
@@ -159,7 +164,11 @@ class Run:
         )
 
     def rows(
-        self, interval: str = AUTO, reference: str | None = None, resamples: int = RESAMPLES
+        self,
+        interval: str = AUTO,
+        reference: str | None = None,
+        resamples: int = RESAMPLES,
+        names: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
@@ -175,6 +184,9 @@ class Run:
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         resamples : int
+        names : sequence of str, optional
+            Only these measures, in the run's order, and nothing of what is attainable: no other is
+            computed. Default: all.
 
         Returns
         -------
@@ -190,10 +202,9 @@ class Run:
         self.check_reference(reference)
         answered = tallies.rates(self.store)
         own = self.domain.rates(self)
-        names = self.metric_names
-        limits = dict.fromkeys(name for cell in self.cells for name in cell.attainable)
-        result = []
-        for cell in self.cells:
+        shown = [n for n in self.metric_names if names is None or n in names]
+        result, ends, limits = [], [], []
+        for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             row |= answered.get(cell.number) or tallies.Answers().rates()
@@ -201,16 +212,22 @@ class Run:
                 row[REASK.name] = float("nan")
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
-            shares = [name for name in names if cell.totals(name, reference).share]
-            found = cell.estimate(names, interval, reference, resamples)
-            row |= flat(names, found, names if interval == "bca" else shares)
-            row |= {name: cell.attainable.get(name, float("nan")) for name in limits}
+            shares = [name for name in shown if cell.totals(name, reference).share]
+            found = cell.estimate(shown, interval, reference, resamples)
+            row |= flat(shown, found, shown if interval == "bca" else shares)
+            end: dict[str, Any] = {}
             if len(self.domain.references) > 1:
-                row["reference"] = reference or cell.reference
-            row["interval"] = cell.interval_kind(interval)
-            row |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
+                end["reference"] = reference or cell.reference
+            end["interval"] = cell.interval_kind(interval)
+            end |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
             result.append(row)
-        return result
+            ends.append(end)
+            limits.append(cell.attainable if names is None else {})
+        limited = dict.fromkeys((name for each in limits for name in each), float("nan"))
+        return [
+            {**row, **limited, **limit, **end}
+            for row, limit, end in zip(result, limits, ends, strict=True)
+        ]
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
@@ -284,14 +301,22 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
+    """Return column names and rows of a table.
+
+    `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
+    """
     mine = ", ".join(str(cell.number) for cell in run.cells)
     if what == "steps":
-        sql = f"SELECT * FROM step_records WHERE cell IN ({mine}) ORDER BY cell, episode, step"
-        return run.iterate(sql)
+        return run.iterate(
+            f"SELECT r.*, {PLACE_SQL} FROM step_records r JOIN episodes e USING (cell, episode) "
+            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({mine}) "
+            "ORDER BY cell, episode, step"
+        )
     if what == "answers":
         order = "cell, episode, step, seat, question"
         return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
+    if what == "origins":
+        return provenance.table(run)
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)
@@ -306,15 +331,20 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
     own = ", ".join(("episode", *typed, "status", "steps"))
-    sql = f"SELECT {own} FROM episodes WHERE cell = ? ORDER BY episode"
+    sql = (
+        f"SELECT {PLACE_SQL}, {own} FROM episodes LEFT JOIN origins o USING (origin) "
+        "WHERE cell = ? ORDER BY episode"
+    )
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps", *names]
+    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps"]
+    columns += [*names, *PLACE]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for episode, *found, status, steps in run.store.query(sql, (cell.number,)):
+            for row in run.store.query(sql, (cell.number,)):
+                place, (episode, *found, status, steps) = row[: len(PLACE)], row[len(PLACE) :]
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
@@ -322,6 +352,6 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 found = cell.shown_episode(found)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 own = (cell.number, *cell.columns.values(), episode, *match[: len(called)])
-                yield (*own, *found, status, steps, *said)
+                yield (*own, *found, status, steps, *said, *place)
 
     return columns, rows()

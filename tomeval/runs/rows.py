@@ -7,12 +7,13 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tomeval.runs.domain import Block, Row
 from tomeval.runs.packing import pack_json, unpack
 from tomeval.runs.schema import UNKNOWN
+from tomeval.runs.spent import by_episode
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Rows:
         As `Block` has them.
     steps, answers : list of (cell, episode, step, ...)
     calls : list of (cell, episode, call, step, seat, form, packed record)
+    spent : dict of int to str
+        What calls came to by episode, see `tomeval.runs.spent`; what is missing is counted later.
     """
 
     cell: int
@@ -33,6 +36,7 @@ class Rows:
     steps: list[Row]
     answers: list[Row]
     calls: list[Row]
+    spent: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, cell: int, block: Block) -> Rows:
@@ -43,6 +47,7 @@ class Rows:
             [(cell, *row) for row in block.steps],
             [(cell, *row) for row in block.answers],
             list(_numbered(cell, block)),
+            by_episode(block.calls),
         )
 
     def tables(self, origin: int) -> dict[str, list[Row]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +24,16 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import LiveFile, live_file
 from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
-from tomeval.runs.processes import play_all
+from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.spread.contract import Engine
+from tomeval.runs.spread.driver import Recall, drive, make_setting
+from tomeval.runs.spread.messages import Setting
 from tomeval.runs.spread.sharding import Shard, Share, note_share
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
@@ -49,6 +55,8 @@ def run_experiment(
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
+    engine: Engine | None = None,
+    replicas: int = 1,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -67,14 +75,19 @@ def run_experiment(
         Play only this part of the experiment, which is all that the folder is to hold.
     live : Live, optional
         Is kept up to date, for a display that reads it.
+    engine : Engine, optional
+        Starts `replicas` workers somewhere, which play all cells without a served model, see
+        `tomeval.runs.spread`; the rows do not depend on it. It is closed at the end.
 
     Raises
     ------
     TomevalError
         The folder holds another experiment, another part of it or other files, is in use or cannot
-        be written.
+        be written; the engine cannot give what it is asked for, or lost all replicas again and
+        again.
     """
-    for name, number in (("workers", workers), ("concurrency", concurrency)):
+    numbers = {"workers": workers, "concurrency": concurrency, "replicas": replicas}
+    for name, number in numbers.items():
         if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
@@ -82,8 +95,19 @@ def run_experiment(
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
-    make_folder(folder)
-    with Stopping() as stopping, locked(folder):
+    live = live or Live()
+    with ExitStack() as stack:
+        if engine is not None:
+            stack.callback(engine.close)
+            engine.check()
+        where = None
+        if engine is not None:
+            setting = make_setting(experiment, prefix_reuse, concurrency)
+            where = _Where(engine, replicas, setting)
+        make_folder(folder)
+        stopping = stack.enter_context(Stopping())
+        stack.enter_context(locked(folder))
+        shown = stack.enter_context(live_file(folder, live, experiment.name))
         store = Store(folder, get_domain(experiment.domain))
         try:
             part = str(shard or "")
@@ -93,19 +117,19 @@ def run_experiment(
             add_session(folder, experiment.stop_after_voids, part)
             _note_share(store, experiment, shard, most)
             startup = StartUp(folder, experiment) if startup_test else None
-            told = _Told(live or Live(), concurrency, progress, on_counts)
+            told = _Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
-            filler = _Filler(store, experiment, startup, stopping, told, shard)
-            filler.play_without_models(workers)
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            filler.play_with_models(concurrency, budget, opening)
+            how = _How(workers, concurrency, budget, opening, where)
+            filler = _Filler(store, experiment, startup, stopping, told, shard)
+            filler.play(how)
             if _wanted(store, experiment, shard) == filler.wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
             _note_share(store, experiment, shard, most)
             more = _Filler(store, experiment, None, stopping, told, shard, beyond=filler.wanted)
-            more.play_with_models(concurrency, budget, opening)
+            more.play(how)
             return filler.played + more.played
         except BudgetExceeded as reached:
             again = "everything is kept: run the same command again to go on"
@@ -128,7 +152,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
 
 def _wanted(
     store: Store, experiment: Experiment, shard: Shard | None, planned: int | None = None
-) -> list[list[int]]:
+) -> list[Sequence[int]]:
     """Return which episodes each cell is to have here, by what is known so far."""
     found = [
         episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell))
@@ -153,9 +177,28 @@ class _Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
+    shown: LiveFile
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
+
+
+class _Where(NamedTuple):
+    """On what a run is played that is not played in this process."""
+
+    engine: Engine
+    replicas: int
+    setting: Setting
+
+
+class _How(NamedTuple):
+    """How a run is played; `opening` has the other arguments of `tomeval.models.open_model`."""
+
+    workers: int
+    concurrency: int
+    budget: Budget | None
+    opening: dict[str, Any]
+    where: _Where | None
 
 
 class _Filler:
@@ -206,7 +249,8 @@ class _Filler:
         self.failed = store.failed()
         found = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in found), Counter[str]())
-        self.schedule = Schedule((), 0)
+        self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
+        self.recall: Recall = lambda number, then: then(0)  # who else may hold episodes of a cell
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
@@ -214,41 +258,56 @@ class _Filler:
         self._tell_steps()
         self._tell_counts()
 
-    def play_without_models(self, workers: int) -> None:
-        """Play the cells that ask no model."""
-        tasks = [
+    def play(self, how: _How) -> None:
+        """Play all that is missing."""
+        if how.where is None:
+            self._play_without_models(how.workers)
+        else:
+            drive(how.where.engine, how.where.replicas, how.where.setting, self)
+        self._play_with_models(how)
+
+    def stretches(self) -> list[Task]:
+        """Return what is to be played of the cells that ask no model."""
+        return [
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
-        for (number, _, _), block in play_all(self.domain, self.cells, tasks, workers):
-            self.live.pace.together(number, len(block.episodes))
-            self._store(number, block)
-            self.stopping.check()
 
-    def play_with_models(
-        self, concurrency: int, budget: Budget | None, opening: dict[str, Any]
-    ) -> None:
-        """Play the rest, cells with the same models together: no others are kept in memory.
+    def groups(self) -> dict[tuple[str, ...], list[Job]]:
+        """Return the episodes that language models are still to play, by the models of their cells.
 
-        `opening` holds the other arguments of `tomeval.models.open_model`.
+        Episode by episode over all cells: a run that is stopped has some of everything, and the
+        time left is estimated from the mix of strategies that is still to come.
         """
-        # Episode by episode over all cells: a run that is stopped has some of everything, and the
-        # time left is estimated from the mix of strategies that is still to come.
+        groups: dict[tuple[str, ...], list[Job]] = {}
         jobs = sorted(
             (episode, number)
             for number, cell in enumerate(self.cells)
-            if cell.models
+            if cell.models and number not in self.schedules
             for episode in self.missing[number]
         )
-        groups: dict[tuple[str, ...], list[Job]] = {}
-        scored: set[str] = set()
         for episode, number in jobs:
-            cell = self.cells[number]
             specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, []).append((number, episode))
-            scored |= set(specs) if cell.scores else set()
+        return groups
+
+    def _play_without_models(self, workers: int) -> None:
+        """Play the cells that ask no model."""
+        for (number, _, _), block in play_all(self.domain, self.cells, self.stretches(), workers):
+            self.together(number, block)
+            self.stopping.check()
+
+    def _play_with_models(self, how: _How) -> None:
+        """Play the rest, cells with the same models together: no others are kept in memory."""
+        groups = self.groups()
+        scored = {
+            key
+            for number, keys in enumerate(self.keys)
+            if self.cells[number].scores and self.missing[number]
+            for key in keys.values()
+        }
         opened: dict[str, Model | LocalModel] = {}
         for specs, mine in groups.items():
             self.live.pace.group()
@@ -259,19 +318,20 @@ class _Filler:
             for key in specs:
                 if key not in opened:
                     spec = json.loads(key)
-                    caps = budget if is_served(spec) else None
+                    caps = how.budget if is_served(spec) else None
                     waiting = self.count_of(key).waiting
                     waiting.shown = self.live.shown
                     opened[key] = open_model(
-                        spec, scores=key in scored, budget=caps, waiting=waiting, **opening
+                        spec, scores=key in scored, budget=caps, waiting=waiting, **how.opening
                     )
             patience = [self.count_of(key).waiting.patience for key in specs]
             self.stopping.patience = max(patience)
-            self.schedule = Schedule(mine, self.stop_after_voids)
+            schedule = Schedule(mine, self.stop_after_voids)
+            self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(
-                opened, self.store, self.cells, self.schedule, concurrency, self, self.stopping
+                opened, self.store, self.cells, schedule, how.concurrency, self, self.stopping
             )
-        if groups:
+        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
             self._warn()
 
     def _warn(self) -> None:
@@ -298,7 +358,7 @@ class _Filler:
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Ask the start-up questions of served models; cells stopped before are tried again."""
         self.origin = here(models)
-        numbers = self.schedule.cells
+        numbers = list(self.schedules)
         if self.startup is not None:
             await self.startup.ask(models, [self.cells[number] for number in numbers])
         self.store.note_stops(dict.fromkeys(numbers, ""))
@@ -307,18 +367,28 @@ class _Filler:
         """Return the counts of a model."""
         return self.live.models[key]
 
-    def begun(self, number: int, episode: int) -> None:
-        """Note that an episode begins."""
-        self.live.pace.begun(number, episode)
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Note that an episode begins, and on which replica."""
+        self.live.pace.begun(number, episode, replica)
 
     def over(self, number: int, episode: int) -> None:
         """Note that an episode is over, or broken off."""
         self.live.pace.ended(number, episode)
 
+    def lost(self, number: int, episode: int, under_way: int) -> None:
+        """Note that an episode will begin anew; `under_way` of its steps were counted."""
+        self.under_way -= under_way
+        self.live.pace.returned(number, episode)
+        self._tell_steps()
+
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
-        self.under_way += 1
-        self.live.pace.stepped(number, episode)
+        self.stepped(number, episode, 1)
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Count so many steps of a language model."""
+        self.under_way += count
+        self.live.pace.stepped(number, episode, count)
         self._tell_steps()
 
     def asked_again(self) -> None:
@@ -326,7 +396,7 @@ class _Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
         self._store(number, block)
@@ -336,51 +406,70 @@ class _Filler:
         if status == FAILED and unusable:
             self.unusable[number, episode] = unusable
             status = VOID  # also what the model or its server makes of this cell's prompts
-        if row := self.schedule.ended(number, episode, status):
+        if row := self.schedules[number].ended(number, episode, status):
             lost = [self.unusable[number, e] for e in row if (number, e) in self.unusable]
             what = f"{len(row)} void episodes in a row"
             if lost:
                 what = f"{len(row)} episodes in a row, {len(lost)} of them without a usable reply"
-            left = self._stop(number, what)
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
-            head = f"{self._name(number)} stops after {what}; {left} more are not played"
-            if left:
-                self.store.note_stops({number: what})
-            else:
-                head = f"{self._name(number)} has {what}"
-            if lost:
-                head += f"; the last: {excerpt(lost[-1])}"
-            logger.warning("%s", explained(head, unread, self.advised))
+
+            def tell(left: int) -> None:
+                head = f"{self.name(number)} stops after {what}; {left} more are not played"
+                if left:
+                    self.store.note_stops({number: what})
+                else:
+                    head = f"{self.name(number)} has {what}"
+                if lost:
+                    head += f"; the last: {excerpt(lost[-1])}"
+                logger.warning("%s", explained(head, unread, self.advised))
+
+            self._stop(number, what, tell)
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Stop the cell: its other episodes would come to prompts of that length too."""
         self.under_way -= under_way
         self.total -= self.cells[number].length
-        first = number not in self.schedule.reasons
         why = f"a prompt is longer than the model's context: {error}"
-        left = self._stop(number, why)
-        if first:
+
+        def tell(left: int) -> None:
             self.store.note_stops({number: why})
             logger.warning(
                 "%s",
                 wrapped(
-                    f"{self._name(number)} stops: a prompt is longer than the model's context "
+                    f"{self.name(number)} stops: a prompt is longer than the model's context "
                     f"({error}); episode {episode} is broken off, {left} more are not played; if "
                     "the prompt alone would fit, lower max_tokens or thinking_budget"
                 ),
             )
 
-    def _stop(self, number: int, reason: str) -> int:
-        """Stop a cell; return how many episodes it leaves out."""
-        left = self.schedule.stop(number, reason)
-        self.live.pace.dropped(number, left)
-        self.total -= left * self.cells[number].length
+        if number not in self.schedules[number].reasons:
+            self._stop(number, why, tell)
+
+    def _stop(self, number: int, reason: str, tell: Callable[[int], None]) -> None:
+        """Stop a cell; `tell` is told how many episodes it leaves out, once that is known."""
+        left = self.schedules[number].stop(number, reason)
+        self._leave_out(number, left)
+
+        def then(more: int) -> None:
+            self._leave_out(number, more)
+            tell(left + more)
+
+        self.recall(number, then)
+
+    def _leave_out(self, number: int, count: int) -> None:
+        """Count episodes of a cell as not to be played."""
+        self.live.pace.dropped(number, count)
+        self.total -= count * self.cells[number].length
         self._tell_steps()
-        return left
 
     # What is stored and told
 
-    def _store(self, number: int, block: Block) -> None:
+    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
+        """Store episodes of a cell without a model that were played at once."""
+        self.live.pace.together(number, len(block.episodes), replica)
+        self._store(number, block)
+
+    def _store(self, number: int, block: Block | Rows) -> None:
         """Store episodes that are over, and count them."""
         self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)
@@ -394,11 +483,13 @@ class _Filler:
         self._tell_steps()
         self._tell_counts()
 
-    def _name(self, number: int) -> str:
+    def name(self, number: int) -> str:
+        """Return what messages call a cell."""
         return f"cell {number} ({self.names[number]})"
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        self._told.shown.tell(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 

@@ -9,6 +9,7 @@ nearly always be void, even in cells where most get to their end.
 from __future__ import annotations
 
 import asyncio
+import bisect
 from collections import Counter, deque
 from collections.abc import Sequence
 
@@ -31,14 +32,18 @@ class Schedule:
         no more episodes than this: the others wait until one of them has got through a step, so
         that a model that is never understood is not asked for all of them at once.
 
+    more : bool
+        Whether `add` may bring more, so that `begin` waits for them until `close` or `clear`.
+
     Attributes
     ----------
     reasons : dict of int to str
         Why each stopped cell plays no more.
     """
 
-    def __init__(self, jobs: Sequence[Job], stop_after_voids: int) -> None:
+    def __init__(self, jobs: Sequence[Job], stop_after_voids: int, more: bool = False) -> None:
         self.reasons: dict[int, str] = {}
+        self.more = more
         self._after = stop_after_voids
         self._jobs = deque(jobs)
         self._order: dict[int, list[int]] = {}
@@ -63,15 +68,57 @@ class Schedule:
 
     async def begin(self) -> Job | None:
         """Return the next episode once one may begin; None: there are no more."""
-        while self._jobs:
-            for place, (cell, episode) in enumerate(self._jobs):
-                if self._may_begin(cell):
-                    del self._jobs[place]
-                    self._begun[cell] += 1
-                    return cell, episode
+        while self._jobs or self.more:
+            if (job := self.take()) is not None:
+                return job
             self._change.clear()
             await self._change.wait()
         return None
+
+    def take(self) -> Job | None:
+        """Return the next episode, which begins by that; None: none may begin now."""
+        for place, (cell, episode) in enumerate(self._jobs):
+            if self._may_begin(cell):
+                del self._jobs[place]
+                self._begun[cell] += 1
+                return cell, episode
+        return None
+
+    def give_back(self, job: Job) -> None:
+        """Put an episode that was taken and has not ended back to the front."""
+        self._begun[job[0]] -= 1
+        self._jobs.appendleft(job)
+        self._change.set()
+
+    def claim(self, job: Job) -> bool:
+        """Take this very episode; return whether it was still to begin."""
+        found = job in self._jobs
+        if found:
+            self._jobs.remove(job)
+            self._begun[job[0]] += 1
+        return found
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """Play these too, after the others."""
+        self._jobs.extend(jobs)
+        for cell, episode in jobs:
+            known = self._order.setdefault(cell, [])
+            self._void.setdefault(cell, set())
+            if episode not in known:
+                bisect.insort(known, episode)
+        self._change.set()
+
+    def close(self) -> None:
+        """Wait for no more than there is."""
+        self.more = False
+        self._change.set()
+
+    def withdraw(self, cell: int) -> list[Job]:
+        """Leave out the episodes of a cell that have not begun, and return them."""
+        left = [job for job in self._jobs if job[0] == cell]
+        self._jobs = deque(job for job in self._jobs if job[0] != cell)
+        self._change.set()
+        return left
 
     def _may_begin(self, cell: int) -> bool:
         free = not self._after or cell in self._got_through
@@ -104,15 +151,12 @@ class Schedule:
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
-        left = self.left(cell)
-        self._jobs = deque(job for job in self._jobs if job[0] != cell)
-        self._change.set()
-        return left
+        return len(self.withdraw(cell))
 
     def clear(self) -> None:
         """Let no more episodes begin."""
         self._jobs.clear()
-        self._change.set()
+        self.close()
 
     def _row(self, cell: int, episode: int) -> list[int]:
         """Return the void episodes without a gap around one, in order."""

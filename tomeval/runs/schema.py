@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tomeval.runs.domain import Schema
+from tomeval.runs.spent import SQL as SPENT
 
 SCHEMA_VERSION = 3
 READABLE = (2, 3)
@@ -27,6 +28,7 @@ _TABLES = {
     "PRIMARY KEY (cell, episode, step, seat, question)",
     "calls": f"{_EPISODE}, call INTEGER NOT NULL, step INTEGER NOT NULL, seat TEXT NOT NULL, "
     "form TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (cell, episode, call)",
+    "spent": SPENT,
     "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply BLOB NOT NULL, "
     "PRIMARY KEY (cell, episode, seat, request)",
 }

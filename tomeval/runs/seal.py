@@ -92,6 +92,11 @@ class SealFile:
 
 
 def _logged(store: Path) -> bool:
-    """Tell whether part of a store is still in its write-ahead log."""
-    log = store.with_name(f"{store.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+    """Tell whether part of a store is in a log, or is to be taken back by a rollback journal."""
+    for name in ("wal", "journal"):
+        log = store.with_name(f"{store.name}-{name}")
+        if log.exists():
+            with log.open("rb") as file:
+                if file.read(1) > b"\0":  # SQLite writes a zero over the head of a journal
+                    return True
+    return False

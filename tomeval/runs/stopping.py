@@ -24,8 +24,11 @@ from tomeval.models.base import (
     WrappedModel,
 )
 
-_SAID = "tomeval: finishing what is in flight{}; once more stops at once"
+_SAID = "tomeval: finishing {}{}; once more stops at once"
 _STDERR = 2
+
+IN_FLIGHT = "what is in flight"
+"""What a run in this process finishes when it is asked to stop."""
 
 
 class Interrupted(Stopped):
@@ -41,6 +44,8 @@ class Stopping:
         What asked the run to stop; 0 while nothing did.
     on_request : callable
         Called when the run is asked to stop.
+    what : str
+        What is finished then.
     patience : float
         Seconds for which replies in flight may be waited for; 0: not worth saying.
     say : callable
@@ -50,6 +55,7 @@ class Stopping:
     def __init__(self) -> None:
         self.signal = 0
         self.on_request: Callable[[], None] = lambda: None
+        self.what = IN_FLIGHT
         self.patience = 0.0
         self.say: Callable[[str], None] = _write
         self._before: dict[int, Any] = {}
@@ -74,7 +80,7 @@ class Stopping:
             _raise(number)
         self.signal = number
         most = f", which can take up to {self.patience:.0f} s" if self.patience else ""
-        self.say(_SAID.format(most))
+        self.say(_SAID.format(self.what, most))
         self.on_request()
 
     def check(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,16 @@ from tomeval.runs.packing import Unpackable, pack, unpack
 from tomeval.runs.rows import Rows, difference
 from tomeval.runs.schema import AS_IF, READABLE, SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.seal import NAME, SealFile, read_seal
+from tomeval.runs.spent import by_episode, kept
+from tomeval.runs.spent import row_of as spent_row
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
+LOCK, LIVE = "run.lock", "live.json"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
-BEGUN = ("run.lock", HOLDER, EXPERIMENT, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
 """What a run writes before its store, or at the same moment."""
 
 
@@ -83,6 +86,7 @@ class Store:
         self.query, self.iterate = self._db.query, self._db.iterate
         self.damaged, self.reporting = self._db.damaged, self._db.reporting
         self._sums: Sums | None = None
+        self._cells: list[tuple[int, dict[str, Any]]] | None = None
         self._seal: SealFile | None = None
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
@@ -219,12 +223,35 @@ class Store:
                 if rows[name]:
                     marks = ",".join("?" * len(rows[name][0]))
                     db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            sums.episodes(db, rows)
+            of_calls = sums.episodes(db, rows)
+            db.executemany("DELETE FROM spent WHERE cell = ? AND episode = ?", earlier)
+            db.executemany(
+                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    spent_row((cell, episode), of_calls[cell, episode], said)
+                    for episode, said in given.spent.items()
+                    if (cell, episode) in of_calls
+                ],
+            )
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             for place in served:
                 sums.replies_leave(db, place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
+
+    def count_spent(self) -> None:
+        """Write what calls came to for episodes that lack it, as those copied by SQL do."""
+        left = kept(self).left or []
+        for start in range(0, len(left), 1000):
+            with self._writing() as (db, _):
+                for place in left[start : start + 1000]:
+                    db.execute("DELETE FROM spent WHERE cell = ? AND episode = ?", place)
+                    told = ((place[1], *call) for call in self.calls(*place))
+                    said = by_episode(told).get(place[1])
+                    sql = "SELECT calls FROM sums WHERE cell = ? AND episode = ?"
+                    for (checksum,) in db.execute(sql, place).fetchall() if said else ():
+                        row = spent_row(place, checksum, str(said))
+                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def differs(self, cell: int, played: Block | Rows) -> str:
         """Return the first table in which episodes are not what is stored of them; empty: none.
@@ -278,9 +305,14 @@ class Store:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        self.keep_replies([(cell, episode, seat, request, pack(reply))])
+
+    def keep_replies(self, replies: Iterable[tuple[int, int, str, str, bytes]]) -> None:
+        """Keep many replies, as cell, episode, seat, request and packed reply; see `keep_reply`."""
+        last = {row[:4]: row for row in replies}
         with self._writing() as (db, sums):
-            row = sums.reply(db, (cell, episode, seat, request, pack(reply)))
-            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", row)
+            rows = [sums.reply(db, row) for row in last.values()]
+            db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
@@ -314,8 +346,20 @@ class Store:
         """Return why cells were stopped, by number; see `note_stops`."""
         return {int(cell): str(reason) for cell, reason in self.meta().get("stopped", {}).items()}
 
+    @property
+    def changing(self) -> bool:
+        """Whether it is open for writing; else it stays as it was at the first look."""
+        return self._sums is not None
+
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return number and definition of every cell."""
+        """Return number and definition of every cell; definitions must not be changed."""
+        if self.changing:
+            return self._read_cells()
+        if self._cells is None:
+            self._cells = self._read_cells()
+        return list(self._cells)
+
+    def _read_cells(self) -> list[tuple[int, dict[str, Any]]]:
         rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
         try:
             found = [(cell, json.loads(definition)) for cell, definition in rows]

@@ -6,15 +6,26 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import NamedTuple, TypeVar
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID, VOID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.rates import INVALID, REASK
+from tomeval.runs.spent import Spent, kept, total
 from tomeval.runs.store import Store
 
+T = TypeVar("T")
+
 _USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
+
+
+def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
+    """Count once in a store that does not change; what is returned must not be changed either."""
+    known = once_each(count)
+    return wraps(count)(lambda store: count(store) if store.changing else known(store))
 
 
 def _readable(column: str) -> str:
@@ -39,6 +50,7 @@ _SAID = (
 )
 
 
+@_once
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     counts: dict[int, dict[str, int]] = {}
@@ -48,19 +60,38 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
+@_once
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     """Return how many answers were invalid in each way, those of void episodes included."""
     counts = {
         cell: dict.fromkeys(INVALID_REASONS, 0)
         for (cell,) in store.query("SELECT DISTINCT cell FROM episodes")
     }
-    for cell, outcome, count in store.query(
-        f"SELECT cell, outcome, COUNT(*) FROM asked WHERE outcome != '{VALID}' "
-        "GROUP BY cell, outcome"
-    ):
-        if outcome in INVALID_REASONS:
-            counts[cell][outcome] += count
+    for cell, rows in _odd(store).items():
+        for outcome, count, _, _ in rows:
+            if outcome in INVALID_REASONS:
+                counts[cell][outcome] += count
     return counts
+
+
+_ODD = f"outcome != '{VALID}' OR attempts != 1"
+
+
+@_once
+def _odd(store: Store) -> dict[int, list[tuple[str, int, int, int]]]:
+    """Return by cell the answers that were not valid at once: those of each outcome.
+
+    Their number, how many were asked for again, and of how many that is not known. Nearly all
+    answers are valid at once: counting the others is far cheaper than testing every one.
+    """
+    found: dict[int, list[tuple[str, int, int, int]]] = {}
+    sql = f"SELECT cell, {_COUNTS} FROM asked WHERE {_ODD} GROUP BY cell, outcome"
+    for cell, *row in store.query(sql):
+        found.setdefault(cell, []).append(tuple(row))
+    return found
+
+
+_COUNTS = "outcome, COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
 
 
 def void_reasons(store: Store) -> Counter[str]:
@@ -99,14 +130,14 @@ class Answers(NamedTuple):
         return found | {REASK.name: math.nan} if self.recorded else found
 
 
+@_once
 def rates(store: Store) -> dict[int, dict[str, float]]:
     """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
-    sql = f"SELECT DISTINCT cell FROM asked WHERE outcome != '{VALID}' OR attempts != 1"
-    odd = [cell for (cell,) in store.query(sql)]
-    found = {cell: said.rates() for cell, said in answers(store, odd).items() if said.asked}
+    odd = set(_odd(store))
+    found = {cell: said.rates() for cell, said in answers(store, sorted(odd)).items() if said.asked}
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
     one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
-    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in set(odd)]
+    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in odd]
     usual = Answers(asked=1).rates()
     return found | {cell: dict(usual) for cell in plain if store.query(one, (cell,))}
 
@@ -133,16 +164,14 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     `where` narrows the questions: SQL over the view ``asked``.
     """
     found = {}
+    every = _odd(store) if where == "1" else None
     for cell in cells:
         here = f"FROM asked WHERE cell = ? AND ({where})"
         asked, bad, again = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0, 0
         recorded = 0
-        # Nearly all answers are valid at once: counting the others is far cheaper than testing
-        # every one.
-        odd = f"{here} AND (outcome != '{VALID}' OR attempts != 1)"
-        counts = "COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
-        sql = f"SELECT outcome, {counts} {odd} GROUP BY outcome"
-        for outcome, count, repeated, unknown in store.query(sql, (cell,)):
+        sql = f"SELECT {_COUNTS} {here} AND ({_ODD}) GROUP BY outcome"
+        rows = store.query(sql, (cell,)) if every is None else every.get(cell, [])
+        for outcome, count, repeated, unknown in rows:
             if outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR):
                 bad += count * (outcome != VALID)
                 again += repeated
@@ -153,11 +182,71 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     return found
 
 
+# One call after the other: without the limits, which limit nothing, SQLite would take every record
+# apart anew for each of the columns.
+_CALLS = f"""
+SELECT cell, seat, status = '{FAILED}', COUNT(*), COUNT(said),
+       SUM(json_extract(said, '$.usage.prompt')), SUM(json_extract(said, '$.usage.completion')),
+       SUM(json_extract(said, '$.usage.cached')), SUM(json_extract(said, '$.details.cost')),
+       SUM(outcome IS NOT NULL OR scored), SUM(outcome <> '{VALID}'), SUM(again), COUNT(mass),
+       SUM(mass < {LOW_MASS!r})
+FROM (SELECT cell, seat, status, {_SAID} AS said, json_extract(r, '$.outcome') AS outcome,
+             COALESCE(json_type(r, '$.scores') = 'object', 0) AS scored,
+             json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass
+      FROM (SELECT cell, seat, status, {_RECORD} AS r
+            FROM episodes CROSS JOIN calls USING (cell, episode) {{where}} LIMIT -1) LIMIT -1)
+GROUP BY cell, seat, status
+"""
+
+
+@_once
+def _spent(store: Store) -> dict[tuple[int, str, bool], Spent]:
+    """Return what the logged calls came to by cell, seat and whether their episodes failed."""
+    found, left = kept(store)
+    if left is None:
+        rows = store.query(_CALLS.format(where=""))
+    else:
+        one = _CALLS.format(where="WHERE cell = ? AND episode = ?")
+        rows = [row for place in left for row in store.query(one, place)]
+    for cell, seat, failed, *counts in rows:
+        said = Spent(
+            *(
+                0 if count is None and name not in _KNOWN else count
+                for name, count in zip(Spent._fields, counts, strict=True)
+            )
+        )
+        key = (cell, seat, bool(failed))
+        found[key] = total([found[key], said]) if key in found else said
+    return found
+
+
+_KNOWN = ("prompt", "completion", "cached", "cost")
+"""Of these, nothing is another thing than none."""
+
+
+@_once
+def _waiting(store: Store) -> dict[tuple[int, str], Spent]:
+    """Return what the replies came to that are kept for episodes that are not finished."""
+    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
+    sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
+    rows = store.query(
+        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} "
+        f"FROM (SELECT cell, seat, {_REPLY} AS said FROM answered LIMIT -1) GROUP BY cell, seat"
+    )
+    return {(cell, seat): Spent(*counts) for cell, seat, *counts in rows}
+
+
+def _by(parts: Iterable[tuple[T, Spent]]) -> dict[T, Spent]:
+    """Return the totals by key, in order."""
+    found: dict[T, list[Spent]] = {}
+    for key, part in parts:
+        found.setdefault(key, []).append(part)
+    return {key: total(some) for key, some in sorted(found.items())}
+
+
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
-    return _usage(
-        store, f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls)"
-    )
+    return _usage((cell, part) for (cell, _, _), part in _spent(store).items())
 
 
 def paid(store: Store) -> dict[int, dict[str, float]]:
@@ -166,21 +255,28 @@ def paid(store: Store) -> dict[int, dict[str, float]]:
     Keys are as for `usage`. The replies to a failed episode serve its next attempt: they count
     once, however often it was played.
     """
-    return _usage(
-        store,
-        f"SELECT cell, {_SAID} AS said FROM (SELECT cell, {_RECORD} AS r FROM calls "
-        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') "
-        f"UNION ALL SELECT cell, {_REPLY} FROM answered",
-    )
+    return _usage((cell, part) for (cell, _), part in _replied(store))
 
 
-def _usage(store: Store, replies: str) -> dict[int, dict[str, float]]:
-    """Add up the usage of `replies`, SQL that gives ``cell`` and ``said``, JSON or null."""
-    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
-    sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
-    rows = store.query(f"SELECT cell, COUNT(*), {sums} FROM ({replies}) GROUP BY cell")
-    names = _USAGE if any(row[-1] is not None for row in rows) else _USAGE[:-1]
-    return {row[0]: {n: v or 0 for n, v in zip(names, row[1:], strict=False)} for row in rows}
+def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
+    """Yield by cell and seat what replies came to, each of which counts once."""
+    for (cell, seat, failed), part in _spent(store).items():
+        if not failed:
+            yield (cell, seat), part
+    yield from _waiting(store).items()
+
+
+def _usage(parts: Iterable[tuple[int, Spent]]) -> dict[int, dict[str, float]]:
+    """Return totals by cell with their names."""
+    rows = {
+        cell: (said.calls, said.prompt, said.completion, said.cached, said.cost)
+        for cell, said in _by(parts).items()
+    }
+    names = _USAGE if any(row[-1] is not None for row in rows.values()) else _USAGE[:-1]
+    return {
+        cell: {name: value or 0 for name, value in zip(names, row, strict=False)}
+        for cell, row in rows.items()
+    }
 
 
 class Asked(NamedTuple):
@@ -200,27 +296,21 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
 
     Answers, and attempts beyond the first (``again``), are of finished episodes.
     """
-    outcome = "json_extract(r, '$.outcome')"
-    answer = f"({outcome} IS NOT NULL OR json_type(r, '$.scores') = 'object')"
-    replies = (
-        f"SELECT cell, seat, {_SAID} AS said, {answer} AS answer, "
-        f"({outcome} <> '{VALID}') AS bad, json_extract(r, '$.attempt') > 1 AS again "
-        f"FROM (SELECT cell, seat, {_RECORD} AS r FROM calls "
-        f"JOIN episodes USING (cell, episode) WHERE status != '{FAILED}') UNION ALL "
-        f"SELECT cell, seat, {_REPLY}, 0, 0, 0 FROM answered"
-    )
-    fields = ("usage.prompt", "usage.completion", "details.cost")
-    sums = ", ".join(f"SUM(json_extract(said, '$.{name}'))" for name in fields)
-    rows = store.query(
-        f"SELECT cell, seat, COUNT(said), {sums}, SUM(answer), SUM(bad), SUM(again) "
-        f"FROM ({replies}) GROUP BY cell, seat"
-    )
     return {
-        (cell, seat): Asked(calls, prompt or 0, written or 0, cost, good or 0, bad or 0, again or 0)
-        for cell, seat, calls, prompt, written, cost, good, bad, again in rows
+        key: Asked(
+            said.replies,
+            said.prompt or 0,
+            said.completion or 0,
+            said.cost,
+            said.answers,
+            said.unreadable,
+            said.again,
+        )
+        for key, said in _by(_replied(store)).items()
     }
 
 
+@_once
 def unfinished(store: Store) -> dict[int, int]:
     """Return how many episodes were begun and have not ended: broken off, or still under way."""
     sql = (
@@ -234,7 +324,7 @@ def last_failure(store: Store) -> str:
     """Return why the last failed episode got no reply; empty if the log does not say."""
     # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
-        "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
+        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
         f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
@@ -245,7 +335,7 @@ def last_failure(store: Store) -> str:
 def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     sql = (
-        "SELECT unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
+        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
         f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null'"
     )
     found: Counter[str] = Counter()
@@ -261,8 +351,5 @@ def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int
 
     `cells` are those to count in; default: all.
     """
-    mass = f"json_extract({_RECORD}, '$.scores.mass')"
-    sql = f"SELECT cell, SUM({mass} < ?), COUNT({mass}) FROM calls GROUP BY cell"
-    rows = store.query(sql, (LOW_MASS,))
-    found = [row for row in rows if cells is None or row[0] in cells]
-    return sum(low or 0 for _, low, _ in found), sum(count for *_, count in found)
+    found = [said for (cell, *_), said in _spent(store).items() if cells is None or cell in cells]
+    return sum(said.low for said in found), sum(said.scored for said in found)

@@ -188,7 +188,7 @@ def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
         with closing(_Opened(folder)) as opened:
             _copy_sound(opened, draft, found)
         os.replace(store, aside)
-        for extra in ("-wal", "-shm"):
+        for extra in ("-wal", "-shm", "-journal"):
             store.with_name(f"{STORE}{extra}").unlink(missing_ok=True)
         for name in (NAME, STORE):
             os.replace(draft / name, folder / name)

@@ -93,6 +93,7 @@ class Prompts:
         sandbox = BoundedEnvironment if own else ImmutableSandboxedEnvironment
         self._env = sandbox(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         self._cache: dict[str, Template] = {}
+        self._sha256 = ""
         if folder is not None:
             self._check_names(folder)
 
@@ -133,11 +134,13 @@ class Prompts:
         return self._run(name, self.get(name).instead, values)
 
     def sha256(self) -> str:
-        """Return one hash over all templates."""
-        digest = hashlib.sha256()
-        for name in self.names():
-            digest.update(f"{name} {self.get(name).sha256}\n".encode())
-        return digest.hexdigest()
+        """Return one hash over all templates, which are read once."""
+        if not self._sha256:
+            digest = hashlib.sha256()
+            for name in self.names():
+                digest.update(f"{name} {self.get(name).sha256}\n".encode())
+            self._sha256 = digest.hexdigest()
+        return self._sha256
 
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
         if isinstance(self._env, BoundedEnvironment):

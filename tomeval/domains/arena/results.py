@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.arena.named_games import NamedGame, game_from
 from tomeval.runs.cell import IntArray, RunCell
+from tomeval.runs.holding import held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,7 +92,7 @@ class Played:
 class ArenaRunCell(RunCell):
     """One line-up at one seed."""
 
-    @cached_property
+    @held
     def played(self) -> Played:
         """The complete games."""
         return _read(self)

@@ -22,6 +22,7 @@ from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
+from tomeval.runs.holding import held
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -30,7 +31,7 @@ from tomeval.runs.store import Store
 class DecryptoRunCell(RunCell):
     """One pairing at one seed."""
 
-    @cached_property
+    @held
     def played(self) -> Played:
         """The complete games."""
         found = read_played(self._store, self.number, self.seed, bool(self.definition["records"]))

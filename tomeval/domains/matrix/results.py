@@ -33,6 +33,7 @@ from tomeval.domains.matrix.storing import (
 from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
+from tomeval.runs.holding import held
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -66,7 +67,7 @@ class MatrixRunCell(RunCell):
         """Whether it was played here: a log does not say how often anything was asked."""
         return not self.recorded
 
-    @cached_property
+    @held
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self._store, self.number, self.recorded)
@@ -88,7 +89,7 @@ class MatrixRunCell(RunCell):
         )
         return replace(played, mixture=mixture)
 
-    @cached_property
+    @held
     def other_played(self) -> Played:
         """The same episodes as the player in the partner's seat sees them."""
         played, game = self.played, mirrored(self.game)

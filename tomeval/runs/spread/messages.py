@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from tomeval.runs.domain import Block
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job
 
 Kept = Mapping[str, Mapping[str, str]]
@@ -24,8 +23,9 @@ class Setting:
     Attributes
     ----------
     domain : str
-    cells : sequence of Cell
-        All cells of the experiment, by number.
+    cells : bytes
+        All cells of the experiment, by number, pickled: a replica loads what is in `plugins` first,
+        to which their classes may belong.
     base : str
         The folder that relative paths of models start from; it must be there on every machine.
     plugins, hosts : tuple of str
@@ -38,7 +38,7 @@ class Setting:
     """
 
     domain: str
-    cells: Any
+    cells: bytes
     base: str = ""
     plugins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -102,26 +102,30 @@ class Ready:
 
 @dataclass(frozen=True)
 class Opened:
-    """It has opened models: their revisions by `spec_key`, empty if unknown; before any reply."""
+    """It has opened models, and nothing was asked of them yet.
+
+    By `spec_key`: their revisions, empty if unknown, and what they call themselves.
+    """
 
     revisions: Mapping[str, str]
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Begun:
-    """An episode begins."""
+    """An episode begins, or a stretch, named by its first one."""
 
     job: Job
 
 
 @dataclass(frozen=True)
 class Replied:
-    """A reply came, before it is used: it is kept until its episode is over."""
+    """A reply came, before it is used: it is kept, packed, until its episode is over."""
 
     job: Job
     seat: str
     request: str
-    reply: str
+    reply: bytes
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,8 @@ class Played:
     Attributes
     ----------
     cell : int
-    block : Block
-        Its steps are a list.
+    block : Rows
+        Packed here, so that the driver has only to write them.
     steps : int
         How many of its steps `Counts` told of.
     unusable : str
@@ -140,7 +144,7 @@ class Played:
     """
 
     cell: int
-    block: Block
+    block: Rows
     steps: int = 0
     unusable: str = ""
 

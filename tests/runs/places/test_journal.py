@@ -1,0 +1,352 @@
+"""Stores where a write-ahead log does not work: equal rows, readers, kills, moves."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support import dump
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.runs import folder as folders
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.places import holding, journal, reading
+from tomeval.runs.places.filesystems import kind_of_mount, shared_by_hosts
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.seal import read_seal
+from tomeval.runs.verify import drop_damaged, verified
+
+SMALL = {
+    "name": "small",
+    "games": ["IPD"],
+    "partners": ["tit_for_tat"],
+    "subjects": ["rmax", "random"],
+    "horizon": 10,
+    "episodes": 40,
+    "seed": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("local") / "run"
+    run_experiment(make_experiment(SMALL), folder)
+    return folder
+
+
+@pytest.fixture
+def on_nfs(monkeypatch) -> None:
+    """Have every folder lie on a file system that hosts share."""
+    share(monkeypatch, "nfs4")
+
+
+def share(monkeypatch, kind: str) -> None:
+    for module in (journal, reading, holding):
+        monkeypatch.setattr(module, "filesystem", lambda folder: kind)
+
+
+def mode(folder: Path) -> str:
+    with closing(sqlite3.connect(folder / "run.sqlite")) as db:
+        return db.execute("PRAGMA journal_mode").fetchone()[0]
+
+
+def test_the_kind_of_a_mount_is_read_as_the_kernel_writes_it() -> None:
+    mounts = (
+        "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+        "41 27 0:40 / /home rw,relatime shared:7 master:2 - nfs4 a:/x rw,vers=4.2\n"
+        "42 41 0:41 / /home/my\\040runs rw - fuse.sshfs me@b:/ rw,user_id=0\n"
+    )
+    found = [kind_of_mount(mounts, number) for number in ("27", "41", "42", "4", "")]
+    assert found == ["ext4", "nfs4", "fuse.sshfs", "", ""]
+    assert [shared_by_hosts(kind) for kind in found] == [False, True, True, False, False]
+
+
+def test_the_kind_of_a_real_mount(tmp_path) -> None:
+    """In a name space of its own, as far as this machine allows that."""
+    script = (
+        "from pathlib import Path; from tomeval.runs.places.filesystems import filesystem; "
+        f"print(filesystem(Path({str(tmp_path)!r})))"
+    )
+    shell = f"mount -t tmpfs none {tmp_path} && exec {sys.executable} -c '{script}'"
+    try:
+        done = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", script_safe(shell)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if done.returncode:
+        pytest.skip(f"no mounts here: {done.stderr.strip()[-80:]}")
+    assert done.stdout.strip() == "tmpfs"
+
+
+def script_safe(shell: str) -> str:
+    return shell.replace("-c '", '-c "').replace(")))'", ')))"')
+
+
+def test_a_probe_says_why_a_journal_does_not_work(tmp_path, monkeypatch) -> None:
+    assert journal.probe(tmp_path, journal.WAL) == ""
+    assert journal.probe(tmp_path, journal.ROLLBACK) == ""
+    assert list(tmp_path.iterdir()) == []
+    connect = sqlite3.connect
+
+    class NoSharedMemory(sqlite3.Connection):
+        def execute(self, sql, *rest):
+            if "journal_mode = wal" in sql:
+                raise sqlite3.OperationalError("locking protocol")
+            return super().execute(sql, *rest)
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=NoSharedMemory)
+    )
+    assert journal.probe(tmp_path, journal.WAL) == "locking protocol"
+    assert journal.fitting_journal(tmp_path).mode == "truncate"
+
+
+def test_without_any_locks_it_is_one_line(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(journal, "probe", lambda folder, mode: "disk I/O error")
+    with pytest.raises(TomevalError, match=r"SQLite cannot work there \(disk I/O error\)"):
+        run_experiment(make_experiment(SMALL), tmp_path / "run")
+
+
+def test_rows_are_equal_and_it_is_said_once(local, tmp_path, on_nfs, caplog) -> None:
+    folder = tmp_path / "run"
+    run_experiment(make_experiment(SMALL | {"episodes": 20}), folder)
+    run_experiment(make_experiment(SMALL), folder)
+    assert dump(folder) == dump(local)
+    assert mode(folder) == "delete"  # as seen by a connection of its own: not WAL
+    assert not (folder / "run.sqlite-wal").exists()
+    said = [line for line in caplog.messages if "rollback journal" in line]
+    assert len(said) == 1
+    assert "lies on nfs4, where SQLite's write-ahead log does not work between hosts" in said[0]
+    assert read_seal(folder).fits(folder / "run.sqlite")
+    assert verified(folder).sound
+
+
+def test_a_reader_neither_waits_nor_keeps_the_writer_waiting(tmp_path, on_nfs) -> None:
+    folder, seen, opened = tmp_path / "run", [], []
+
+    def on_counts(counts) -> None:
+        if counts.complete == 40 and not opened:
+            opened.append(tomeval.Run(folder))  # and stays open to the end
+            seen.append(sum(row["complete"] for row in opened[0].status()))
+
+    began = time.monotonic()
+    run_experiment(make_experiment(SMALL), folder, on_counts=on_counts)
+    assert time.monotonic() - began < 30  # SQLite would have waited for its reader
+    with opened[0] as run:
+        assert seen == [40] == [sum(row["complete"] for row in run.status())]
+        copied = run.store._db.read_from
+        assert copied != folder / "run.sqlite"
+    assert not copied.parent.exists()
+
+
+def test_a_reader_that_holds_a_lock_is_waited_for(tmp_path, on_nfs) -> None:
+    """One of another program, or one that copies a large store."""
+    folder = tmp_path / "run"
+    run_experiment(make_experiment(SMALL | {"episodes": 2}), folder)
+    reader = sqlite3.connect(folder / "run.sqlite", check_same_thread=False, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM cells").fetchall()
+    threading.Timer(0.5, reader.close).start()
+    assert run_experiment(make_experiment(SMALL), folder) == 76
+
+
+HOT = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA journal_mode = TRUNCATE")
+db.execute("PRAGMA cache_size = 2")
+db.execute("BEGIN IMMEDIATE")
+db.execute("UPDATE steps SET own_reward = own_reward + 1")
+db.execute("DELETE FROM episodes WHERE cell = 1")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture
+def hot(local, tmp_path, on_nfs) -> Path:
+    """A folder whose writer was killed half through a transaction."""
+    folder = tmp_path / "hot"
+    run_experiment(make_experiment(SMALL), folder)
+    before = (folder / "run.sqlite").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", HOT, str(folder / "run.sqlite")], check=False, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert (folder / "run.sqlite").read_bytes() != before  # pages were written already
+    assert (folder / "run.sqlite-journal").stat().st_size > 0
+    return folder
+
+
+def test_a_reader_sees_what_was_committed_and_changes_nothing(hot, local) -> None:
+    held = {path.name: path.read_bytes() for path in hot.iterdir()}
+    with tomeval.Run(hot) as run, tomeval.Run(local) as right:
+        assert repr(run.rows()) == repr(right.rows())
+        assert not read_seal(hot).fits(hot / "run.sqlite")
+    assert verified(hot).sound
+    assert {path.name: path.read_bytes() for path in hot.iterdir()} == held
+
+
+def test_a_run_goes_on_from_what_was_committed(hot, local) -> None:
+    assert run_experiment(make_experiment(SMALL), hot) == 0
+    assert dump(hot) == dump(local)
+    assert read_seal(hot).fits(hot / "run.sqlite")
+
+
+@pytest.mark.parametrize("left", [0.0, 0.5])
+def test_a_journal_that_is_lost_or_cut_is_told(hot, left) -> None:
+    log = hot / "run.sqlite-journal"
+    data = log.read_bytes()
+    log.write_bytes(data[: int(len(data) * left)]) if left else log.unlink()
+    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(hot) as run:
+        run.rows()
+    with pytest.raises(TomevalError, match="damaged"):
+        run_experiment(make_experiment(SMALL), hot)
+    found = verified(hot)
+    assert not found.sound
+
+
+def test_what_is_damaged_is_left_out_with_its_journal(hot, local) -> None:
+    """A journal of the old store must not be rolled back into the new one."""
+    with closing(sqlite3.connect(hot / "run.sqlite")) as db, db:
+        db.execute("UPDATE steps SET own_action = 1 - own_action WHERE cell = 0 AND episode = 7")
+    subprocess.run([sys.executable, "-c", HOT, str(hot / "run.sqlite")], check=False, timeout=60)
+    assert (hot / "run.sqlite-journal").stat().st_size > 0
+    list(drop_damaged(hot, verified(hot)))
+    assert verified(hot).sound
+    assert run_experiment(make_experiment(SMALL), hot) == 1
+    assert dump(hot) == dump(local)
+
+
+KILLED = """
+import json, os, sys
+from pathlib import Path
+from tomeval.runs.places import holding, journal, reading
+for module in (journal, reading, holding):
+    module.filesystem = lambda folder: "nfs4"
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.domains.matrix import domain
+domain.STEPS_PER_CHUNK = 20
+run_experiment(make_experiment(json.loads(sys.argv[2])), Path(sys.argv[1]))
+"""
+
+
+def test_killed_at_any_moment_nothing_is_lost(local, tmp_path, on_nfs) -> None:
+    folder = tmp_path / "run"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", KILLED, str(folder), json.dumps(SMALL)]
+    finished = 0
+    for pause in (0.005, 0.03):
+        with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as running:
+            deadline = time.monotonic() + 60
+            begun = folder / "run.sqlite"
+            while running.poll() is None and not (
+                begun.exists() and (read_seal(folder) or [0])[0] > finished
+            ):
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+            time.sleep(pause)
+            running.kill()
+        with tomeval.Run(folder) as run:
+            now = sum(row["complete"] for row in run.status())
+            run.store.guard.check_all()
+        finished = read_seal(folder).commits
+        assert now >= 0
+    run_experiment(make_experiment(SMALL), folder)
+    assert dump(folder) == dump(local)
+    assert verified(folder).sound
+
+
+def killed_with_a_log(folder: Path, killed: Path) -> None:
+    """Run with a write-ahead log, and copy the folder half through."""
+
+    def on_counts(counts) -> None:
+        if counts.complete >= 41 and not killed.exists():
+            shutil.copytree(folder, killed)
+
+    run_experiment(make_experiment(SMALL), folder, on_counts=on_counts)
+    assert (killed / "run.sqlite-wal").stat().st_size > 0
+
+
+def test_a_folder_is_moved_to_a_shared_file_system_and_back(tmp_path, monkeypatch) -> None:
+    folder, killed = tmp_path / "run", tmp_path / "killed"
+    killed_with_a_log(folder, killed)
+    with monkeypatch.context() as patch:
+        share(patch, "lustre")
+        names = {path.name for path in killed.iterdir()}
+        with tomeval.Run(killed) as run:
+            assert sum(row["complete"] for row in run.status()) >= 40
+        assert {path.name for path in killed.iterdir()} == names
+        run_experiment(make_experiment(SMALL), killed)
+        assert read_seal(killed).fits(killed / "run.sqlite")
+        assert mode(killed) == "delete"
+        assert not (killed / "run.sqlite-wal").exists()
+        assert dump(killed) == dump(folder)
+    run_experiment(make_experiment(SMALL | {"episodes": 41}), killed)
+    assert mode(killed) == "wal"
+    assert verified(killed).sound
+
+
+def test_a_store_that_never_rests_is_one_line(local, monkeypatch, on_nfs) -> None:
+    """Where locks do not reach, a copy that was written meanwhile is not read."""
+    times = iter(range(100))
+    monkeypatch.setattr(reading, "_state", lambda store, parts: next(times))
+    monkeypatch.setattr(reading.time, "sleep", lambda seconds: None)
+    with pytest.raises(TomevalError, match="is written while it is copied"):
+        tomeval.Run(local)
+
+
+def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, caplog) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    other = folder / "run.pid"
+    other.write_text("process 12 on elsewhere")
+    with pytest.raises(TomevalError, match=r"another process .*\(process 12 on elsewhere, 0 s ago"):
+        run_experiment(make_experiment(SMALL), folder)
+    old = time.time() - holding.LEFT - 5
+    os.utime(other, (old, old))
+    assert run_experiment(make_experiment(SMALL), folder) == 80
+    assert "process 12 on elsewhere did not end there" in caplog.text
+    assert not other.exists()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch) -> None:
+    monkeypatch.setattr(holding, "BEAT", 0.02)
+    holder = tmp_path / "run.pid"
+    with holding.held_between_hosts(holder, "process 1 on here"):
+        os.utime(holder, (1, 1))
+        deadline = time.monotonic() + 20
+        while holder.stat().st_mtime < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert not holder.exists()
+
+
+def test_without_locks_of_files_the_holder_alone_keeps_others_out(
+    tmp_path, on_nfs, monkeypatch, caplog
+) -> None:
+    import fcntl
+
+    def refuse(*_) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with folders.locked(tmp_path):
+        assert "the file system has no locks" in caplog.text
+        (tmp_path / "run.pid").write_text("process 12 on elsewhere")
+        with pytest.raises(TomevalError, match="another process"), folders.locked(tmp_path):
+            pass

@@ -1,0 +1,160 @@
+"""What calls came to, kept by episode, against a recount of every call."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+
+import pytest
+
+import tomeval
+from tomeval.core.outcomes import VALID
+from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
+from tomeval.models.scripted import SCRIPTS
+from tomeval.runs import tallies
+from tomeval.runs.domain import get_domain
+from tomeval.runs.spent import MADE, by_episode, kept
+from tomeval.runs.store import STORE, Store
+
+EXPERIMENT = {
+    "games": ["RPS", "IPD"],
+    "subjects": [{"strategy": "QA", "max_attempts": 3}, {"strategy": "LM"}],
+    "model": "scripted:spends",
+    "horizon": 5,
+    "episodes": 4,
+    "on_invalid": "random",
+}
+
+
+class Spends:
+    """Answers that differ in everything that is counted; fails now and then if told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.failing = 0, True
+
+    def __call__(self, request):
+        self.asked += 1
+        n = self.asked
+        if self.failing and n % 37 == 0:
+            raise BackendError("gone")
+        if hasattr(request, "labels"):
+            logs = tuple(-1.0 - (n + k) % 3 for k in range(len(request.labels)))
+            mass = LOW_MASS / 2 if n % 5 == 0 else 0.5
+            return Scores(logs, mass, "scripted", Usage(n, 0, n // 2), details={"cost": n / 7})
+        text = "Final answer: J" if n % 3 else "I do not know."
+        details = {"cost": n / 3} if n % 2 else {}
+        return Reply(text, usage=Usage(n, n % 11, None), details=details)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    SCRIPTS["spends"] = Spends()
+    tomeval.run(EXPERIMENT, tmp_path / "run").close()
+    yield tmp_path / "run"
+    del SCRIPTS["spends"]
+
+
+def recount(store):
+    """Return calls, prompt, completion tokens, cost and invalid answers by cell, call by call."""
+    found = {}
+    sql = "SELECT cell, episode, status FROM episodes"
+    for cell, episode, status in store.query(sql):
+        for _, _, _, record in store.calls(cell, episode):
+            said = record.get("reply") or record.get("scores") or {}
+            usage = said.get("usage", {})
+            count = found.setdefault(cell, Counter())
+            count["low"] += record.get("scores", {}).get("mass", 1) < LOW_MASS
+            if status == "failed":
+                continue
+            count["calls"] += 1
+            count["prompt"] += usage.get("prompt") or 0
+            count["completion"] += usage.get("completion") or 0
+            count["cost"] += said.get("details", {}).get("cost") or 0
+            count["again"] += (record.get("attempt") or 1) > 1
+            count["unreadable"] += record.get("outcome") not in (None, VALID)
+    sql = "SELECT cell, unpacked(reply) FROM answered"
+    for cell, reply in store.query(sql):
+        said = json.loads(reply)
+        found[cell]["calls"] += 1
+        found[cell]["prompt"] += said["usage"]["prompt"] or 0
+        found[cell]["completion"] += said["usage"]["completion"] or 0
+        found[cell]["cost"] += said["details"].get("cost") or 0
+    return found
+
+
+def check(store):
+    counts, paid, seats = recount(store), tallies.paid(store), tallies.by_seat(store)
+    assert sorted(counts) == sorted(paid)
+    for cell, count in counts.items():
+        assert paid[cell]["calls"] == count["calls"]
+        assert paid[cell]["prompt_tokens"] == count["prompt"]
+        assert paid[cell]["completion_tokens"] == count["completion"]
+        assert paid[cell]["cost"] == pytest.approx(count["cost"], rel=1e-13)
+        seat = seats[cell, "subject"]
+        assert (seat.calls, seat.prompt) == (count["calls"], count["prompt"])
+        assert (seat.again, seat.unreadable) == (count["again"], count["unreadable"])
+    assert tallies.low_mass(store)[0] == sum(count["low"] for count in counts.values()) > 0
+
+
+def test_counts_are_those_of_the_calls_and_change_with_a_later_session(folder) -> None:
+    with tomeval.Run(folder) as run:
+        assert kept(run.store).left == []
+        assert run.store.query("SELECT 1 FROM episodes WHERE status = 'failed'")
+        assert any(count["again"] and count["unreadable"] for count in recount(run.store).values())
+        check(run.store)
+    SCRIPTS["spends"].failing = False
+    tomeval.run(EXPERIMENT, folder).close()
+    with tomeval.Run(folder) as run:
+        assert not run.store.query("SELECT 1 FROM episodes WHERE status = 'failed'")
+        assert kept(run.store).left == []
+        check(run.store)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM spent WHERE episode = 1",
+        "DELETE FROM spent",
+        "UPDATE spent SET calls = calls + 1",  # made of other calls
+        f"UPDATE spent SET made = {MADE} + 1",  # by another version
+        "UPDATE spent SET said = replace(said, ':[', ':[1') WHERE episode = 2",
+        "UPDATE spent SET said = 'x', sum = sum + 1 WHERE cell = 1",
+        "UPDATE spent SET said = (SELECT said FROM spent WHERE cell = 0 AND episode = 0)",
+        "UPDATE spent SET episode = episode + 100 WHERE cell = 0",
+    ],
+)
+def test_what_is_lost_damaged_or_out_of_date_changes_no_number(folder, damage) -> None:
+    with tomeval.Run(folder) as run:
+        before = tallies.by_seat(run.store)
+    with sqlite3.connect(folder / STORE) as db:
+        assert db.execute(damage).rowcount > 0
+    db.close()
+    with tomeval.Run(folder) as run:
+        assert kept(run.store).left
+        check(run.store)
+        for key, said in tallies.by_seat(run.store).items():
+            assert said == pytest.approx(before[key], rel=1e-13)
+    store = Store(folder, get_domain("matrix"))
+    store.count_spent()
+    store.close()
+    with tomeval.Run(folder) as run:
+        assert kept(run.store).left == []
+        check(run.store)
+
+
+def test_records_of_other_shapes_are_left_to_be_counted() -> None:
+    def calls(record):
+        return [(0, 1, "subject", "act", record)]
+
+    assert list(by_episode(calls({"reply": {"usage": {"prompt": 3}}}))) == [0]
+    for odd in (
+        [1, 2],
+        {"reply": {"usage": {"prompt": "3"}}},
+        {"reply": {"usage": {"prompt": 3.5}}},
+        {"reply": {"usage": [3]}},
+        {"reply": {"details": {"cost": float("nan")}}},
+        {"attempt": True},
+    ):
+        assert by_episode(calls(odd)) == {}
+        assert by_episode([*calls({}), *calls(odd)]) == {}

@@ -1,0 +1,193 @@
+"""What model calls came to, kept by episode beside them, so that they need not be read to be added.
+
+The store writes a row with every episode. It is used only if it was made by this version, from the
+very calls that are stored (it repeats their checksum), and is what was written; what any other
+episode came to is added up from its calls. So a row that is lost, damaged or out of date costs
+time and changes no number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+from tomeval.core.outcomes import FAILED, VALID
+from tomeval.models.base import LOW_MASS
+from tomeval.runs.checksums import of_rows
+
+if TYPE_CHECKING:
+    from tomeval.runs.store import Store
+
+MADE = crc32(repr((1, LOW_MASS, VALID)).encode())
+"""What rows depend on besides the calls. The first number grows with every change of `Spent`."""
+
+SQL = (
+    "cell INTEGER NOT NULL, episode INTEGER NOT NULL, calls INTEGER NOT NULL, "
+    "made INTEGER NOT NULL, said TEXT NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (cell, episode)"
+)
+"""Columns: the checksum of the episode's calls, `MADE`, `said_of`, and that of these five."""
+
+_NOTHING = of_rows([])
+_AT_A_TIME = 1000
+
+
+class Spent(NamedTuple):
+    """What the calls of a seat came to.
+
+    Attributes
+    ----------
+    calls, replies : int
+        All, and those with a reply or scores.
+    prompt, completion, cached : int or None
+        Tokens; None: no reply says.
+    cost : float or None
+        None: no reply has a price.
+    answers, unreadable, again : int
+        Calls that were to hold an answer, those of them that could not be read, and attempts beyond
+        the first.
+    scored, low : int
+        Scored answers that say how much probability all labels have, and those below `LOW_MASS`.
+    """
+
+    calls: int = 0
+    replies: int = 0
+    prompt: int | None = None
+    completion: int | None = None
+    cached: int | None = None
+    cost: float | None = None
+    answers: int = 0
+    unreadable: int = 0
+    again: int = 0
+    scored: int = 0
+    low: int = 0
+
+
+def total(parts: Iterable[Sequence[Any]]) -> Spent:
+    """Return what several come to together.
+
+    Examples
+    --------
+    >>> found = total([Spent(2, prompt=3), Spent(1, cost=0.5), Spent(4, prompt=4)])
+    >>> found.calls, found.prompt, found.completion, found.cost
+    (7, 7, None, 0.5)
+    """
+    return Spent(*map(_sum, zip(*parts, strict=True)))
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if None in values:
+        values = [value for value in values if value is not None]
+        if not values:
+            return None
+    found = sum(values)
+    return math.fsum(values) if isinstance(found, float) else found
+
+
+def by_episode(calls: Iterable[tuple[int, int, str, str, dict[str, Any]]]) -> dict[int, str]:
+    """Return what is stored of each episode's calls, which are as `Block` has them.
+
+    Episodes with a call of a shape that tomeval does not write, such as an own subject's, are left
+    out.
+    """
+    found: dict[int, dict[str, list[Spent]]] = defaultdict(lambda: defaultdict(list))
+    odd: set[int] = set()
+    for episode, _, seat, _, record in calls:
+        one = _of_call(record)
+        if one is None:
+            odd.add(episode)
+        else:
+            found[episode][seat].append(one)
+    return {
+        episode: said_of({seat: total(parts) for seat, parts in seats.items()})
+        for episode, seats in found.items()
+        if episode not in odd
+    }
+
+
+def said_of(seats: dict[str, Spent]) -> str:
+    """Return what the seats of an episode spent as the text that is stored."""
+    return json.dumps(seats, separators=(",", ":"))
+
+
+def _of_call(record: Any) -> Spent | None:
+    """Return what one call came to, as `calls_sql` counts it; None for an odd one."""
+    if not isinstance(record, dict):
+        return None
+    scores = record.get("scores")
+    said = next((s for s in (record.get("reply"), scores) if isinstance(s, dict)), None)
+    usage, details = (said or {}).get("usage") or {}, (said or {}).get("details") or {}
+    if not (isinstance(usage, dict) and isinstance(details, dict)):
+        return None
+    prompt, completion, cached = (usage.get(key) for key in ("prompt", "completion", "cached"))
+    cost, attempt = details.get("cost"), record.get("attempt")
+    mass = scores.get("mass") if isinstance(scores, dict) else None
+    outcome = record.get("outcome")
+    if not (
+        all(value is None or type(value) is int for value in (prompt, completion, cached, attempt))
+        and all(value is None or _is_finite(value) for value in (cost, mass))
+        and (outcome is None or isinstance(outcome, str))
+    ):
+        return None
+    return Spent(
+        1,
+        int(said is not None),
+        prompt,
+        completion,
+        cached,
+        cost,
+        int(outcome is not None or isinstance(scores, dict)),
+        int(outcome is not None and outcome != VALID),
+        int(attempt is not None and attempt > 1),
+        int(mass is not None),
+        int(mass is not None and mass < LOW_MASS),
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def row_of(place: tuple[int, int], calls: int, said: str) -> tuple[Any, ...]:
+    """Return the row of an episode, given the checksum of its calls."""
+    row = (*place, calls, MADE, said)
+    return (*row, of_rows([row]))
+
+
+class Kept(NamedTuple):
+    """What was spent by cell, seat and whether the episode failed, and the episodes left to count.
+
+    `left` is None if that is all of them.
+    """
+
+    spent: dict[tuple[int, str, bool], Spent]
+    left: list[tuple[int, int]] | None
+
+
+def kept(store: Store) -> Kept:
+    """Read the rows that can be used; the calls of all other episodes are `left`."""
+    names = {name for (name,) in store.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {"spent", "sums"} <= names:
+        return Kept({}, None)
+    _, rows = store.iterate(
+        "SELECT e.cell, e.episode, e.status, u.calls, s.calls, s.made, s.said, s.sum "
+        "FROM episodes e LEFT JOIN sums u USING (cell, episode) "
+        "LEFT JOIN spent s USING (cell, episode) ORDER BY e.cell, e.episode"
+    )
+    left: list[tuple[int, int]] = []
+    parts: dict[tuple[int, str, bool], list[Sequence[Any]]] = {}
+    for cell, episode, status, stored, *row, checksum in rows:
+        if stored == _NOTHING and checksum is None:
+            continue  # no calls
+        if row[:2] != [stored, MADE] or of_rows([(cell, episode, *row)]) != checksum:
+            left.append((cell, episode))
+            continue
+        for seat, said in json.loads(row[2]).items():
+            mine = parts.setdefault((cell, seat, status == FAILED), [])
+            mine.append(said)
+            if len(mine) == _AT_A_TIME:
+                mine[:] = [total(mine)]
+    return Kept({key: total(some) for key, some in parts.items()}, left)
