@@ -144,7 +144,7 @@ LOSSES = {
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=10, **UNHURRIED)
+@settings(max_examples=6, **UNHURRIED)
 @given(**LOSSES)
 @example(domain="matrix", kills={12, 24, 36}, replicas=1)
 def test_rows_do_not_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
