@@ -19,6 +19,7 @@ from support import dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.interchange.push import stage
 from tomeval.runs import folder as folders
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.places import holding, journal, reading
@@ -204,6 +205,13 @@ def test_a_run_goes_on_from_what_was_committed(hot, local) -> None:
     assert run_experiment(make_experiment(SMALL), hot) == 0
     assert dump(hot) == dump(local)
     assert read_seal(hot).fits(hot / "run.sqlite")
+
+
+def test_a_dataset_takes_what_was_committed(hot, local, tmp_path) -> None:
+    (tmp_path / "staged").mkdir()
+    with tomeval.Run(hot) as run:
+        stage(run, "owner/name", tmp_path / "staged")
+    assert dump(tmp_path / "staged")["steps"] == dump(local)["steps"]
 
 
 def test_a_merge_takes_what_was_committed(hot, local, tmp_path) -> None:
