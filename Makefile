@@ -1,5 +1,7 @@
 # Everything runs in .venv, which is made on first use. Python 3.11 or newer and pip are enough.
 PYTHON ?= python3
+# Processes of the tests share what one of them compiled, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -24,9 +26,10 @@ $(VENV)/.installed: $(NEEDS)
 	$(INSTALL) -e '.[local]'
 	@touch $@
 
+# Not compiled: most of the libraries is never imported, and what is compiles then, once.
 $(VENV)/.installed-dev: $(NEEDS)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[dev]'
+	$(INSTALL) --no-compile -e '.[dev]'
 	@touch $(VENV)/.installed $@
 
 quickstart: $(VENV)/.installed

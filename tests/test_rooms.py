@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,23 @@ ORDER += ("domains", "report", "web", "interchange", "api", "cli")
 DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
 
 
+@cache
+def sources() -> dict[str, ast.Module]:
+    """Return what every module of the package says, by its name inside it."""
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
+@cache
 def imports() -> set[tuple[str, str]]:
     """Return every (importing module, imported module) inside the package."""
     found = set()
-    for path in PACKAGE.rglob("*.py"):
-        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, source in sources().items():
+        for node in ast.walk(source):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             inside = (name.removeprefix("tomeval.") for name in names if "tomeval." in name)
@@ -53,7 +65,7 @@ def test_modules_of_a_room_make_no_circle():
 def test_every_module_can_be_imported_first():
     # To import q.x runs q's __init__ first. A module then fails if and only if it is asked for
     # while it is being loaded: if the arrows with those to such __init__ make a circle.
-    arrows = imports_at_the_top()
+    arrows = set(imports_at_the_top())
     for module, target in list(arrows):
         folders = target.split(".")[:-1]
         for depth in range(1, len(folders) + 1):
@@ -138,15 +150,13 @@ def test_all_modules_can_be_imported_first():
     assert imported_first(modules()) == ""
 
 
+@cache
 def imports_at_the_top() -> set[tuple[str, str]]:
     """Return the imports that run when a module is loaded, packages told by their ``__init__``."""
-    modules = {
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in PACKAGE.rglob("*.py")
-    }
+    modules = sources()
     found = set()
-    for path in PACKAGE.rglob("*.py"):
-        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for module, text in modules.items():
+        for node in text.body:
             source = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             if not source.startswith("tomeval."):
                 continue

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
     from tomeval.api.verbs import bounds as bounds
     from tomeval.api.verbs import import_log as import_log
+    from tomeval.api.verbs import merge as merge
     from tomeval.api.verbs import run as run
     from tomeval.api.verbs import score as score
     from tomeval.api.verbs import score_rows as score_rows
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "api.opened": ("Run",),
-    "api.verbs": ("bounds", "import_log", "run", "score", "score_rows"),
+    "api.verbs": ("bounds", "import_log", "merge", "run", "score", "score_rows"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),

@@ -24,6 +24,7 @@ from voice_server import VoiceServer
 
 from attacks.base import Attack, Row, scaled
 from attacks.damage import read
+from tomeval.runs.packing import unpack
 
 KILLS = 28
 """Of every kind and signal, at full size."""
@@ -140,9 +141,9 @@ def rows_of(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
         }
         tables = {
             name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr)
-            for name in names - {"marks", "sums"}
+            for name in names - {"marks", "sums", "origins"}
         }
-    tables["calls"] = [(*row[:-1], _timeless(row[-1])) for row in tables["calls"]]
+    tables["calls"] = [(*row[:-1], _timeless(unpack(row[-1]))) for row in tables["calls"]]
     return tables
 
 

@@ -12,9 +12,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+from attacks.commands import call
 from fake_server import FakeServer
 from known import PAIRS, Known, episode_of, fixed, make_setup, play, prompts_in_log, question
 from support import ROOT, dump
@@ -225,29 +227,20 @@ def test_smoke_experiment_end_to_end(tmp_path, tiny):
     """As the README says, only smaller: sixteen strategies, three games, both partner sets."""
     small = ["episodes=1", "subjects.0.max_tokens=2", "subjects.0.max_attempts=1"]
     sets = [part for text in small for part in ("--set", text)]
-    command = [sys.executable, "-m", "tomeval.cli"]
     path = ROOT / "experiments" / "strategies_smoke.toml"
     out = ["--out", str(tmp_path / "run")]
-    done = subprocess.run(
-        [*command, "run", str(path), "--model", f"hf:{tiny}", *sets, *out],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = call("run", path, "--model", f"hf:{tiny}", *sets, *out)
     # A random model writes nothing that can be read; random moves in its place are no success.
-    assert done.returncode == 1, done.stderr
+    assert done.code == 1, done.errors
     assert (
         "warning: no answer could be read; what was played says nothing of the player:"
-        in done.stderr
+        in done.errors
     )
-    assert "Traceback" not in done.stderr
-    table = subprocess.run(
-        [*command, "table", str(tmp_path / "run"), "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = json.loads(table.stdout)
+    assert "Traceback" not in done.errors
+    assert done.crash == ""
+    table = call("table", tmp_path / "run", "--format", "json")
+    assert table.code == 0, table.errors
+    rows = json.loads(table.out)
     assert len(rows) == 16 * 3 * 2
     assert {row["strategy"] for row in rows} == set(NAMES)
     assert all(row["episodes"] == 1 for row in rows)
@@ -901,9 +894,11 @@ def environment(key=KEY):
 
 
 def run_command(command, key=KEY):
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment(key), timeout=120
-    )
+    """Run a command of `served_command` inside this process."""
+    with mock.patch.dict(os.environ, environment(key)):
+        done = call(*command[3:])
+    assert done.crash == ""
+    return subprocess.CompletedProcess(command, done.code, done.out, done.errors)
 
 
 def assert_no_secret(folder, *texts):

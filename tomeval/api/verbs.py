@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,14 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
+from tomeval.runs.places.working import working_on
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.spread.engines import make_engine
+from tomeval.runs.spread.merging import merge as merge_folders
+from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
+
+logger = logging.getLogger(__name__)
 
 
 def run(
@@ -40,6 +46,7 @@ def run(
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
+    shard: str | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
 ) -> Run:
@@ -50,7 +57,7 @@ def run(
     experiment : Experiment, dict or path
         A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
-        The run folder.
+        The run folder, or an address that fsspec knows; see "Where runs lie" in docs/scaling.md.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
     engine : str, optional
@@ -67,6 +74,8 @@ def run(
     startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
         explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
+    shard : str, optional
+        Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
@@ -94,20 +103,51 @@ def run(
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
     spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
-    with _watched(progress, on_counts) as (live, on_steps):
+    with working_on(out, logger.info) as place, _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
-            Path(out),
+            place.folder,
             workers=workers,
             engine=spread,
             replicas=replicas or 1,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
-            progress=on_steps,
+            shard=None if shard is None else parse_shard(shard),
+            progress=place.watching(on_steps),
             on_counts=on_counts,
             live=live,
         )
+    return Run(out)
+
+
+def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
+    """Merge run folders of one experiment, such as its shards, into one; return the result.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        Their order makes no difference; they are not changed.
+    out : path
+        A new folder, or that of a run of the same experiment, which is filled.
+
+    Raises
+    ------
+    TomevalError
+        The folders do not fit together, see `tomeval.runs.spread.merging.merge`.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for shard in ("1/2", "2/2"):
+    ...         tomeval.run(experiment, f"{folder}/{shard[0]}", shard=shard).close()
+    ...     with tomeval.merge([f"{folder}/1", f"{folder}/2"], f"{folder}/whole") as result:
+    ...         [row["episodes"] for row in result.rows()]
+    [20, 20]
+    """
+    merge_folders([Path(folder) for folder in folders], Path(out))
     return Run(out)
 
 

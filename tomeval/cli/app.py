@@ -6,6 +6,7 @@ import io
 import logging
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -23,9 +24,11 @@ from tomeval.cli import (
     rating,
     reading,
     share,
+    spreading,
     starting,
     table,
     viewing,
+    watching,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell_wrapped
@@ -65,7 +68,10 @@ def _options(
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+    "Measure": (
+        *(playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
+        *(watching.watch, spreading.merge),
+    ),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),
@@ -79,10 +85,16 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 """The commands by what one does with them, in the order of ``--help``."""
 
 for _panel, _commands in PANELS.items():
-    for _command in _commands:
-        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+    for _one in _commands:
+        app.command(_one.__name__.rstrip("_"), rich_help_panel=_panel)(_one)
 app.add_typer(arena.app, rich_help_panel="Domains")
 app.add_typer(decrypto.app, rich_help_panel="Domains")
+
+
+@cache
+def _command() -> Callable[..., None]:
+    """Return all commands, made once: Typer takes a tenth of a second to read their options."""
+    return typer.main.get_command(app)
 
 
 def main() -> None:
@@ -92,7 +104,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
     try:
-        app()
+        _command()()
     except TomevalError as error:
         tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
         sys.exit(2)

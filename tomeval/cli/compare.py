@@ -9,7 +9,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import ReferenceOption, TableFormat, WhereOption, folded, show_table
+from tomeval.cli.options import (
+    ReferenceOption,
+    TableFormat,
+    WhereOption,
+    folded,
+    run_folder,
+    show_table,
+)
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
@@ -24,7 +31,10 @@ Kind = Literal[
     "wording_gap",
     "rank_stability",
 ]
-Folders = Annotated[list[Path], typer.Argument(help="Run folders, joined.", metavar="RUN...")]
+Folders = Annotated[
+    list[Path],
+    typer.Argument(help="Run folders, joined.", metavar="RUN...", parser=run_folder),
+]
 ByOption = Annotated[
     str | None,
     typer.Option(

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca"]
 
-RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
+
+def run_folder(run: str) -> Path:
+    """Return the folder of a run that is to be read; one at an address is fetched."""
+    from tomeval.runs.places.working import folder_of
+
+    return folder_of(run, tell)
+
+
+RunFolder = Annotated[
+    Path,
+    typer.Argument(help="A run folder, or its address.", metavar="RUN", parser=run_folder),
+]
 ExperimentFile = Annotated[
     str,
     typer.Argument(

@@ -34,6 +34,8 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
+    from tomeval.runs.places.working import Place
+    from tomeval.runs.spread.sharding import Shard
 
 
 WIDTH = 116
@@ -43,7 +45,22 @@ WIDTH = 116
 def run(
     experiment: ExperimentFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The run folder. Default: runs/NAME.")
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="The run folder, or an address such as s3://bucket/run, to which it is copied "
+            "every few minutes. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
+            "merge puts the parts together.",
+        ),
     ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
@@ -70,18 +87,22 @@ def run(
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
-    2, the input or a model cannot be used, or a cap is reached;
+    2, the input, a model or the address of --out cannot be used, or a cap is reached;
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
     once.
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.spread.sharding import parse_shard
 
+    part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
+    named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
-            out or Path("runs") / loaded.name,
+            out or str(Path("runs") / named),
+            shard=part,
             workers=workers,
             engine=engine,
             replicas=replicas,
@@ -97,8 +118,9 @@ def run(
 
 def play_into(
     experiment: Experiment,
-    folder: Path,
+    out: str | Path,
     *,
+    shard: Shard | None = None,
     workers: int | None = None,
     engine: str | None = None,
     replicas: int | None = None,
@@ -110,7 +132,7 @@ def play_into(
     startup_test: bool = True,
     verbose: bool = False,
 ) -> None:
-    """Play an experiment, show how it goes, and print the outcome.
+    """Play an experiment into a folder or an address, show how it goes, and print the outcome.
 
     Raises
     ------
@@ -118,42 +140,52 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
+    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
+    from tomeval.runs.places.working import working_on
     from tomeval.runs.runner import run_experiment
     from tomeval.runs.spread.engines import make_engine
 
     spread = make_engine(engine, replicas, gpus_per_replica, workers)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
-    with showing_progress(live, verbose) as on_steps:
-        played = run_experiment(
-            experiment,
-            folder,
-            workers=workers or 1,
-            engine=spread,
-            replicas=replicas or 1,
-            concurrency=concurrency,
-            budget=Budget(max_calls, max_tokens) if capped else None,
-            prefix_reuse=prefix_reuse,
-            startup_test=startup_test,
-            progress=on_steps,
-            live=live,
-        )
-    tell(f"{folder}: {played} episodes played")
-    if not _close(folder):
+    with working_on(out, tell) as place:
+        with showing_progress(live, verbose) as on_steps:
+            played = run_experiment(
+                experiment,
+                place.folder,
+                workers=workers or 1,
+                engine=spread,
+                replicas=replicas or 1,
+                concurrency=concurrency,
+                budget=Budget(max_calls, max_tokens) if capped else None,
+                prefix_reuse=prefix_reuse,
+                startup_test=startup_test,
+                shard=shard,
+                progress=place.watching(on_steps),
+                live=live,
+            )
+        tell(f"{place.name}: {played} episodes played")
+        for line in closing_lines(live.replicas):
+            tell(line)
+        whole = _close(place)
+    if not whole:
         raise typer.Exit(1)
 
 
-def _close(folder: Path) -> bool:
+def _close(place: Place) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it."""
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
-    with Run(folder) as opened:
+    with Run(place.folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    for line in (*found.lines, f"next: tomeval {verb} {folder}"):
+    then = f"tomeval {verb} {place.name}"
+    if (share := opened.share) is not None:
+        then = f"tomeval merge, once all {share.shard.count:,} shards are played"
+    for line in (*found.lines, f"next: {then}"):
         tell(line)
     return found.whole
 

@@ -12,24 +12,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tomeval.cli.progress_text import cut, short
 from tomeval.cli.progress_words import (
     WIDTH,
     clock,
-    cut,
     left_words,
     line_of,
     percent,
     screen_of,
-    short,
     time_left,
 )
 from tomeval.core.printing import notes_handler, tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from rich.console import Console, Group
+
     from tomeval.runs.live import Live
+    from tomeval.runs.live_state import State
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
@@ -179,24 +181,35 @@ def _field(state: Callable[[], str]) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _display(live: Live) -> Iterator[None]:
-    """Show a run at a terminal: a bar with the time left, and below it the counts."""
-    from rich.console import Console, Group
-    from rich.live import Live as Shown
+def screen(state: State, console: Console, above: int = 0) -> Group:
+    """Return what a terminal shows of a run: a bar with the time left, and below it the counts.
+
+    So many lines stand `above` it.
+    """
+    from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    def shown() -> Any:
-        if not live.total:  # nothing has begun, and perhaps nothing will
-            return Group()
-        bar = ProgressBar(total=max(1, live.total), completed=live.steps, width=24)
-        steps = f"{short(live.steps)} of {short(live.total)} steps"
-        grid = Table.grid(padding=(0, 1))
-        grid.add_row(f"{percent(live):>3} %", bar, steps, left_words(live))
-        lines = screen_of(live, console.width)
-        return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in lines))
+    bar = ProgressBar(total=max(1, state.total), completed=state.steps, width=24)
+    steps = f"{short(state.steps)} of {short(state.total)} steps"
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(f"{percent(state):>3} %", bar, steps, left_words(state))
+    lines = screen_of(state, console.width, console.height - above)
+    return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in lines))
+
+
+@contextmanager
+def _display(live: Live) -> Iterator[None]:
+    """Show a run at a terminal."""
+    from rich.console import Console, Group
+    from rich.live import Live as Shown
+
+    from tomeval.runs.live_state import state_of
+
+    def shown() -> Group:
+        # Nothing may have begun, and perhaps nothing will.
+        return screen(state_of(live), console) if live.total else Group()
 
     console = Console(stderr=True)
     with Shown(get_renderable=shown, console=console, refresh_per_second=2, redirect_stdout=False):

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from tomeval.cli.progress_replicas import replica_lines, replica_screen
+from tomeval.cli.progress_text import columns, cut, per_second, short
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.live import Live, ModelCount
+    from tomeval.runs.live import Live
+    from tomeval.runs.live_state import ModelState, State
     from tomeval.runs.timing import Took
 
 WIDTH = 80
@@ -56,120 +59,124 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def short(number: float) -> str:
-    """Return a count in at most six characters.
-
-    Examples
-    --------
-    >>> short(999), short(12_345), short(123_456), short(1_234_567), short(99_999_999)
-    ('999', '12,345', '123k', '1.23M', '100M')
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e5, "k")):
-        if number >= size:
-            size = 1e3 if letter == "k" else size
-            text = f"{number / size:.3g}" if number / size < 999.5 else f"{number / size:.0f}"
-            return f"{text}{letter}"
-    return f"{number:,.0f}"
-
-
-def line_of(live: Live) -> str:
-    """Return all that is shown of a run, in a line."""
-    parts = [f"{percent(live)} %, {left_words(live)}", f"episodes: {live.counts}"]
-    rows = _rows(live)
-    for count, name in zip(rows, _brief(rows), strict=True):
-        if count.calls:
-            said = f"{count.calls:,} calls, {short(count.prompt)} tokens in, "
-            said += f"{short(count.completion)} out"
-            said += f", cost {count.cost:,.2f}" if count.cost is not None else ""
-            said += f", {count.waiting.retries:,} retries" if count.waiting.retries else ""
-            said += f", {_share(count)} unreadable" if count.answers else ""
+def line_of(live: Live | State) -> str:
+    """Return all that is shown of a run, in a line, with a line below it for each replica."""
+    state = _state(live)
+    parts = [f"{percent(state)} %, {left_words(state)}", f"episodes: {state.counts}"]
+    spent = spend_words(state) if len(state.models) > 1 else ""  # else the model's own line has it
+    parts += filter(None, (speed_words(state), spent))
+    for model in _rows(state):
+        if model.calls:
+            said = f"{model.calls:,} calls, {short(model.prompt)} tokens in, "
+            said += f"{short(model.completion)} out"
+            said += f", cost {model.cost:,.2f}" if model.cost is not None else ""
+            said += f", {model.retries:,} retries" if model.retries else ""
+            said += f", {_share(model)} unreadable" if model.answers else ""
         else:
             said = "nothing asked yet"
-        said += f", {count.ended:,} of {count.wanted:,} episodes"
-        parts.append(f"{in_line(name)}: {said}")
-    return "; ".join([*parts, *_unseen(live), *(in_line(line) for line in _servers(live))])
+        said += f", {model.ended:,} of {model.wanted:,} episodes"
+        parts.append(f"{in_line(model.name)}: {said}")
+    parts += [*_unseen(state), *(in_line(line) for line in _servers(state))]
+    return "\n".join(["; ".join(parts), *(f"  {line}" for line in replica_lines(state.replicas))])
 
 
-def screen_of(live: Live, width: int = WIDTH) -> list[str]:
-    """Return what a terminal shows below the bar: at most `width` columns wide."""
-    lines = [f"episodes: {live.counts}"]
-    rows = _rows(live)
+def screen_of(live: Live | State, width: int = WIDTH, height: int = 24) -> list[str]:
+    """Return what a terminal shows below the bar: at most `width` columns wide.
+
+    Of replicas so many have a row as a terminal of that height has room for, and at least three.
+    """
+    state = _state(live)
+    said = f"episodes: {state.counts}"
+    speed = ", ".join(filter(None, (speed_words(state), spend_words(state))))
+    lines = [f"{said}; {speed}"] if len(said) + len(speed) + 2 <= width else [said, speed]
+    rows = _rows(state)
     if rows:
-        priced = any(count.cost is not None for count in rows)
+        priced = any(model.cost is not None for model in rows)
         head = ["episodes", "calls", "in", "out", *["cost"] * priced, "retries", "unread"]
-        table = [head, *([*_cells(count, priced)] for count in rows)]
-        widths = [max(len(row[place]) for row in table) for place in range(len(head))]
-        room = max(8, width - sum(widths) - 2 * len(widths))
-        names = ["model", *(cut(in_line(name), room) for name in _brief(rows))]
-        first = max(map(len, names))
-        for name, row in zip(names, table, strict=True):
-            cells = (f"  {text:>{wide}}" for text, wide in zip(row, widths, strict=True))
-            lines.append(name.ljust(first) + "".join(cells))
-    if hidden := len(live.models) - len(rows):
+        table = [head, *([*_cells(model, priced)] for model in rows)]
+        lines += columns(["model", *(in_line(model.name) for model in rows)], table, width)
+    if hidden := len(state.models) - len(rows):
         lines.append(f"and {hidden:,} more models")
-    lines += _unseen(live)
-    for line in _servers(live):
+    lines += _unseen(state)
+    for line in _servers(state):
         lines += wrap(in_line(line), width, max_lines=2, placeholder=" …", subsequent_indent="  ")
-    if live.note:
-        lines += wrap(live.note, width)
-    return [cut(line, width) for line in lines]
+    note = wrap(state.note, width)
+    if state.replicas:
+        lines += replica_screen(state.replicas, width, height - 2 - len(lines) - len(note))
+    return [cut(line, width) for line in (*lines, *note) if line]
 
 
-def percent(live: Live) -> int:
+def speed_words(state: State) -> str:
+    """Say how fast a run goes of late; empty if that is not known, or it is over."""
+    if state.over or state.episodes_speed is None:
+        return ""
+    text = per_second(state.episodes_speed, "episode")
+    if state.tokens_speed is not None:
+        text += f", {short(state.tokens_speed)} tokens/s"
+    return text
+
+
+def spend_words(state: State) -> str:
+    """Say what was spent; empty without prices."""
+    if state.cost is None:
+        return ""
+    known = sum(model.cost is not None for model in state.models)
+    asked = sum(model.cost is not None or model.calls > 0 for model in state.models)
+    rest = f" for {known} of {asked} models" if known < asked else ""
+    return f"cost {state.cost:,.2f}{rest}"
+
+
+def _state(live: Live | State) -> State:
+    from tomeval.runs.live_state import State, state_of
+
+    return live if isinstance(live, State) else state_of(live)
+
+
+def percent(state: Live | State) -> int:
     """Return the share of steps that are done."""
-    return 100 * live.steps // live.total if live.total else 100
+    return 100 * state.steps // state.total if state.total else 100
 
 
-def left_words(live: Live) -> str:
+def left_words(state: State) -> str:
     """Return the time left; while nothing goes on it does not get less, which is said."""
-    if live.note:
+    if state.over:
+        return state.over
+    if state.note:
         return "stopping"
-    left = live.left
-    held = left and any(count.waiting.stalled() for count in list(live.models.values()))
-    return time_left(left) + (" after the wait" if held else "")
+    return time_left(state.left) + (" after the wait" if state.left and state.stalled else "")
 
 
-def _unseen(live: Live) -> list[str]:
+def _unseen(state: State) -> list[str]:
     """Return what the time left supposes, if models have not begun."""
-    if not (count := live.pace.unseen) or not live.left:
+    if not (count := state.unseen) or not state.left:
         return []
     many = "1 model has" if count == 1 else f"{count:,} models have"
     return [f"{many} not begun: the time left takes the speed of the others"]
 
 
-def _rows(live: Live) -> list[ModelCount]:
+def _rows(state: State) -> list[ModelState]:
     """Return the models to show: if they are many, those that are at work first."""
-    counts = list(live.models.values())
-    if len(counts) > _ROWS:
-        counts.sort(key=lambda count: (not count.calls > 0, count.ended >= count.wanted))
-    return counts[:_ROWS]
+    models = list(state.models)
+    if len(models) > _ROWS:
+        models.sort(key=lambda model: (not model.calls > 0, model.ended >= model.wanted))
+    return models[:_ROWS]
 
 
-def _brief(counts: list[ModelCount]) -> list[str]:
-    return [count.waiting.model or count.name for count in counts]
-
-
-def _cells(count: ModelCount, priced: bool) -> Iterator[str]:
-    yield f"{count.ended:,}/{count.wanted:,}"
-    yield from map(short, (count.calls, count.prompt, count.completion))
+def _cells(model: ModelState, priced: bool) -> Iterator[str]:
+    yield f"{model.ended:,}/{model.wanted:,}"
+    yield from map(short, (model.calls, model.prompt, model.completion))
     if priced:
-        yield "–" if count.cost is None else f"{count.cost:,.2f}"
-    yield short(count.waiting.retries)
-    yield _share(count)
+        yield "–" if model.cost is None else f"{model.cost:,.2f}"
+    yield short(model.retries)
+    yield _share(model)
 
 
-def _share(count: ModelCount) -> str:
-    share = count.unreadable_share
-    return "–" if share is None else f"{100 * share:.3g} %"
+def _share(model: ModelState) -> str:
+    return f"{100 * model.unreadable / model.answers:.3g} %" if model.answers else "–"
 
 
-def _servers(live: Live) -> Iterator[str]:
+def _servers(state: State) -> Iterator[str]:
     """Yield a line for every server that is waited for."""
-    for count in list(live.models.values()):
-        if said := count.waiting.line():
-            yield f"{count.waiting.model or count.name}: {said}"
-
-
-def cut(text: str, width: int) -> str:
-    """Return a line in at most so many columns."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    for model in state.models:
+        if model.waits:
+            yield f"{model.name}: {model.waits}"

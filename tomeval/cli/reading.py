@@ -6,19 +6,40 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
+from tomeval.cli.spreading import of_wanted, show_parts
 from tomeval.core.printing import show
 
 
-def status(folder: RunFolder, where: WhereOption = None, form: TableFormat = "text") -> None:
+def status(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A run folder; or several of one experiment, such as its shards, or the folder "
+            "that holds them.",
+            metavar="RUN...",
+        ),
+    ],
+    where: WhereOption = None,
+    form: TableFormat = "text",
+) -> None:
     """Show how many episodes of each cell are on disk, of those wanted, and what is missing.
 
-    The exit code is 0 whatever is missing: the run could be read.
+    Of several runs, how far each is and all are together. The exit code is 0 whatever is missing:
+    the runs could be read.
     """
+    from tomeval.runs.spread.sources import run_folders
+
+    folders = run_folders(runs)
+    if len(folders) > 1:
+        show_parts(folders, where or (), form)
+        return
+    (folder,) = folders
     from tomeval.report.tables import DATA
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
@@ -26,16 +47,10 @@ def status(folder: RunFolder, where: WhereOption = None, form: TableFormat = "te
     with Run(folder, where or ()) as opened:
         rows = opened.status()
         if form not in DATA:
-            rows = [_of_wanted(row) for row in rows]
+            rows = [of_wanted(row) for row in rows]
         show_table(rows, form, keep=("cell", "complete"))
         if form == "text" and not where:  # the closing lines are of the whole run
             show("\n".join(["", *closing(opened).lines]))
-
-
-def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of a status with the complete episodes as ``n of N``."""
-    said = f"{row['complete']:,}" + (f" of {row['wanted']:,}" if row["wanted"] else "")
-    return {name: value for name, value in {**row, "complete": said}.items() if name != "wanted"}
 
 
 def transcript(

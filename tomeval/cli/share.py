@@ -102,9 +102,11 @@ def _count(text: str) -> int | None:
 def export(
     folder: RunFolder,
     what: Annotated[
-        Literal["steps", "episodes", "answers", "cells"] | None,
+        Literal["steps", "episodes", "answers", "cells", "origins"] | None,
         typer.Option(
-            "--what", help="Which table; answers: what became of every question. Default: steps."
+            "--what",
+            help="Which table; answers: what became of every question; origins: where episodes "
+            "were played. Default: steps.",
         ),
     ] = None,
     form: Annotated[

@@ -171,7 +171,9 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
         if what in run.domain.tables:
-            raise TomevalError(f"--what {what}: {run.folder} has no data for this table")
+            needs = run.domain.needs_of_table(what)
+            why = f", which needs {needs}" if needs else ""
+            raise TomevalError(f"--what {what}: {run.folder} has no data for this table{why}")
         raise unknown("table", what, [CELLS, *tables])
     if what != CELLS and asked_of_cells:
         raise TomevalError(

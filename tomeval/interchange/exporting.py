@@ -35,7 +35,7 @@ def export(
     form : {"csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
         The first four are of one table, see `export_run`; the others are of the whole run, in
         files in the folder `out`.
-    what : {"steps", "episodes", "answers", "cells"}, optional
+    what : {"steps", "episodes", "answers", "cells", "origins"}, optional
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
@@ -70,7 +70,10 @@ def export(
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
-    """Write ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
+    """Write one table of a run.
+
+    That is ``steps``, ``episodes``, ``answers`` (what became of every question), ``cells``, or
+    ``origins`` (where the episodes were played, with the versions of libraries there).
 
     `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
     or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
@@ -139,6 +142,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
 
 _SHARED = {
     **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
+    "origin": "INTEGER",
     "seed": "INTEGER",
     **dict.fromkeys(RATES, "REAL"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -19,7 +20,10 @@ from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
 from tomeval.runs.checksums import signed
+from tomeval.runs.convert import copy_store
+from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run
+from tomeval.runs.schema import SCHEMA_VERSION
 from tomeval.runs.seal import NAME as SEAL
 from tomeval.runs.store import EXPERIMENT, STORE, Store
 
@@ -59,19 +63,19 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
     if any(folder.iterdir()):
         raise TomevalError(f"{folder}: is not empty")
     try:
-        _copy_store(run.folder / STORE, folder / STORE)
+        _copy_store(run, folder)
         for name in _COPIED:
             if (run.folder / name).is_file():
                 shutil.copyfile(run.folder / name, folder / name)
-        if run.public_names:
-            _leave_out_addresses(run, folder)
+        _leave_out_addresses(run, folder)
     except (OSError, sqlite3.Error) as error:
         raise TomevalError(f"{folder}: cannot be written ({error})") from None
-    export_run(run, "cells", "csv", folder / "cells.csv")
-    export_run(run, "episodes", "csv", folder / "episodes.csv")
-    if report:
-        write_report(run, folder / "report.html", ReportOptions())
-    card = dataset_card(run, repo, report=report)
+    with Run(folder) as copy:  # which says no more than it may
+        export_run(copy, "cells", "csv", folder / "cells.csv")
+        export_run(copy, "episodes", "csv", folder / "episodes.csv")
+        if report:
+            write_report(copy, folder / "report.html", ReportOptions())
+        card = dataset_card(copy, repo, report=report)
     write_text(folder / "README.md", card)
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     addresses = {name.partition("@")[2].encode() for name in run.public_names}
@@ -154,29 +158,38 @@ def _first_line(error: Exception) -> str:
     return line.decode()
 
 
-def _copy_store(source: Path, target: Path) -> None:
-    """Copy a store as one file that needs no log beside it."""
+def _copy_store(run: Run, folder: Path) -> None:
+    """Copy a run's store into a folder, one of an earlier version as one of this."""
+    source = run.folder / STORE
+    if run.store.version != SCHEMA_VERSION:
+        copy_store(source, run.store.version, run.domain, folder)
+        return
     uri = f"{source.resolve().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=60)) as old,
-        closing(sqlite3.connect(target)) as new,
+        closing(sqlite3.connect(folder / STORE)) as new,
     ):
         old.backup(new)
-        new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _leave_out_addresses(run: Run, folder: Path) -> None:
-    """Name models in a copied run as tables do, without the addresses of their servers."""
-    store = Store(folder, run.domain)
+    """Name models in a copied run as tables do, without addresses of servers, and no hosts.
+
+    The copy is one file that needs no log beside it.
+    """
+    store, identity = Store(folder, run.domain), {}
     try:
-        identity = store.rename(run.public_names)
+        store.leave_out_hosts()
+        if run.public_names:
+            identity = store.rename(run.public_names)
     finally:
         store.close()
     (folder / SEAL).unlink(missing_ok=True)
     with closing(sqlite3.connect(folder / STORE)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("VACUUM")  # what was written over is gone from the file too
     path = folder / EXPERIMENT
-    if path.is_file():
+    if identity and path.is_file():
         resolved = json.loads(path.read_text(encoding="utf-8"))
         write_text(path, json.dumps(signed({**resolved, **identity}), indent=1))
 
@@ -199,9 +212,26 @@ def _secret_in(path: Path) -> str:
 
 
 def _parts(path: Path) -> Iterator[bytes]:
-    """Yield a file in parts that overlap, so that nothing is missed where they meet."""
+    """Yield a file in parts that overlap, so that nothing is missed where they meet.
+
+    Of a store also what it holds packed.
+    """
+    if path.name == STORE:
+        yield from _unpacked(path.parent)
     kept = b""
     with path.open("rb") as file:
         while part := file.read(_CHUNK):
             yield kept + part
             kept = part[-_OVERLAP:]
+
+
+def _unpacked(folder: Path) -> Iterator[bytes]:
+    """Yield all records of model calls and all kept replies of a store, some at a time."""
+    with closing(Store(folder)) as store:
+        for sql in (
+            "SELECT unpacked(record) FROM calls",
+            "SELECT unpacked(reply) FROM answered",
+        ):
+            texts = (text.encode() for (text,) in store.iterate(sql)[1])
+            while some := list(itertools.islice(texts, ROWS_AT_A_TIME)):
+                yield b"\n".join(some)

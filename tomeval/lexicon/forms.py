@@ -26,6 +26,8 @@ def fold(text: str) -> str:
     >>> fold("  Crème   Brûlée ")
     'creme brulee'
     """
+    if text.isascii():  # as most words are: nothing to take apart
+        return " ".join(text.casefold().split())
     # Once more after taking apart: bold capitals and the like have no small letters of their own.
     parts = unicodedata.normalize("NFKD", text.casefold()).casefold()
     return " ".join("".join(c for c in parts if not unicodedata.combining(c)).split())

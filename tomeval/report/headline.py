@@ -12,7 +12,6 @@ from tomeval.core.numbers import number
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.report import facts
 from tomeval.report.notices import counted
-from tomeval.runs.folder import planned
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -77,8 +76,8 @@ def episode_counts(run: Run) -> Counter[str]:
 
 def wanted_episodes(run: Run) -> int | None:
     """Return how many episodes a run is to have; None if its folder does not say."""
-    each = planned(run.folder)
-    return None if each is None else sum(cell.wanted(each) for cell in run.cells)
+    each = [run.wanted(cell) for cell in run.cells]
+    return None if None in each else sum(filter(None, each))
 
 
 def _best_and_worst(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measure) -> str:

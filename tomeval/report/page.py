@@ -24,6 +24,7 @@ from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.headline import headline
 from tomeval.report.results import results, valued
+from tomeval.runs.provenance import report_rows
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics.estimates import AUTO
@@ -170,6 +171,7 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.facts(run),
         "sessions": facts.sessions(run),
+        "origins": report_rows(run),
         "meanings": facts.meanings(run, valued(run, rows)),
         "listed": [run.measures[name] for name in names],
         "drawn": episodes.drawn,

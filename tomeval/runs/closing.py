@@ -10,9 +10,10 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
-from tomeval.runs.folder import planned
+from tomeval.runs.provenance import closing_lines
 from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
+from tomeval.runs.spread.sharding import Shard, Share
 from tomeval.runs.store import Store
 
 NAMED = 5
@@ -38,10 +39,16 @@ def closing(run: Run) -> Closing:
     cells = [cell.number for cell in run.cells]
     others = [cell.number for cell in run.cells if not cell.wanted(1)]
     total = sum((Counter(count) for count in counts.values()), Counter[str]())
+    share = run.share
+    if share is not None:
+        if not any(share.wanted):
+            return Closing(_nothing(share.shard), False, True)
+        cells = [cell for cell in cells if share.wanted[cell] or cell in counts or cell in others]
     without = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     empty = [cell for cell in without if cell not in others]
     partly = [cell for cell in cells if cell in stops and cell not in empty]
     lines = [
+        *([] if share is None else _of_shard(share, run)),
         f"episodes: {_counted(total)}",
         *_reasons(store, total),
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
@@ -60,8 +67,29 @@ def closing(run: Run) -> Closing:
             *_named(run, unread, counts, stops),
         ]
     lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
+    lines += [wrapped(line) for line in closing_lines(run)]
     lines += _used(store)
     return Closing(lines, bool(total[COMPLETE]), not (empty or partly or unread or total[FAILED]))
+
+
+def _nothing(shard: Shard) -> list[str]:
+    """Say that a shard is empty."""
+    return [
+        wrapped(
+            f"shard {shard} is empty: the experiment has no episode for it, so nothing was played; "
+            "it may be merged or left out"
+        )
+    ]
+
+
+def _of_shard(share: Share, run: Run) -> Iterator[str]:
+    """Yield what a shard's share of the experiment is."""
+    cells = sum(map(bool, share.wanted))
+    episodes = "episode" if sum(share.wanted) == 1 else "episodes"
+    yield (
+        f"shard {share.shard}: {sum(share.wanted):,} {episodes} of {cells:,} of "
+        f"{len(run.cells):,} cells are its share"
+    )
 
 
 def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
@@ -101,12 +129,12 @@ def _named(
     stops: Mapping[int, str],
 ) -> Iterator[str]:
     """Yield what cells are and what became of their episodes and answers."""
-    wanted, invalid = planned(run.folder), tallies.invalid_answers(run.store)
+    invalid = tallies.invalid_answers(run.store)
     cells = {cell.number: cell for cell in run.cells}
     names = cell_names(run.domain, [definition for _, definition in run.store.cells()])
     for number in numbers[:NAMED]:
         count = counts.get(number, {})
-        lacks = cells[number].wanted(wanted or 0) - sum(count.values())
+        lacks = (run.wanted(cells[number]) or 0) - sum(count.values())
         parts = [_counted(count)] + [f"{lacks:,} not played"] * (lacks > 0)
         parts += [f"stopped: {stops[number]}"] if number in stops else []
         reasons = invalid.get(number, {}).items()

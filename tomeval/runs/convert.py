@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,8 @@ INSERT INTO answered SELECT cell, episode, seat, request, packed(reply) FROM old
 def convert(old: Path, new: Path) -> Path:
     """Copy a run of an earlier version into the folder `new` and return it; `old` is not changed.
 
-    Every row is kept, one after the other: memory does not grow with the run. The run can be
-    resumed if prompts and players are still the same.
+    Every row is kept. They are copied one after the other: of an episode no more than its number
+    is in memory. The run can be resumed if prompts and players are still the same. `new` appears when it is complete.
 
     Raises
     ------
@@ -57,12 +58,21 @@ def convert(old: Path, new: Path) -> Path:
         raise TomevalError(f"{new}: is not empty; name a new folder")
     domain = get_domain(_OLD[source.name]) if version == 1 else _sound(old)
     make_folder(new)
-    copy_store(source, version, domain, new)
-    for name in (SESSIONS,) if version == 1 else (SESSIONS, EXPERIMENT, STARTUP):
-        with suppress(FileNotFoundError):
-            shutil.copyfile(old / name, new / name)
-    if version == 1:
-        _experiment(old, new, domain.name)
+    place = new.resolve()
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        draft.mkdir()
+        copy_store(source, version, domain, draft)
+        for name in (SESSIONS,) if version == 1 else (SESSIONS, EXPERIMENT, STARTUP):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(old / name, draft / name)
+        if version == 1:
+            _experiment(old, draft, domain.name)
+        os.replace(draft, place)
+    except OSError as error:
+        raise TomevalError(f"{new}: cannot be made ({error.strerror or error})") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
     return new
 
 
@@ -73,16 +83,13 @@ def copy_store(source: Path, version: int, domain: Domain, new: Path) -> None:
     """
     copy, named = domain.schema.upgrade, f"('domain', '{json.dumps(domain.name)}')"
     statements = f"{copy};\nINSERT INTO meta VALUES {named}" if version == 1 else _FROM_2
-    database = Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))
-    try:
-        database.copy_from(source, f"{_ORIGIN};\n{statements}")
-    finally:
-        database.close()
-    store = Store(new, domain)  # checks the copy, and writes its checksums
-    try:
+    with (
+        closing(Database(source, (version,))) as old,
+        closing(Database(new / STORE, (SCHEMA_VERSION,), schema_sql(domain.schema))) as made,
+    ):
+        made.copy_from(old, f"{_ORIGIN};\n{statements}")
+    with closing(Store(new, domain)) as store:  # checks the copy, and writes its checksums
         store.count_spent()
-    finally:
-        store.close()
 
 
 def _version(store: Path) -> int:

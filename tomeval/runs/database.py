@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.packing import pack, unpacked
+from tomeval.runs.packing import pack, readable, unpacked
 from tomeval.runs.places.journal import ROLLBACK, WAL, fitting_journal
 from tomeval.runs.places.reading import IN_PLACE, Copy, has_log, needs_copy
 
@@ -80,7 +80,8 @@ class Database:
             unless_opened.callback(self._db.close)
             if self._journal != WAL and has_log(path):  # is opened without memory to share
                 self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            for name, function in (("unpacked", unpacked), ("packed", pack)):
+            for function in (pack, unpacked, readable):
+                name = "packed" if function is pack else function.__name__
                 self._db.create_function(name, 1, function, deterministic=True)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -182,10 +183,11 @@ class Database:
             for statement in filter(None, views.strip().split(";\n")):
                 self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
-    def copy_from(self, old: Path, statements: str) -> None:
+    def copy_from(self, old: Database, statements: str) -> None:
         """Run statements that copy the tables of another database, attached as ``old``."""
         with self.reporting():
-            uri = f"{old.resolve().as_uri()}?{_reading_mode(old)}"
+            mode = "mode=ro" if old.read_from != old.path else _reading_mode(old.path)
+            uri = f"{old.read_from.resolve().as_uri()}?{mode}"
             self._db.execute("ATTACH ? AS old", (uri,))
             self.execute_all(statements)
             self._db.execute("DETACH old")

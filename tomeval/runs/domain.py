@@ -435,6 +435,10 @@ class Domain(ABC):
         """Return which of `figures` a run can have data for; default: all."""
         return list(self.figures)
 
+    def needs_of_table(self, name: str) -> str:
+        """Return what a run needs for one of `tables`, and where that is written; default: ""."""
+        return ""
+
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return the sentences that go with one of `tables`."""
         return []

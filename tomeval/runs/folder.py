@@ -6,9 +6,10 @@ import json
 import logging
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,15 @@ from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
-from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
+from tomeval.runs.places.holding import CLOCK, beating, has_locks, held_between_hosts
 from tomeval.runs.places.journal import PROBE
+from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
+    LIVE,
+    LOCK,
     OLD_STORES,
     SESSIONS,
     STORE,
@@ -38,14 +42,15 @@ logger = logging.getLogger(__name__)
 
 def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
+    refuse_address(folder)
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
         if any((folder / old).exists() for old in OLD_STORES):
             raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
-        left = {*BEGUN, f".{EXPERIMENT}.new", f".{HOLDER}.new"}
-        names = {path.name for path in folder.iterdir()} - left
+        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
+        names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
         others = {name for name in names if not name.startswith((PROBE, CLOCK))}
         if others:
             raise TomevalError(
@@ -64,7 +69,7 @@ def locked(folder: Path) -> Iterator[None]:
     holder = folder / HOLDER
     try:
         who = f"process {os.getpid()} on {platform.node()}"
-        with _system_lock(folder / "run.lock"), held_between_hosts(holder, who):
+        with _system_lock(folder / LOCK), held_between_hosts(holder, who):
             yield
     except filelock.Timeout:
         raise TomevalError(
@@ -86,6 +91,54 @@ def _system_lock(path: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def at_rest(folder: Path) -> Iterator[None]:
+    """Hold a run folder that is only read; refuse one that a process runs in.
+
+    One that cannot be written, or that nothing ever ran in, is read without that.
+    """
+    lock, busy = folder / LOCK, beating(folder / HOLDER)
+    with ExitStack() as held:
+        try:
+            if lock.exists():
+                held.enter_context(filelock.FileLock(lock, timeout=0))
+        except filelock.Timeout:
+            busy = True
+        except OSError:
+            pass  # it can only be read
+        if busy:
+            raise TomevalError(
+                f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "
+                "for it, or leave the folder out"
+            )
+        yield
+
+
+def writer(folder: Path) -> tuple[str, bool]:
+    """Return who writes a run, in words, and whether that may still be there; empty: nobody.
+
+    A process of this machine that is gone broke off; of other machines that is not known.
+    """
+    try:
+        holder = (folder / HOLDER).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return "", False
+    found = re.fullmatch(r"process (\d+) on (.*)", holder)
+    here = found is not None and found[2] == platform.node()
+    return holder, not (here and found is not None and not _alive(int(found[1])))
+
+
+def _alive(process: int) -> bool:
+    """Tell whether a process of this machine is there."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _held_by(holder: Path) -> str:
     """Return who holds a folder, in brackets; empty if that is not known."""
     try:
@@ -100,32 +153,56 @@ def begin_or_resume(
     identity: dict[str, Any],
     wanted: int,
     apart: Container[int] = (),
-) -> None:
+    shard: str = "",
+) -> int:
     """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
+
+    Returns how many episodes a cell is to have: `wanted`, or more if the folder holds more.
 
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
     `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
-    the cells that have other numbers, see `Experiment.apart`.
+    the cells that have other numbers, see `Experiment.apart`; `shard` is the part of the experiment
+    that the folder is for, such as ``3/16``.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
     if "sha256" not in meta:
-        store.begin(identity, sha256)
+        store.begin(identity, sha256, **({"shard": shard} if shard else {}))
     elif meta["sha256"] != sha256:
-        stored = {"name": meta["name"], "cells": [definition for _, definition in store.cells()]}
+        words = differing_words(store.identity(), identity)
         store.close()
         raise TomevalError(
-            f"{folder}: holds another experiment ({_difference(stored, identity)}); nothing was "
+            f"{folder}: holds another experiment ({words}); nothing was changed. "
+            "Choose another folder with --out"
+        )
+    elif (held := meta.get("shard", "")) != shard:
+        store.close()
+        raise TomevalError(
+            f"{folder}: holds {_part(held)} of this experiment, not {_part(shard)}; nothing was "
             "changed. Choose another folder with --out"
         )
-    most = max([0, *(len(done) for n, done in store.finished().items() if n not in apart)])
-    resolved = {"domain": store.domain.name, "episodes": max(wanted, most), **identity}
+    done = {n: numbers for n, numbers in store.finished().items() if n not in apart}
+    counts = (max(numbers) + 1 if shard else len(numbers) for numbers in done.values())
+    most = max([0, *counts])
+    write_experiment(folder, store.domain.name, identity, max(wanted, most))
+    return max(wanted, most)
+
+
+def write_experiment(
+    folder: Path, domain: str, identity: Mapping[str, Any], episodes: int | None
+) -> None:
+    """Write `EXPERIMENT`, with how many episodes a cell is to have."""
     path = folder / EXPERIMENT
     before = _read(path)
     if path.exists() and not isinstance(before, dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    if before != (whole := signed(resolved)):  # to lay out thousands of cells takes seconds
+    whole = signed({"domain": domain, "episodes": episodes, **identity})
+    if before != whole:  # to lay out thousands of cells takes seconds
         write_text(path, json.dumps(whole, indent=1))
+
+
+def _part(shard: str) -> str:
+    return f"shard {shard}" if shard else "the whole"
 
 
 def planned(folder: Path) -> int | None:
@@ -174,7 +251,7 @@ def _read(path: Path) -> Any:
     return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
 
 
-def add_session(folder: Path, stop_after_voids: int) -> None:
+def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
@@ -185,22 +262,23 @@ def add_session(folder: Path, stop_after_voids: int) -> None:
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
+        **({"shard": shard} if shard else {}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
 
 
-def _difference(old: Any, new: Any, where: str = "") -> str:
+def differing_words(old: Any, new: Any, where: str = "") -> str:
     """Say in a few words where two JSON values first differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(k for k in new if k not in old)]:
             if old.get(key) != new.get(key):
-                return _difference(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
+                return differing_words(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} {where} there, {len(new)} here"
         for index, (a, b) in enumerate(zip(old, new, strict=True)):
             if a != b:
-                return _difference(a, b, f"{where}[{index}]")
+                return differing_words(a, b, f"{where}[{index}]")
     return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"
 
 

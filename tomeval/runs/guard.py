@@ -340,6 +340,12 @@ class Sums:
         self._replies ^= found
         return (*row, found)
 
+    def recount(self, connection: sqlite3.Connection) -> None:
+        """Take note of kept replies that were written with their checksums."""
+        self._replies = 0
+        for (found,) in connection.execute("SELECT sum FROM answered"):
+            self._replies ^= found
+
     def replies_leave(self, connection: sqlite3.Connection, place: Place) -> None:
         """Take note that the kept replies of an episode are about to be deleted."""
         self._leave(connection, "cell = ? AND episode = ?", place)

@@ -19,6 +19,7 @@ from tomeval.runs.counts import Counts
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.pace import Pace
 from tomeval.runs.pace_fit import Work
+from tomeval.runs.speeds import Speeds
 from tomeval.runs.store import Store
 
 
@@ -89,6 +90,10 @@ class ReplicaCount:
         Bytes; 0: not known.
     last_error : str
         The last thing that went wrong; empty: nothing did.
+    lost : int
+        How often it was lost and another one took its place, or none.
+    second, differed : int
+        Results that came after those of another replica, and how many of them were different.
     since : float
         When it started, by `time.monotonic`.
     """
@@ -103,6 +108,9 @@ class ReplicaCount:
     tokens: int = 0
     memory: int = 0
     last_error: str = ""
+    lost: int = 0
+    second: int = 0
+    differed: int = 0
     since: float = 0.0
 
 
@@ -119,8 +127,12 @@ class Live:
         By `engine.spec_key`, in the order of play.
     replicas : list of ReplicaCount
         Where it is played; empty: in this process.
+    wanted : int
+        Episodes in all.
     pace : Pace
         Who knows the time left.
+    speeds : Speeds
+        How fast counts grow, see `live_state`.
     asking : bool
         Whether language models play by now.
     shown : str
@@ -133,7 +145,8 @@ class Live:
         self.steps, self.total, self.counts = 0, 0, Counts()
         self.models: dict[str, ModelCount] = {}
         self.replicas: list[ReplicaCount] = []
-        self.pace = Pace([], {})
+        self.wanted = 0
+        self.pace, self.speeds = Pace([], {}), Speeds()
         self.shown: Literal["", "field", "lines"] = ""
         self.asking, self.note = False, ""
 
@@ -161,6 +174,7 @@ class Live:
             for cell, mine in zip(cells, keys, strict=True)
         ]
         self.pace = Pace(works, dict(enumerate(missing)), slots)
+        self.wanted = sum(wanted)
         found: dict[str, ModelCount] = {}
         ended = tallies.episodes(store) if any(keys) else {}
         for number, (cell, mine) in enumerate(zip(cells, keys, strict=True)):

@@ -60,14 +60,14 @@ def unpack(packed: bytes | str) -> str:
         if form != _DEFLATED:
             raise Unpackable(f"a packed text of the unknown form {form!r}")
         machine = _inflating().copy()
-        data: bytes = machine.decompress(rest, MOST)
-        if machine.eof:
-            return data.decode()
+        data: bytes = machine.decompress(rest, MOST + 1)
+        if len(data) > MOST:
+            raise Unpackable(f"a packed text has more than {MOST:,} bytes")
+        if not machine.eof:
+            raise Unpackable("a packed text is cut off")
+        return data.decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise Unpackable(f"a packed text cannot be read: {error}") from None
-    if machine.unconsumed_tail:
-        raise Unpackable(f"a packed text has more than {MOST:,} bytes")
-    raise Unpackable("a packed text is cut off")
 
 
 def pack_json(data: Any) -> bytes:
@@ -78,6 +78,19 @@ def pack_json(data: Any) -> bytes:
 def unpacked(value: Any) -> Any:
     """Return what the SQL function ``unpacked`` does: text of packed bytes, all else as it is."""
     return unpack(value) if isinstance(value, bytes) else value
+
+
+def readable(value: Any) -> Any:
+    """Return what the SQL function ``readable`` does: JSON that SQLite reads, of what is packed.
+
+    Python writes numbers that JSON does not have, such as the log-probability of a label that
+    cannot be said: they become null.
+    """
+    text = unpacked(value)
+    if isinstance(text, str) and ("Infinity" in text or "NaN" in text):
+        for word in ("-Infinity", "Infinity", "NaN"):
+            text = text.replace(word, "null")
+    return text
 
 
 @cache

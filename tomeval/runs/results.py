@@ -13,15 +13,18 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
-from tomeval.runs import tallies
+from tomeval.runs import provenance, tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
+from tomeval.runs.places.working import folder_of
+from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
+from tomeval.runs.spread.sharding import Share, share_of
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 
@@ -38,6 +41,7 @@ class Run:
     Parameters
     ----------
     folder : path
+        Or an address that fsspec knows; the run is fetched, if it has changed since the last time.
     where : sequence of str
         Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
         if it had no other cells. Default: all.
@@ -50,7 +54,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
-        self.folder = Path(folder)
+        self.folder = folder_of(folder)
         self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
@@ -96,6 +100,21 @@ class Run:
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
+
+    @cached_property
+    def share(self) -> Share | None:
+        """Which part of the experiment the folder is to hold; None: all of it."""
+        return share_of(self.folder)
+
+    def wanted(self, cell: RunCell) -> int | None:
+        """Return how many episodes of a cell the folder is to hold; None if it does not say."""
+        if self.share is not None:
+            return self.share.wanted[cell.number]
+        return cell.wanted(self._planned) if self._planned else None
+
+    @cached_property
+    def _planned(self) -> int | None:
+        return planned(self.folder)
 
     @cached_property
     def public_names(self) -> dict[str, str]:
@@ -238,11 +257,10 @@ class Run:
         counts = tallies.episodes(self.store)
         found = {status for count in counts.values() for status in count}
         statuses = (COMPLETE, VOID, FAILED, *sorted(found - {COMPLETE, VOID, FAILED}))
-        asked = planned(self.folder)
         rows = []
         for cell in self.cells:
             row: dict[str, Any] = {"cell": cell.number, **cell.columns, COMPLETE: 0}
-            row[WANTED] = cell.wanted(asked) if asked and cell.knows_attempts else None
+            row[WANTED] = self.wanted(cell) if cell.knows_attempts else None
             row |= dict.fromkeys(statuses[1:], 0)
             row |= counts.get(cell.number, {})
             if usage:
@@ -283,14 +301,22 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 
 
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return column names and rows of ``steps``, ``episodes``, ``answers`` or ``cells``."""
+    """Return column names and rows of a table.
+
+    `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
+    """
     mine = ", ".join(str(cell.number) for cell in run.cells)
     if what == "steps":
-        sql = f"SELECT * FROM step_records WHERE cell IN ({mine}) ORDER BY cell, episode, step"
-        return run.iterate(sql)
+        return run.iterate(
+            f"SELECT r.*, {PLACE_SQL} FROM step_records r JOIN episodes e USING (cell, episode) "
+            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({mine}) "
+            "ORDER BY cell, episode, step"
+        )
     if what == "answers":
         order = "cell, episode, step, seat, question"
         return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
+    if what == "origins":
+        return provenance.table(run)
     if what == "cells":
         rows = run.rows()
         return list(rows[0]), (tuple(row.values()) for row in rows)
@@ -305,15 +331,20 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
     own = ", ".join(("episode", *typed, "status", "steps"))
-    sql = f"SELECT {own} FROM episodes WHERE cell = ? ORDER BY episode"
+    sql = (
+        f"SELECT {PLACE_SQL}, {own} FROM episodes LEFT JOIN origins o USING (origin) "
+        "WHERE cell = ? ORDER BY episode"
+    )
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps", *names]
+    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps"]
+    columns += [*names, *PLACE]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for episode, *found, status, steps in run.store.query(sql, (cell.number,)):
+            for row in run.store.query(sql, (cell.number,)):
+                place, (episode, *found, status, steps) = row[: len(PLACE)], row[len(PLACE) :]
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
@@ -321,6 +352,6 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 found = cell.shown_episode(found)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 own = (cell.number, *cell.columns.values(), episode, *match[: len(called)])
-                yield (*own, *found, status, steps, *said)
+                yield (*own, *found, status, steps, *said, *place)
 
     return columns, rows()

@@ -101,11 +101,11 @@ def _content(db: sqlite3.Connection, name: str, like: str, place: tuple[int, int
     if like == "episodes":
         rows = [row[:-1] for row in rows]
     if like == "calls":
-        rows = [(*row[:-1], _said(row[-1])) for row in rows]
+        rows = [(*row[:-1], said(row[-1])) for row in rows]
     return sorted(rows, key=repr)
 
 
-def _said(record: bytes) -> str:
+def said(record: bytes) -> str:
     """Return a packed record without what it says of the machine."""
 
     def bare(data: dict[str, Any]) -> dict[str, Any]:

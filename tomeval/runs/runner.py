@@ -24,14 +24,17 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import LiveFile, live_file
 from tomeval.runs.origins import here
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine
 from tomeval.runs.spread.driver import Recall, drive, make_setting
 from tomeval.runs.spread.messages import Setting
+from tomeval.runs.spread.sharding import Shard, Share, note_share
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -48,6 +51,7 @@ def run_experiment(
     budget: Budget | None = None,
     prefix_reuse: bool = True,
     startup_test: bool = True,
+    shard: Shard | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
@@ -67,6 +71,8 @@ def run_experiment(
         Caps on the calls and tokens of served models; refused if there is no such model.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
+    shard : Shard, optional
+        Play only this part of the experiment, which is all that the folder is to hold.
     live : Live, optional
         Is kept up to date, for a display that reads it.
     engine : Engine, optional
@@ -76,8 +82,9 @@ def run_experiment(
     Raises
     ------
     TomevalError
-        The folder holds another experiment or other files, is in use or cannot be written; the
-        engine cannot give what it is asked for, or lost all replicas again and again.
+        The folder holds another experiment, another part of it or other files, is in use or cannot
+        be written; the engine cannot give what it is asked for, or lost all replicas again and
+        again.
     """
     numbers = {"workers": workers, "concurrency": concurrency, "replicas": replicas}
     for name, number in numbers.items():
@@ -88,32 +95,40 @@ def run_experiment(
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
+    live = live or Live()
     with ExitStack() as stack:
         if engine is not None:
             stack.callback(engine.close)
             engine.check()
+        where = None
+        if engine is not None:
+            setting = make_setting(experiment, prefix_reuse, concurrency)
+            where = _Where(engine, replicas, setting)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
+        shown = stack.enter_context(live_file(folder, live, experiment.name, str(shard or "")))
         store = Store(folder, get_domain(experiment.domain))
         try:
-            begin_or_resume(store, folder, identity, experiment.per_cell, experiment.apart)
-            add_session(folder, experiment.stop_after_voids)
+            part = str(shard or "")
+            most = begin_or_resume(
+                store, folder, identity, experiment.per_cell, experiment.apart, part
+            )
+            add_session(folder, experiment.stop_after_voids, part)
+            _note_share(store, experiment, shard, most)
             startup = StartUp(folder, experiment) if startup_test else None
-            slots = concurrency if engine is None else concurrency * replicas
-            told = _Told(live or Live(), slots, progress, on_counts)
+            told = _Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            setting = make_setting(experiment, prefix_reuse, concurrency)
-            where = None if engine is None else _Where(engine, replicas, setting)
             how = _How(workers, concurrency, budget, opening, where)
-            filler = _Filler(store, experiment, startup, stopping, told)
+            filler = _Filler(store, experiment, startup, stopping, told, shard)
             filler.play(how)
-            if _wanted(store, experiment) == filler.wanted:
+            if _wanted(store, experiment, shard) == filler.wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
-            more = _Filler(store, experiment, None, stopping, told, beyond=filler.wanted)
+            _note_share(store, experiment, shard, most)
+            more = _Filler(store, experiment, None, stopping, told, shard, beyond=filler.wanted)
             more.play(how)
             return filler.played + more.played
         except BudgetExceeded as reached:
@@ -135,18 +150,34 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
         )
 
 
-def _wanted(store: Store, experiment: Experiment) -> list[Sequence[int]]:
-    """Return which episodes each cell is to have, by what is known so far."""
-    return [
-        episodes_to_play(store, number, cell, cell.wanted(experiment.per_cell))
+def _wanted(
+    store: Store, experiment: Experiment, shard: Shard | None, planned: int | None = None
+) -> list[Sequence[int]]:
+    """Return which episodes each cell is to have here, by what is known so far."""
+    found = [
+        episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell))
         for number, cell in enumerate(experiment.cells)
     ]
+    if shard is None:
+        return found
+    return [
+        shard.among(number, episodes, store.domain.together(cell))
+        for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
+    ]
+
+
+def _note_share(store: Store, experiment: Experiment, shard: Shard | None, planned: int) -> None:
+    """Let the folder of a shard say how many episodes of each cell are its own."""
+    if shard is not None:
+        wanted = _wanted(store, experiment, shard, planned)
+        note_share(store.path.parent, Share(shard, [len(episodes) for episodes in wanted]))
 
 
 class _Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
+    shown: LiveFile
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
@@ -180,6 +211,7 @@ class _Filler:
         startup: StartUp | None,
         stopping: Stopping,
         told: _Told,
+        shard: Shard | None = None,
         beyond: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """With `beyond`, play only cells that turned out to need more episodes than these."""
@@ -189,7 +221,7 @@ class _Filler:
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
         self.stop_after_voids = experiment.stop_after_voids
         done = store.finished()
-        self.wanted = _wanted(store, experiment)
+        self.wanted = _wanted(store, experiment, shard)
         before = beyond or [()] * len(self.cells)
         self.missing = [
             [e for e in episodes if e not in done.get(number, ())]
@@ -335,9 +367,9 @@ class _Filler:
         """Return the counts of a model."""
         return self.live.models[key]
 
-    def begun(self, number: int, episode: int) -> None:
-        """Note that an episode begins."""
-        self.live.pace.begun(number, episode)
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Note that an episode begins, and on which replica."""
+        self.live.pace.begun(number, episode, replica)
 
     def over(self, number: int, episode: int) -> None:
         """Note that an episode is over, or broken off."""
@@ -351,8 +383,12 @@ class _Filler:
 
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
-        self.under_way += 1
-        self.live.pace.stepped(number, episode)
+        self.stepped(number, episode, 1)
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Count so many steps of a language model."""
+        self.under_way += count
+        self.live.pace.stepped(number, episode, count)
         self._tell_steps()
 
     def asked_again(self) -> None:
@@ -360,7 +396,7 @@ class _Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
         self._store(number, block)
@@ -428,12 +464,12 @@ class _Filler:
 
     # What is stored and told
 
-    def together(self, number: int, block: Block) -> None:
+    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
         """Store episodes of a cell without a model that were played at once."""
-        self.live.pace.together(number, len(block.episodes))
+        self.live.pace.together(number, len(block.episodes), replica)
         self._store(number, block)
 
-    def _store(self, number: int, block: Block) -> None:
+    def _store(self, number: int, block: Block | Rows) -> None:
         """Store episodes that are over, and count them."""
         self.store.add(number, block, self.store.origin(*self.origin))
         self.played += len(block.episodes)
@@ -453,6 +489,7 @@ class _Filler:
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        self._told.shown.tell(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 

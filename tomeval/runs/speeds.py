@@ -34,7 +34,7 @@ class Meter:
     >>> meter.speed(now=200)
     0.5
     >>> round(meter.speed(now=600), 3)  # it does not grow any more
-    0.158
+    0.167
     """
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,11 @@ from tomeval.runs.spent import row_of as spent_row
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
+LOCK, LIVE = "run.lock", "live.json"
 OLD_STORES = ("decrypto.sqlite",)
 """Names that stores had in version 1 only."""
 
-BEGUN = ("run.lock", HOLDER, EXPERIMENT, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
 """What a run writes before its store, or at the same moment."""
 
 
@@ -83,7 +84,7 @@ class Store:
         else:
             self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
-        self.damaged = self._db.damaged
+        self.damaged, self.reporting = self._db.damaged, self._db.reporting
         self._sums: Sums | None = None
         self._cells: list[tuple[int, dict[str, Any]]] | None = None
         self._seal: SealFile | None = None
@@ -143,6 +144,18 @@ class Store:
         with self._writing():
             yield
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """SQLite's own, for what is done inside of `taking`."""
+        return self._db.connection
+
+    @contextmanager
+    def taking(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection to rows of other stores, which come with their checksums."""
+        with self._writing() as (db, sums):
+            yield db
+            sums.recount(db)
+
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
         rows = self.query("SELECT key, value FROM meta")
@@ -151,15 +164,20 @@ class Store:
         except (TypeError, ValueError) as error:
             raise self.damaged(error) from None
 
-    def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
-        """Write the cells of a new run, once."""
-        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name}
+    def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
+        """Write the cells of a new run, once; `more` is noted beside its name."""
+        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
         with self._writing("meta", "cells", "origins") as (db, _):
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (UNKNOWN, *Origin().row))
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 self._insert_cell(db, number, cell)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes its experiment itself, see `Experiment.identity`."""
+        cells = [definition for _, definition in self.cells()]
+        return {"name": self.meta()["name"], "cells": cells}
 
     def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
         columns = {**cell, **self.domain.columns(cell)}
@@ -287,9 +305,14 @@ class Store:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
+        self.keep_replies([(cell, episode, seat, request, pack(reply))])
+
+    def keep_replies(self, replies: Iterable[tuple[int, int, str, str, bytes]]) -> None:
+        """Keep many replies, as cell, episode, seat, request and packed reply; see `keep_reply`."""
+        last = {row[:4]: row for row in replies}
         with self._writing() as (db, sums):
-            row = sums.reply(db, (cell, episode, seat, request, pack(reply)))
-            db.execute("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", row)
+            rows = [sums.reply(db, row) for row in last.values()]
+            db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""

@@ -24,6 +24,7 @@ from tomeval.domains.matrix.study import Check, Study
 from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.domains.matrix.subjects.person import ACT, PREDICT
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.origins import here
 from tomeval.runs.store import Store
 from tomeval.web.study_sessions import TIMED_OUT, WITHDRAWN, Session, Sessions
 
@@ -128,6 +129,7 @@ class Desk:
     ) -> None:
         self.study = study_of(experiment)
         self._store, self._clock = store, clock
+        self._origin = store.origin(*here())
         self._seed = experiment.seed[0]
         self.target = self.study.participants or experiment.episodes
         self.cells = {
@@ -235,7 +237,7 @@ class Desk:
     def withdraw(self, sitting: Sitting) -> None:
         """End a session and delete what was answered; that there was one stays."""
         empty = Match(sitting.cell, sitting.session.episode).play([])
-        self._store.add(sitting.session.cell, empty.block(UNFINISHED))
+        self._store.add(sitting.session.cell, empty.block(UNFINISHED), self._origin)
         self._sessions.note(sitting.session, int(self._clock()), ended=WITHDRAWN)
 
     def _keep(self, sitting: Sitting) -> None:
@@ -249,7 +251,7 @@ class Desk:
         status = UNFINISHED
         if match.over and sitting.place.kind == END:
             status = EXCLUDED if sitting.study.excludes(failed) else COMPLETE
-        self._store.add(session.cell, match.block(status, notes))
+        self._store.add(session.cell, match.block(status, notes), self._origin)
         self._sessions.note(session, int(self._clock()))
 
     # To report

@@ -6,9 +6,6 @@ The parts are made by the templates of the report, whose assets the page has too
 from __future__ import annotations
 
 import json
-import os
-import platform
-import re
 import sys
 from functools import cache, partial
 from pathlib import Path
@@ -27,9 +24,8 @@ from tomeval.report.results import results
 from tomeval.report.table import Column, Table, Value
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
-from tomeval.runs.folder import planned
+from tomeval.runs.folder import writer
 from tomeval.runs.results import Run
-from tomeval.runs.store import HOLDER
 from tomeval.statistics.estimates import AUTO
 from tomeval.web.watched import Part
 
@@ -72,9 +68,8 @@ def _progress(folder: Path, run: Run | None) -> str:
     """Say how far the run is: in all and by cell."""
     if run is None:
         return _render("progress.html.j2", run=None, state=_state(folder, done=False))
-    each = planned(run.folder)
     status = run.status()
-    wanted = [None if each is None else cell.wanted(each) for cell in run.cells]
+    wanted = [run.wanted(cell) for cell in run.cells]
     shown = [name for name in _COUNTED if name in status[0]]
     totals = {name: sum(row[name] for row in status) for name in shown}
     ended = totals[COMPLETE] + totals[VOID]
@@ -116,25 +111,10 @@ def _number(value: float) -> str:
 
 def _state(folder: Path, *, done: bool) -> str:
     """Say who writes the run."""
-    try:
-        holder = (folder / HOLDER).read_text(encoding="utf-8")
-    except (OSError, ValueError):
+    who, alive = writer(folder)
+    if not who:
         return "The run is complete." if done else "No process is writing this run."
-    found = re.fullmatch(r"process (\d+) on (.*)", holder)
-    if found and found[2] == platform.node() and not _alive(int(found[1])):
-        return f"The run was broken off: {holder} is gone."
-    return f"Being written by {holder}."
-
-
-def _alive(process: int) -> bool:
-    """Tell whether a process of this machine is there."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return f"Being written by {who}." if alive else f"The run was broken off: {who} is gone."
 
 
 def _results(run: Run | None) -> str:

@@ -74,7 +74,7 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
 
 SPECIAL = {
     "replay": "replays no record",
-    "planted": "no data for this table",
+    "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
 }
 """Tables that only some runs have, and what is said of others."""
 

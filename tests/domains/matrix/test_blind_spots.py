@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from support import ALL_GAMES, make_game, random_partner
+from support import ALL_GAMES, make_game, play_against, random_partner
 
 from tomeval.domains.matrix.blind_spots import BLIND_SPOTS, blind_sentences, blind_spots
 from tomeval.domains.matrix.games import GAMES
@@ -46,8 +46,23 @@ def test_known_tasks(game, partners, found) -> None:
 
 
 def test_only_what_the_horizon_reaches_counts() -> None:
-    assert spots(RPS, "switcher(0, 1, k=30)", 29) == {"literal"}
+    assert spots(RPS, "switcher(0, 1, k=30)", 29) == {"literal", "change"}
     assert spots(RPS, "switcher(0, 1, k=30)", 30) == set()
+
+
+@pytest.mark.parametrize(("horizon", "late"), [(9, True), (10, False), (100, False)])
+def test_a_change_after_the_last_step_is_none(horizon, late) -> None:
+    early, other = (
+        get_partner_set({"switch": ["always(0)", "always(1)"], "at": at}, RPS).partners
+        for at in ([10], [30, 10])
+    )
+    plain = get_partner_set("always(2)", RPS).partners
+    for partners in (early, other, early + plain):  # one that can be seen is enough
+        assert ("change" in blind_spots(RPS, partners, horizon)) == late
+    assert "change" not in blind_spots(RPS, plain, horizon)
+    # What is said is so: within the horizon it plays as the policy that it never gives up.
+    moves = [play_against(partner, [0] * horizon) for partner in (early[0], other[0])]
+    assert (moves[0] == [0] * horizon) == late
 
 
 def every_total(game, partner, horizon: int) -> tuple[float, float]:

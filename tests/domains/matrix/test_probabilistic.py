@@ -582,6 +582,8 @@ def test_plan_counts_draws():
         ({"draws": 2.5}, "draws must be a number"),
         ({"draws": 4, "literal": False}, "draws go with literal = true"),
         ({"draws": 4, "temperature": 0}, "draws go with a temperature above 0"),
+        ({"draws": 4, "strategy": "LM"}, "draws do nothing for LM: its predictions are scored"),
+        ({"draws": 4, "strategy": ["Social LM", "LM"]}, "draws do nothing for Social LM; LM: its"),
     ],
 )
 def test_bad_draws_are_refused(options, words):

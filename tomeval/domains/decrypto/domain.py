@@ -42,6 +42,7 @@ GAMES_PER_CHUNK = 1000
 
 TEAM = "team"
 PLANTED = "planted"
+BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
 
 _MEASURES = {**MEASURES, **LEVEL_MEASURES}
 
@@ -155,6 +156,10 @@ class Decrypto(Domain):
         if not _asks_levels(run):
             left_out |= {*LEVEL_MEASURES}
         return {n: m for n, m in self.measures.items() if n not in left_out}
+
+    def needs_of_table(self, name: str) -> str:
+        """Return what the one table needs that is of some runs only."""
+        return BELIEVED if name == PLANTED else ""
 
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return what the columns of the levels are."""

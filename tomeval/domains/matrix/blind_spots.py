@@ -9,6 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.domains.matrix.adaptation.switching import change_of
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import Plan, best_response
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -26,6 +27,8 @@ BLIND_SPOTS = {
     "same prediction in every step is as good as any",
     "belief": "ΔToM/T (best response) cannot tell subjects apart in {tasks}: no prediction changes "
     "which action is best, so it is 0 whatever is predicted",
+    "change": "adaptation cannot be seen in {tasks}: every change of policy comes after the last "
+    "step, so that no partner ever changes",
 }
 """What is said of each kind; ``{tasks}`` stands for where it holds."""
 
@@ -60,6 +63,8 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
           is not named where ``chance`` is.
         - ``belief``: no pair of a prediction and a move that the partners can make costs anything
           under the `best_response` rule.
+        - ``change``: some partners have a change of policy (`change_of`), and all of these come
+          after step T.
 
     Examples
     --------
@@ -91,6 +96,9 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
         found.append("literal")
     if not misjudgement_cost(game, "best_response")[:, played].any():
         found.append("belief")
+    changes = [change.step for change in map(change_of, partners) if change is not None]
+    if changes and min(changes) > horizon:
+        found.append("change")
     return tuple(found)
 
 

@@ -215,6 +215,10 @@ class Matrix(Domain):
         shown = self.reported(run)
         return [name for name in self.figures if name not in self.tables or name in shown]
 
+    def needs_of_table(self, name: str) -> str:
+        """Return what a run needs for a table, and the section of the manual on it."""
+        return self.tables[name].needs
+
     def notes_of_table(self, run: Run, name: str) -> list[str]:
         """Return the sentences that go with a table."""
         return self.tables[name].notes(run)

@@ -16,6 +16,7 @@ from tomeval.domains.matrix.terminal import Keyboard
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
+from tomeval.runs.origins import here
 from tomeval.runs.store import Store
 
 
@@ -91,15 +92,15 @@ def _place(store: Store) -> tuple[int, bool]:
 
 def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: Console) -> bool:
     match = Match(cell, episode)
-    given = given_of(store, 0, episode)
+    given, origin = given_of(store, 0, episode), store.origin(*here())
     console.say("Type ? for help at any time.")
     if before:
         console.say(f"You go on after round {len(given)} of {cell.length}.")
     try:
-        match.play(given, Keyboard(console, match), lambda: store.add(0, match.block()))
+        match.play(given, Keyboard(console, match), lambda: store.add(0, match.block(), origin))
     except (QuitGame, KeyboardInterrupt):
         console.say()
-    store.add(0, match.block())
+    store.add(0, match.block(), origin)
     for line in _ending(match):
         console.say(line)
     return match.over

@@ -8,8 +8,10 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
+from tomeval.runs.copies import first_names
 from tomeval.runs.domain import Player
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import spread
@@ -72,7 +74,19 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
             result.append(_one(kind, name, chosen, swept))
         except TomevalError as error:
             raise TomevalError(f"{where}: {error}") from None
+    _check_draws(result, where)
     return result
+
+
+def _check_draws(players: list[Player], where: str) -> None:
+    """Refuse draws that no subject of a spec makes; of several strategies some may make none."""
+    asked = [p for p in players if p.kind == LLM and p.options.get("draws")]
+    if asked and all(scores_predictions(player.options) for player in asked):
+        names = first_names([player.strategy for player in asked])
+        raise TomevalError(
+            f"{where}: draws do nothing for {names}: its predictions are scored and state their "
+            "probabilities; leave draws out"
+        )
 
 
 def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:

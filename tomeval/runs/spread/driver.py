@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Live, ReplicaCount
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.contract import Engine, Lost, Replica
 from tomeval.runs.spread.leases import LOSSES, Gone, Group, Leases
@@ -87,8 +89,17 @@ class Filler(Watch, Protocol):
     def groups(self) -> dict[tuple[str, ...], list[Job]]:
         """Return the episodes that language models are to play, by the models of their cells."""
 
-    def together(self, number: int, block: Block) -> None:
-        """Take a stretch of a cell that asks no model."""
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
+        """Take an episode of a cell that is over, see `Watch`."""
+
+    def together(self, number: int, block: Rows, replica: str) -> None:
+        """Take a stretch of a cell that asks no model, which a replica played."""
+
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Hear that an episode of a cell begins on a replica."""
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Hear that an episode has got through so many steps."""
 
     def lost(self, number: int, episode: int, under_way: int) -> None:
         """Hear that an episode under way will begin anew."""
@@ -98,12 +109,25 @@ class Filler(Watch, Protocol):
 
 
 def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
-    """Return what replicas are to know of a run."""
+    """Return what replicas are to know of a run.
+
+    Raises
+    ------
+    TomevalError
+        A part of a cell cannot be sent to another process, as a lambda of a plugin.
+    """
+    try:
+        cells = pickle.dumps(list(experiment.cells))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TomevalError(
+            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
+            "of must be at the top of a module"
+        ) from None
     named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
     files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
     return Setting(
         domain=experiment.domain,
-        cells=pickle.dumps(list(experiment.cells)),
+        cells=cells,
         base="" if experiment.base is None else str(Path(experiment.base).resolve()),
         plugins=tuple(files),
         hosts=tuple(confirmed_hosts()),
@@ -126,7 +150,6 @@ def drive(engine: Engine, replicas: int, setting: Setting, filler: Filler) -> No
     driver = _Driver(engine, replicas, setting, filler)
     if driver.leases.done:
         return
-    filler.stopping.what = "the leases under way, which can take some minutes"
     filler.stopping.on_request = lambda: None
     before, filler.recall = filler.recall, driver.recall
     try:
@@ -173,7 +196,7 @@ class _Driver:
         self._replicas = replicas
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
         self._committed: set[Job] = set()
-        self._differing = 0
+        self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
         self._same = Same()
         self._names: dict[str, tuple[str, str]] = {}  # of models: name and revision
@@ -199,10 +222,10 @@ class _Driver:
         finally:
             for place in self._places:
                 place.replica.stop()
-        if self._differing:
+        if differed := sum(place.count.differed for place in self._places):
             logger.warning(
                 "%d episodes were played twice with different results: the first ones are kept",
-                self._differing,
+                differed,
             )
 
     # A turn
@@ -223,6 +246,7 @@ class _Driver:
             for place, messages in heard:
                 for message in messages:
                     self._hear(place, message)
+            self._keep_replies()
         if self._error is not None:
             raise self._error
         for place, why in lost:
@@ -231,6 +255,11 @@ class _Driver:
         for cell, left in self.leases.settled():
             self._recalled.pop(cell)(left)
         self._ask()
+
+    def _keep_replies(self) -> None:
+        """Keep the replies of this turn to episodes that have not ended in it."""
+        self._store.keep_replies(row for rows in self._replies.values() for row in rows)
+        self._replies.clear()
 
     def _ask(self) -> None:
         """Ask all replicas that have answered, with their orders and new leases."""
@@ -250,6 +279,17 @@ class _Driver:
             place.count.leases = self.leases.leases_of(place.number)
             if place.origin is not None:
                 place.count.state = "playing" if place.count.leases else "idle"
+        live = sum(place.count.state in ("playing", "idle") for place in self._places)
+        self._filler.live.pace.replicas(live)
+        self._stopping.what = self._under_way(now)
+
+    def _under_way(self, now: float) -> str:
+        """Return what is finished if the run is to stop now, and how long that takes."""
+        count, seconds = self.leases.rest(now)
+        leases = "1 lease" if count == 1 else f"{count} leases"
+        if seconds is None:
+            return f"{leases}, up to some minutes"
+        return f"{leases}, up to {math.ceil(seconds / 60)} min" if count else leases
 
     def _lease(self, number: int, group: Group, jobs: tuple[Job, ...]) -> Lease:
         """Return a lease as it is sent, with the replies that are kept."""
@@ -279,6 +319,8 @@ class _Driver:
         who = str(place)
         place.origin, place.orders = None, []
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
+        place.count.lost += 1
+        self._filler.live.pace.gone(place.count.name)
         for job in gone.failed:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
@@ -304,6 +346,7 @@ class _Driver:
             if late and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
                 place.count.state, place.count.leases = "silent", 0
+                self._filler.live.pace.gone(place.count.name)
                 place.count.last_error = f"no answer for {SILENT:.0f} s"
                 logger.warning("%s does not answer; what it held is given out again", place)
 
@@ -338,10 +381,11 @@ class _Driver:
                 self._opened(place, message)
             case Begun(job=job):
                 if self.leases.begun(place.number, job, time.monotonic()):
-                    self._begin(job)
+                    self._begin(place, job)
             case Replied(job=job):
                 if job not in self._committed:
-                    self._store.keep_reply(*job, message.seat, message.request, message.reply)
+                    kept = (*job, message.seat, message.request, message.reply)
+                    self._replies.setdefault(job, []).append(kept)
             case Counts():
                 self._count(place, message)
             case Played():
@@ -361,6 +405,8 @@ class _Driver:
     def _started(self, place: _Place, said: Ready) -> None:
         place.count.host, place.count.device = said.host, said.device
         place.origin = Origin(place.count.name, said.host, said.device, said.versions)
+        place.count.since = time.monotonic()
+        self._filler.live.pace.leased(place.count.name)
         with self._noting():
             self._same.versions(str(place), said.versions)
 
@@ -380,10 +426,10 @@ class _Driver:
         except TomevalError as error:
             self._error = self._error or error
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, place: _Place, job: Job) -> None:
         if job not in self._counts:
             self._steps[job] = 0
-            self._filler.begun(*job)
+            self._filler.begun(*job, place.count.name)
 
     def _ends(self, place: _Place, job: Job) -> bool:
         """Tell whether this is the end of a job, which then has begun."""
@@ -392,7 +438,7 @@ class _Driver:
         place.in_vain = 0
         if job not in self._counts:
             if job not in self._steps:
-                self._begin(job)
+                self._begin(place, job)
             self._filler.over(*job)
         return True
 
@@ -406,18 +452,20 @@ class _Driver:
         assert place.origin is not None
         self._filler.origin = place.origin
         if job in self._counts:
-            self._filler.together(said.cell, block)
+            self._filler.together(said.cell, block, place.count.name)
         else:
             self._filler.done(said.cell, block, self._steps.pop(job), said.unusable)
         place.count.episodes += len(block.episodes)
         place.count.steps += sum(row[2] for row in block.episodes)
         if all(row[1] != FAILED for row in block.episodes):
             self._committed.add(job)
+            self._replies.pop(job, None)  # its rows have them
 
-    def _compare(self, place: _Place, job: Job, block: Block) -> None:
+    def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
+        place.count.second += 1
         if table := self._store.differs(job[0], block):
-            self._differing += 1
+            place.count.differed += 1
             logger.warning(
                 "%s, episode %d: played again by %s, with other %s; the first result is kept",
                 *(self._filler.name(job[0]), job[1], place, table),
@@ -428,8 +476,7 @@ class _Driver:
             if self.leases.holds(place.number, job) and job in self._steps:
                 self._steps[job] += steps
                 self._schedules[job[0]].stepped(job[0])
-                for _ in range(steps):
-                    self._filler.on_step(*job)
+                self._filler.stepped(*job, steps)
         for key, (calls, prompt, completion, cost, answers, unreadable) in said.asked.items():
             count = self._filler.count_of(key)
             count.calls += calls

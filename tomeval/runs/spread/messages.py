@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tomeval.runs.domain import Block
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job
 
 Kept = Mapping[str, Mapping[str, str]]
@@ -120,12 +120,12 @@ class Begun:
 
 @dataclass(frozen=True)
 class Replied:
-    """A reply came, before it is used: it is kept until its episode is over."""
+    """A reply came, before it is used: it is kept, packed, until its episode is over."""
 
     job: Job
     seat: str
     request: str
-    reply: str
+    reply: bytes
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class Played:
     Attributes
     ----------
     cell : int
-    block : Block
-        Its steps are a list.
+    block : Rows
+        Packed here, so that the driver has only to write them.
     steps : int
         How many of its steps `Counts` told of.
     unusable : str
@@ -144,7 +144,7 @@ class Played:
     """
 
     cell: int
-    block: Block
+    block: Rows
     steps: int = 0
     unusable: str = ""
 

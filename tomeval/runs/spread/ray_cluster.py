@@ -184,7 +184,7 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
     rooms = {n["NodeID"]: room(n["Resources"], gpus) for n in nodes if n["Alive"]}
     if (most := sum(rooms.values())) >= replicas:
         return
-    each = f"{CORES} core" + (f" and {gpus:g} GPU{'s' * (gpus != 1)}" if gpus else "")
+    each = f"{CORES} core" + (f" and {gpus:g} GPU{'s' * (gpus > 1)}" if gpus else "")
     have = ", ".join(
         f"{n['NodeManagerHostname']} {n['Resources'].get('CPU', 0):g} cores, "
         f"{n['Resources'].get('GPU', 0):g} GPUs"
@@ -193,8 +193,8 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
     )
     more = f" and {len(rooms) - 8} more nodes" if len(rooms) > 8 else ""
     raise TomevalError(
-        f"{replicas} {'replica' if replicas == 1 else 'replicas'} of {each}: Ray has room for "
-        f"{most} ({have}{more}); lower --replicas{' or --gpus-per-replica' if gpus else ''}"
+        f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); lower "
+        f"--replicas{' or --gpus-per-replica' if gpus else ''}"
     )
 
 
@@ -232,7 +232,6 @@ def _look(ray: Any, nodes: Sequence[Mapping[str, Any]]) -> list[tuple[str, dict[
 
     def look() -> dict[str, str]:
         # Sent by value, as every function within another: this package may be missing there.
-
         try:
             from tomeval.runs.origins import versions
         except Exception as error:  # noqa: BLE001 (whatever it is, it is the answer)

@@ -31,7 +31,9 @@ from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.live import ModelCount
 from tomeval.runs.origins import CPU, versions
+from tomeval.runs.packing import pack
 from tomeval.runs.processes import play_stretch
+from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spread.messages import (
     Begun,
@@ -84,6 +86,7 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None  # while language models play
         self._models: tuple[str, ...] = ()
         self._schedule: Schedule | None = None
+        self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
         self._thread.start()
 
@@ -113,7 +116,7 @@ class Worker:
         self._came.set()
         if (loop := self._loop) is not None:
             with suppress(RuntimeError):  # it has just ended: the thread looks for orders by itself
-                loop.call_soon_threadsafe(self._hear)
+                loop.call_soon_threadsafe(self._hear_in_loop)
 
     def _newly_asked(self) -> dict[str, tuple[int, int, int, float | None, int, int]]:
         """Return what was asked of each model since this was last called."""
@@ -188,6 +191,15 @@ class Worker:
         if self._leases or self._closed:
             schedule.close()  # other models are opened once nothing is under way
 
+    def _hear_in_loop(self) -> None:
+        """Take orders while language models play; an error ends that."""
+        try:
+            self._hear()
+        except Exception as error:  # noqa: BLE001 (raised once they have stopped)
+            self._failure = error
+            if self._schedule is not None:
+                self._schedule.clear()
+
     def _take(self, lease: Lease) -> None:
         """Take a lease; episodes that are here already only change the lease they count to."""
         jobs = lease.jobs or tuple((cell, first) for cell, first, _ in lease.stretches)
@@ -235,7 +247,7 @@ class Worker:
         for number, first, count in self._leases.popleft().stretches:
             self._said.say(Begun((number, first)))
             block = play_stretch(self.domain, self._cells[number], first, count)
-            self._said.say(Played(number, _sendable(block)))
+            self._said.say(Played(number, Rows.of(number, block)))
             self._ended((number, first))
 
     # Cells with language models
@@ -256,6 +268,8 @@ class Worker:
             )
         finally:
             self._loop = self._schedule = None
+        if self._failure is not None:
+            raise self._failure
 
     def _open(self, models: tuple[str, ...]) -> None:
         """Open models, after those that are not among them are released."""
@@ -282,7 +296,7 @@ class Worker:
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Say a reply."""
-        self._said.say(Replied((cell, episode), seat, request, reply))
+        self._said.say(Replied((cell, episode), seat, request, pack(reply)))
 
     # What happens, see `engine.Watch`
 
@@ -316,7 +330,7 @@ class Worker:
         """Say what an episode became."""
         ((episode, *_),) = block.episodes
         job = number, episode
-        self._said.say(Played(number, _sendable(block), self._said.ended(job), unusable))
+        self._said.say(Played(number, Rows.of(number, block), self._said.ended(job), unusable))
         self._ended(job)
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
@@ -324,11 +338,6 @@ class Worker:
         job = number, episode
         self._said.say(TooLong(job, self._said.ended(job), str(error)))
         self._ended(job)
-
-
-def _sendable(block: Block) -> Block:
-    """Return a block whose steps are a list: a generator cannot be sent."""
-    return replace(block, steps=list(block.steps))
 
 
 def _keys(cell: Cell) -> set[str]:

@@ -65,8 +65,9 @@ class SubjectOptions(ModelOptions):
         Ask in every round, for each own action, what the partner would do next.
     draws : int
         Ask what the partner does so often again in every round, aside, to see how often each answer
-        comes: probabilities of written predictions. 0, or at least 2; without effect on predictions
-        that are scored, which state their probabilities.
+        comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
+        state their probabilities and are not drawn, so a subject all of whose strategies score them
+        has no draws.
     computing : {"never", "first", "ends", "always"}
         In which rounds to ask, for each action of the partner, which own action earns most against
         it: in none, the first, the first and the last, or all.
@@ -134,10 +135,14 @@ def draws_of(options: Mapping[str, Any]) -> int:
 
     None where its predictions are scored, as `LLMSubject.aside` asks.
     """
+    return 0 if scores_predictions(options) else int(options.get("draws", 0))
+
+
+def scores_predictions(options: Mapping[str, Any]) -> bool:
+    """Tell whether a subject of these options predicts by scored labels."""
     strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
     # Social QA writes its prediction, whatever the answer is.
-    scored = strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
-    return 0 if scored else int(options.get("draws", 0))
+    return strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
 
 
 class LLMSubject(Subject, Foresight):

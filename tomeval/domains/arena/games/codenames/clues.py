@@ -99,6 +99,10 @@ class Bank:
                 for part in traces(clue) | parts(clue):
                     self._showing.setdefault(part, []).append(place)
 
+    def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
+        """Be sent to another process without what was found so far."""
+        return Bank, (self.clues, self.rules)
+
     def legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
         """Return the places of the clues that are legal beside these words, in their order."""
         return self._legal(words)

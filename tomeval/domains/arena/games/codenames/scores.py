@@ -22,12 +22,17 @@ class Scores:
     """
 
     def __init__(self, name: str, lists: WordLists, bank: Bank) -> None:
+        self._made_of = name, lists, bank
         self.embedding = open_embedding(name, lists)
         self.bank = bank
         self._clues = self.embedding.vectors[self.embedding.rows(bank.clues)]
         self.vectors = lru_cache(maxsize=64)(self._vectors)
         self.legal = lru_cache(maxsize=16)(self._legal)
         self.clue = lru_cache(maxsize=4096)(self._clue)
+
+    def __reduce__(self) -> tuple[type[Scores], tuple[str, WordLists, Bank]]:
+        """Be sent to another process without what was computed so far."""
+        return Scores, self._made_of
 
     def _vectors(self, words: Words) -> Floats:
         return np.asarray(self.embedding.vectors[self.embedding.rows(words)])

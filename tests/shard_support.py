@@ -1,0 +1,130 @@
+"""Small runs of every kind of game, played whole and in shards, and stores made of some rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import every_domain
+from support import scripts
+
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.folder import add_session, begin_or_resume, make_folder
+from tomeval.runs.guard import OF_EPISODES, rows_sql
+from tomeval.runs.origins import Origin
+from tomeval.runs.rows import Rows
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.spread.sharding import Shard
+from tomeval.runs.store import Store
+
+SIMULATED = {
+    "name": "simulated",
+    "games": ["RPS", "IPD"],
+    "partners": ["single_action", "noisy_tit_for_tat(0.2)"],
+    "subjects": ["rmax", {"kind": "simulated", "p": 0.8}],
+    "horizon": 6,
+    "episodes": 5,
+    "seed": 3,
+}
+ARENA = {
+    "domain": "arena",
+    "episodes": 5,
+    "games": {"g": {"game": "ipd3", "rounds": 3}},
+    "players": {
+        "tft": {"kind": "tit_for_tat"},
+        "alld": {"kind": "always_defect"},
+        "r": {"kind": "random"},
+    },
+    "lineups": [
+        {"game": "g", "subject": "tft", "others": ["r", "alld"]},
+        {"game": "g", "subject": "r", "others": ["tft", "alld"]},
+    ],
+}
+KINDS = ("simulated", "matrix", "decrypto", "arena", "toy")
+
+
+def experiment(kind: str, **more: Any):
+    """Return a small experiment, simulated or of scripted language models; seconds at most."""
+    if kind == "simulated":
+        return make_experiment(SIMULATED | more)
+    if kind == "arena":
+        return make_experiment(ARENA | more)
+    return make_experiment(
+        every_domain.experiment(kind, "scripted:rule", **({"episodes": 5} | more))
+    )
+
+
+def script_of(kind: str):
+    """Return the script that a kind of game needs; some of its replies cannot be read."""
+    if kind in ("simulated", "arena"):
+        return lambda request: "nothing"
+    good = every_domain.good(kind)
+    episode = every_domain.episode_of
+    return lambda request: "what?" if episode(request) % 4 == 3 else good(request)
+
+
+def play(kind: str, folder: Path, shard: Shard | None = None, script=None, **more: Any) -> Path:
+    """Play an experiment, or a shard of it, and return its folder."""
+    with scripts(rule=script or script_of(kind)):
+        run_experiment(experiment(kind, **more), folder, shard=shard)
+    return folder
+
+
+def play_shards(kind: str, folder: Path, count: int, **more: Any) -> list[Path]:
+    """Play all shards of an experiment and return their folders."""
+    shards = [Shard(number, count) for number in range(1, count + 1)]
+    return [play(kind, folder / f"shard{s.number}", s, **more) for s in shards]
+
+
+def places(folder: Path) -> set[tuple[int, int]]:
+    """Return cell and episode of all that is stored."""
+    with closing(Store(folder)) as store:
+        return set(store.query("SELECT cell, episode FROM episodes"))
+
+
+def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]], host: str = "") -> Path:
+    """Make a run folder of some of a run's episodes, as if `host` had played them."""
+    make_folder(folder)
+    with closing(Store(whole)) as store:
+        part = Store(folder, get_domain(store.domain.name))
+        try:
+            begin_or_resume(part, folder, store.identity(), 5)
+            add_session(folder, 5)
+            number = part.origin(*Origin(host=host))
+            for place in sorted(chosen):
+                part.add(place[0], rows_of(store, place), number)
+        finally:
+            part.close()
+    return folder
+
+
+def rows_of(store: Store, place: tuple[int, int]) -> Rows:
+    """Return the stored rows of an episode as they are added to a store."""
+    rows = {table: store.query(rows_sql(table), place) for table in OF_EPISODES}
+    episodes = [row[1:-1] for row in rows["episodes"]]
+    return Rows(place[0], episodes, rows["steps"], rows["answers"], rows["calls"])
+
+
+def raw(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of a store, origins and checksums included, but for the number of commits."""
+    with closing(sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)) as db:
+        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        rows = {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
+    rows["marks"] = [row for row in rows["marks"] if row[0] != "commits"]
+    return rows
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder, without what SQLite keeps beside a store that was read."""
+    names = {p.name for p in folder.iterdir()} - {"run.sqlite-wal", "run.sqlite-shm"}
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def listed(folder: Path, name: str) -> list[Any]:
+    """Return a list beside a store."""
+    return json.loads((folder / name).read_text())
