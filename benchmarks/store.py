@@ -6,8 +6,8 @@ row numbers), as blocks, as rows that were packed where they were played (what a
 does), such rows with 32 episodes in a transaction, and these after every reply was kept on its own
 (the most that a driver has to write). Replies are English of the length that a strategy brings.
 Then what a record takes to pack, to unpack and to count in `tomeval status`, and how the memory of
-a writer grows. Episodes a second are those of CPU seconds of this process, which
-has one thread; ``wall`` is by the clock, with whatever else the machine does.
+a writer grows. Episodes a second are those of CPU seconds of this process, which has one thread;
+``wall`` is by the clock, with whatever else the machine does.
 
     python benchmarks/store.py [--episodes 320]
 """

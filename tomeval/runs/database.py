@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.packing import pack, unpacked
+from tomeval.runs.packing import pack, readable, unpacked
 from tomeval.runs.places.journal import ROLLBACK, WAL, fitting_journal
 from tomeval.runs.places.reading import IN_PLACE, Copy, has_log, needs_copy
 
@@ -80,7 +80,8 @@ class Database:
             unless_opened.callback(self._db.close)
             if self._journal != WAL and has_log(path):  # is opened without memory to share
                 self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            for name, function in (("unpacked", unpacked), ("packed", pack)):
+            for function in (pack, unpacked, readable):
+                name = "packed" if function is pack else function.__name__
                 self._db.create_function(name, 1, function, deterministic=True)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]

@@ -80,6 +80,19 @@ def unpacked(value: Any) -> Any:
     return unpack(value) if isinstance(value, bytes) else value
 
 
+def readable(value: Any) -> Any:
+    """Return what the SQL function ``readable`` does: JSON that SQLite reads, of what is packed.
+
+    Python writes numbers that JSON does not have, such as the log-probability of a label that
+    cannot be said: they become null.
+    """
+    text = unpacked(value)
+    if isinstance(text, str) and ("Infinity" in text or "NaN" in text):
+        for word in ("-Infinity", "Infinity", "NaN"):
+            text = text.replace(word, "null")
+    return text
+
+
 @cache
 def _vocabulary() -> bytes:
     """Return what records are made of, the commonest last: `zlib` refers to it from the start.

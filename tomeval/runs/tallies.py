@@ -28,21 +28,6 @@ def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
     return wraps(count)(lambda store: count(store) if store.changing else known(store))
 
 
-def _readable(column: str) -> str:
-    """Return SQL for a column of JSON that SQLite can read.
-
-    Python writes numbers that JSON does not have, such as the log-probability of a label that
-    cannot be said.
-    """
-    for text in ("-Infinity", "Infinity", "NaN"):
-        column = f"REPLACE({column}, '{text}', 'null')"
-    return column
-
-
-_RECORD = _readable("unpacked(record)")
-
-_REPLY = _readable("unpacked(reply)")
-
 # What a record `r` says of a reply; own subjects may log calls of any other shape.
 _SAID = (
     "CASE 'object' WHEN json_type(r, '$.reply') THEN json_extract(r, '$.reply') "
@@ -193,7 +178,7 @@ SELECT cell, seat, status = '{FAILED}', COUNT(*), COUNT(said),
 FROM (SELECT cell, seat, status, {_SAID} AS said, json_extract(r, '$.outcome') AS outcome,
              COALESCE(json_type(r, '$.scores') = 'object', 0) AS scored,
              json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass
-      FROM (SELECT cell, seat, status, {_RECORD} AS r
+      FROM (SELECT cell, seat, status, readable(record) AS r
             FROM episodes CROSS JOIN calls USING (cell, episode) {{where}} LIMIT -1) LIMIT -1)
 GROUP BY cell, seat, status
 """
@@ -230,8 +215,8 @@ def _waiting(store: Store) -> dict[tuple[int, str], Spent]:
     fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
     sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
     rows = store.query(
-        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} "
-        f"FROM (SELECT cell, seat, {_REPLY} AS said FROM answered LIMIT -1) GROUP BY cell, seat"
+        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} FROM "
+        "(SELECT cell, seat, readable(reply) AS said FROM answered LIMIT -1) GROUP BY cell, seat"
     )
     return {(cell, seat): Spent(*counts) for cell, seat, *counts in rows}
 
@@ -325,7 +310,7 @@ def last_failure(store: Store) -> str:
     # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     sql = (
         "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null' "
+        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null' "
         "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
     )
     rows = store.query(sql)
@@ -336,7 +321,7 @@ def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     sql = (
         "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type({_RECORD}, '$.error') <> 'null'"
+        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null'"
     )
     found: Counter[str] = Counter()
     first: dict[str, str] = {}

@@ -324,16 +324,25 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch) -> None:
+def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch, caplog) -> None:
     monkeypatch.setattr(holding, "BEAT", 0.02)
     holder = tmp_path / "run.pid"
     with holding.held_between_hosts(holder, "process 1 on here"):
+        holder.write_text("process 2 on there")
+        wait_for(lambda: "process 2 on there has taken this folder" in caplog.text)
+    assert holder.read_text() == "process 2 on there"  # which is not taken from it
+    holder.unlink()
+    with holding.held_between_hosts(holder, "process 1 on here"):
         os.utime(holder, (1, 1))
-        deadline = time.monotonic() + 20
-        while holder.stat().st_mtime < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: holder.stat().st_mtime > 2)
     assert not holder.exists()
+
+
+def wait_for(true) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_without_locks_of_files_the_holder_alone_keeps_others_out(
