@@ -26,9 +26,10 @@ $(VENV)/.installed: $(NEEDS)
 	$(INSTALL) -e '.[local]'
 	@touch $@
 
+# Not compiled: most of the libraries is never imported, and what is compiles then, once.
 $(VENV)/.installed-dev: $(NEEDS)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[dev]'
+	$(INSTALL) --no-compile -e '.[dev]'
 	@touch $(VENV)/.installed $@
 
 quickstart: $(VENV)/.installed

@@ -44,11 +44,18 @@ def make(folder: Path, task: dict[str, Any]) -> int:
         return int(run.store.query("SELECT COUNT(*) FROM steps")[0][0])
 
 
+def _on(folder: Path, *command: str) -> list[str]:
+    """Return the words of a command on a folder; a run is of the experiment's file beside it."""
+    if command[0] == "run":
+        return ["run", str(folder.with_suffix(".toml")), "--out", str(folder), *command[1:]]
+    return [command[0], str(folder), *command[1:]]
+
+
 def timed(folder: Path, *command: str) -> dict[str, str]:
     """Run a command and return its wall and CPU seconds and peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tomeval.cli", command[0], str(folder), *command[1:]],
+        [sys.executable, "-m", "tomeval.cli", *_on(folder, *command)],
         stdout=subprocess.DEVNULL,
     )
     _, status, used = os.wait4(process.pid, 0)

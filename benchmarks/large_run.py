@@ -1,26 +1,30 @@
-"""Time and memory of reading, starting and resuming large runs: many cells, many episodes.
+"""Time and memory of looking at, starting and resuming large runs: many cells, many episodes.
 
-Makes run folders through `Store.add` with rows as language models leave them (a few episodes are
-played by a scripted model and written again and again, with short prompts), then runs each command
-as a user does and prints wall seconds and peak memory of its process, beside those of an earlier
-measurement if one is given.
+Makes run folders through `Store.add` with rows as language models leave them: a few episodes of
+every task are played by a scripted model, with short prompts, and written again and again. Then
+runs each command as a user does. With `--before`, a file that an earlier call wrote with `--json`,
+prints how many times less it takes now.
 
-    python benchmarks/large_run.py --make cells --keep /tmp/large     # one folder, and stay
-    python benchmarks/large_run.py --keep /tmp/large --json now.json
-    python benchmarks/large_run.py --keep /tmp/large --before then.json
+    python benchmarks/large_run.py --keep /tmp/large [--share 0.25] [--only cells] [--json now.json]
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from compare import timed
+from one_thread import use_one_thread
+
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
+from tomeval.report.tables import render
 from tomeval.runs.domain import Block, Cell, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
@@ -96,8 +100,8 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
 
 
 def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
-    """Make a run folder, with a `share` of its episodes; return its experiment."""
-    keys = dict(size.keys)
+    """Make a run folder with a `share` of the episodes, and its experiment's file; return that."""
+    keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
     for name in keys["models"].values():
         path = folder.parent / name.partition(":")[2]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +112,8 @@ def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
         alias: f"scripted:{folder.parent / name.partition(':')[2]}"
         for alias, name in keys["models"].items()
     }
-    (folder.parent / f"{folder.name}.json").write_text(json.dumps(keys))
+    lines = (f"{name} = {_toml(value)}\n" for name, value in keys.items())
+    folder.with_suffix(".toml").write_text("".join(lines))
     experiment = make_experiment(keys)
     domain = get_domain(experiment.domain)
     make_folder(folder)
@@ -120,7 +125,7 @@ def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
         key = json.dumps([word for word in cell.key if word not in keys["models"]])
         if key not in played:
             played[key] = _played(domain, cell, size.calls)
-        count = int(experiment.per_cell * share)
+        count = experiment.per_cell
         for first in range(0, count, 1000):
             store.add(number, _repeated(played[key], range(first, min(count, first + 1000))))
     store.close()
@@ -157,3 +162,58 @@ def _repeated(block: Block, numbers: range) -> Block:
         [(n, *row[1:]) for n in numbers for row in block.answers if row[0] == n % PLAYED],
         [(n, *row[1:]) for n in numbers for row in block.calls if row[0] == n % PLAYED],
     )
+
+
+def _toml(value: Any) -> str:
+    """Return a value of an experiment as TOML."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)
+
+
+COMMANDS = (
+    ("status",),
+    ("table",),
+    ("table", "--metric", "tom", "--where", "game=RPS"),
+    ("table", "--all"),
+    ("export", "--what", "cells"),
+    ("transcript",),
+    ("run",),
+)
+
+
+def main() -> None:
+    """Make the folders, time the commands, print the table."""
+    use_one_thread()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--keep", type=Path, help="Keep (and use again) the run folders here.")
+    parser.add_argument("--share", type=float, default=1.0, help="Share of the episodes.")
+    parser.add_argument("--only", action="append", choices=SIZES, help="Repeatable; default: all.")
+    parser.add_argument("--json", type=Path, help="Write what was measured to this file.")
+    parser.add_argument("--before", type=Path, help="Compare with such a file.")
+    options = parser.parse_args()
+    before = json.loads(options.before.read_text()) if options.before else {}
+    found: dict[str, dict[str, str]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        place = (options.keep or Path(name)).resolve()
+        for size in options.only or SIZES:
+            folder = place / size
+            if not folder.exists():
+                make(folder, SIZES[size], options.share)
+            for command in COMMANDS:
+                more: tuple[str, ...] = ("-o", str(Path(name) / "cells.csv"))
+                row = timed(folder, *command, *(more if command[0] == "export" else ()))
+                words = f"{size}: {' '.join(command)}"
+                found[words] = {**row, "command": words}
+                if words in before:
+                    times = float(before[words]["CPU, s"]) / float(row["CPU, s"])
+                    found[words]["times less"] = f"{times:.1f}"
+    print(render(list(found.values())))
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

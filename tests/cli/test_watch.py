@@ -258,13 +258,31 @@ def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:
     first, second, third = out.splitlines()
     assert first.startswith(f"{run}: mine, process {os.getpid()} on ")
     assert re.match(rf"finished after \d:\d\d:\d\d; see tomeval table {run}$", second)
-    assert third.startswith("100 %, 0:00:00 left; episodes: 6 complete, 0 void, 0 failed")
+    assert third.startswith("100 %, finished; episodes: 6 complete, 0 void, 0 failed")
     assert tomeval("watch", run, "--follow")[:2] == (0, out)  # it has ended
     (run / "live.json").unlink()
     code, out, _ = tomeval("watch", run)
     assert code == 0
-    assert "no live.json" in out
+    assert "nobody plays it, and no live.json says how it went" in out
     assert f"tomeval status {run}" in out
+    with locked(run):
+        assert "it begins just now" in tomeval("watch", run)[1]
+
+
+def test_a_run_that_was_asked_to_stop_says_what_it_finishes(tomeval, tmp_path) -> None:
+    with locked(tmp_path):
+        written(tmp_path, note="tomeval: finishing 4 leases, up to 3 min; once more stops at once")
+        out = tomeval("watch", tmp_path)[1].splitlines()
+        assert out[1] == "finishing 4 leases, up to 3 min; once more stops at once"
+        assert out[2].startswith("30 %, stopping; ")
+        written(tmp_path, total=0)
+        assert tomeval("watch", tmp_path)[1].splitlines()[1:] == ["it starts"]
+    written(tmp_path)
+    code, out, _ = tomeval("watch", tmp_path)
+    assert code == 1
+    assert "its process is gone without a word" in out.splitlines()[1]
+    assert out.splitlines()[2].startswith("30 %, gone; ")
+    assert "replica 1 (node-0, H200): ended, 10 episodes" in out
 
 
 def test_shards_have_a_line_each_and_a_total(tomeval, tmp_path, run, monkeypatch) -> None:

@@ -26,11 +26,10 @@ def replica_lines(replicas: Sequence[ReplicaState], most: int = _ROWS) -> list[s
     lines = []
     for one in shown:
         parts = [one.state, f"{one.episodes:,} episodes"]
-        if one.state in _USUAL:
-            if one.episodes_speed is not None:
-                parts.append(per_second(one.episodes_speed, "episode"))
-            if one.tokens_speed is not None:
-                parts.append(f"{short(one.tokens_speed)} tokens/s")
+        if one.state == "playing" and one.episodes_speed is not None:
+            parts.append(per_second(one.episodes_speed, "episode"))
+        if one.state == "playing" and one.tokens_speed is not None:
+            parts.append(f"{short(one.tokens_speed)} tokens/s")
         if one.memory and one.state in _USUAL:
             parts.append(size(one.memory))
         where = _where(one)
@@ -103,7 +102,7 @@ def _rank(one: ReplicaState) -> int:
 
 def _cells(one: ReplicaState) -> list[str]:
     goes = one.state in _USUAL
-    speeds = (one.episodes_speed, one.tokens_speed) if goes else (None, None)
+    speeds = (one.episodes_speed, one.tokens_speed) if one.state == "playing" else (None, None)
     said = ["–" if speed is None else _speed(speed) for speed in speeds]
     return [in_line(one.state), f"{one.episodes:,}", *said, size(one.memory if goes else 0)]
 
@@ -139,9 +138,10 @@ def _summary(rest: Sequence[ReplicaState]) -> list[str]:
         for place, state in enumerate(sorted(states, key=lambda state: order.get(state, 9)))
     ]
     line = f"{', '.join(said)}: {sum(one.episodes for one in rest):,} episodes"
-    if speeds := [one.episodes_speed for one in rest if one.episodes_speed is not None]:
+    play = [one for one in rest if one.state == "playing"]
+    if speeds := [one.episodes_speed for one in play if one.episodes_speed is not None]:
         line += f", {per_second(sum(speeds), 'episode')}"
-    if speeds := [one.tokens_speed for one in rest if one.tokens_speed is not None]:
+    if speeds := [one.tokens_speed for one in play if one.tokens_speed is not None]:
         line += f", {short(sum(speeds))} tokens/s"
     if most := max((one.memory for one in rest if one.state in _USUAL), default=0):
         line += f", up to {size(most)}"

@@ -139,6 +139,8 @@ def percent(state: Live | State) -> int:
 
 def left_words(state: State) -> str:
     """Return the time left; while nothing goes on it does not get less, which is said."""
+    if state.over:
+        return state.over
     if state.note:
         return "stopping"
     return time_left(state.left) + (" after the wait" if state.left and state.stalled else "")

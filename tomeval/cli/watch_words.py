@@ -36,10 +36,14 @@ def standing_words(one: Standing) -> str:
     if one.goes == "none":
         said = "nothing was played yet"
     elif one.goes == "unknown":
-        said = "no live.json: an earlier version played it, or it begins just now; what it holds "
-        said += f"says tomeval status {one.folder}"
+        said = "nobody plays it, and no live.json says how it went: it was merged, converted or "
+        said += f"played by an earlier version; what it holds says tomeval status {one.folder}"
+    elif one.goes == "begins":
+        said = "it begins just now"
     elif state is None or one.goes == "goes":
-        pass
+        # What was said to the one who stopped it begins with the name of the program.
+        said = state.note.removeprefix("tomeval: ") if state else ""
+        said = said or ("it starts" if state and not state.total else "")
     elif one.goes == "silent":
         said = f"not heard of for {clock(one.age)}, but its process holds the folder: its machine "
         said += "may be suspended, or the shared folder slow"
@@ -66,13 +70,13 @@ def report(seen: Sequence[Standing]) -> list[str]:
     (one,) = seen
     lines = [headline(one), standing_words(one)]
     if one.state is not None and one.state.total:
-        lines += line_of(_still(one)).split("\n")
+        lines += line_of(still(one)).split("\n")
     return [line for line in lines if line]
 
 
 def several(seen: Sequence[Standing], width: int) -> list[str]:
     """Return a table with a line for each run, and a total."""
-    states = [None if one.state is None else _still(one) for one in seen]
+    states = [None if one.state is None else still(one) for one in seen]
     head = ["done", "left", "episodes", "per s", "tokens/s", "cost"]
     rows = [_cells(one, state) for one, state in zip(seen, states, strict=True)]
     names = _names(seen)
@@ -99,7 +103,7 @@ def _notable(one: Standing) -> bool:
     return bool(one.trouble) or not (finished or one.goes == "goes")
 
 
-def _still(one: Standing) -> State:
+def still(one: Standing) -> State:
     """Return a run's state; of one that plays no more nothing is left and nothing goes."""
     assert one.state is not None
     if one.goes == "goes":
@@ -112,6 +116,7 @@ def _still(one: Standing) -> State:
     )
     return replace(
         one.state,
+        over="gone" if one.goes == "gone" else one.state.over,
         left=left,
         note="",
         unseen=0,
@@ -128,7 +133,7 @@ def _after(one: Standing, state: str) -> str:
 
 def _cells(one: Standing, state: State | None) -> list[str]:
     if state is None:
-        return ["–", one.goes.replace("none", "–").replace("unknown", "–"), "–", "–", "–", "–"]
+        return ["–", "–", "–", "–", "–", "–"]
     left = state.over or one.goes
     if one.goes == "goes":
         left = "stopping" if state.note else time_left(state.left).removesuffix(" left")
@@ -137,12 +142,13 @@ def _cells(one: Standing, state: State | None) -> list[str]:
 
 
 def _counted(state: State) -> list[str]:
-    speeds = [
-        "–" if speed is None else f"{speed:.3g}" if speed < 1000 else short(speed)
-        for speed in (state.episodes_speed, state.tokens_speed)
-    ]
+    speeds = (_speed(state.episodes_speed), _speed(state.tokens_speed))
     cost = "–" if state.cost is None else f"{state.cost:,.2f}"
     return [f"{state.ended:,}/{state.wanted:,}", *speeds, cost]
+
+
+def _speed(speed: float | None) -> str:
+    return "–" if speed is None else f"{speed:.3g}" if speed < 1000 else short(speed)
 
 
 def _total(states: Sequence[State]) -> list[str]:
@@ -152,16 +158,17 @@ def _total(states: Sequence[State]) -> list[str]:
     left = [state.left for state in states]
     known = [seconds for seconds in left if seconds is not None]
     steps, total = sum(state.steps for state in states), sum(state.total for state in states)
-    speeds = [
-        sum(each for state in states if (each := getattr(state, name)) is not None)
+    known_speeds = [
+        [each for state in states if (each := getattr(state, name)) is not None]
         for name in ("episodes_speed", "tokens_speed")
     ]
+    speeds = [_speed(sum(found) if found else None) for found in known_speeds]
     costs = [state.cost for state in states if state.cost is not None]
     share = 100 * steps // total if total else 100
     return [
         f"{share} %",
         clock(max(known)) if known and len(known) == len(left) else "not known",
         f"{sum(state.ended for state in states):,}/{sum(state.wanted for state in states):,}",
-        *(f"{speed:.3g}" if speed < 1000 else short(speed) for speed in speeds),
+        *speeds,
         f"{sum(costs):,.2f}" if costs else "–",
     ]

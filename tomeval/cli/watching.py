@@ -90,7 +90,7 @@ def _at_terminal(looking: Sequence[Looking]) -> list[Standing]:
     from rich.text import Text
 
     from tomeval.cli.progress import screen
-    from tomeval.cli.watch_words import headline, several, standing_words
+    from tomeval.cli.watch_words import headline, several, standing_words, still
 
     console = Console()
     seen = [one.look_twice() for one in looking]
@@ -100,11 +100,12 @@ def _at_terminal(looking: Sequence[Looking]) -> list[Standing]:
             lines = several(seen, console.width)
             return Group(*(Text(line, no_wrap=True, overflow="crop") for line in lines))
         (one,) = seen
-        lines = [headline(one), standing_words(one)]
+        goes = one.goes == "goes" and one.state is not None and one.state.total
+        lines = [headline(one), *([] if goes and not one.trouble else [standing_words(one)])]
         text = Text("\n".join(filter(None, lines)))
         if one.state is None or not one.state.total:
             return Group(text)
-        return Group(text, screen(one.state, console, above=len(lines)))
+        return Group(text, screen(still(one), console, above=len(lines)))
 
     with Shown(get_renderable=shown, console=console, refresh_per_second=2):
         while not _all_ended(seen):

@@ -21,7 +21,7 @@ from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
-from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
+from tomeval.runs.places.holding import CLOCK, beating, has_locks, held_between_hosts
 from tomeval.runs.places.journal import PROBE
 from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
@@ -97,18 +97,20 @@ def at_rest(folder: Path) -> Iterator[None]:
 
     One that cannot be written, or that nothing ever ran in, is read without that.
     """
-    lock = folder / LOCK
+    lock, busy = folder / LOCK, beating(folder / HOLDER)
     with ExitStack() as held:
         try:
             if lock.exists():
                 held.enter_context(filelock.FileLock(lock, timeout=0))
         except filelock.Timeout:
+            busy = True
+        except OSError:
+            pass  # it can only be read
+        if busy:
             raise TomevalError(
                 f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "
                 "for it, or leave the folder out"
-            ) from None
-        except OSError:
-            pass  # it can only be read
+            )
         yield
 
 

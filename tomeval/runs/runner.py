@@ -107,7 +107,7 @@ def run_experiment(
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
-        shown = stack.enter_context(live_file(folder, live, experiment.name))
+        shown = stack.enter_context(live_file(folder, live, experiment.name, str(shard or "")))
         store = Store(folder, get_domain(experiment.domain))
         try:
             part = str(shard or "")

@@ -27,7 +27,7 @@ OLD = 20.0
 _TOUCHED = 90.0
 """Seconds after which who holds a folder from another machine is gone: it touches its file."""
 
-Goes = Literal["goes", "silent", "gone", "over", "unknown", "none"]
+Goes = Literal["begins", "goes", "silent", "gone", "over", "unknown", "none"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Standing:
     folder : Path
     goes : str
         ``goes``: it is played. ``silent``: its process is there and writes nothing. ``gone``: its
-        process ended without a word. ``over``: as `state` says. ``none``: nothing was played.
-        ``unknown``: there is no file, it was played by an earlier version or begins just now.
+        process ended without a word. ``over``: as `state` says. Without a file: ``begins``, a
+        process holds the folder; ``none``, nothing was played; ``unknown``, something was.
     state : State or None
     age : float
         Seconds since the file was written, as far as the clocks agree.
@@ -79,7 +79,8 @@ class Looking:
         now = self._clock()
         if found is None:
             _, held = _held(self.folder)
-            goes: Goes = "unknown" if held or (self.folder / STORE).exists() else "none"
+            goes: Goes = "unknown" if (self.folder / STORE).exists() else "none"
+            goes = "begins" if held else goes
             return Standing(self.folder, goes, trouble=trouble)
         if self._state is None:
             self._new = min(now, found.written)

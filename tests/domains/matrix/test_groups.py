@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
 import pytest
-from support import scripts
+from attacks.commands import call
+from support import ROOT, scripts
 
 import tomeval
 from tomeval.cli import main
 from tomeval.domains.matrix.groups import by_episode
 from tomeval.domains.matrix.measures import GROUPS
+from tomeval.domains.matrix.tables import TABLES
 from tomeval.models.base import ScoreRequest
 from tomeval.runs.results import Run
 
@@ -93,3 +96,21 @@ def test_sums_by_episode_are_those_of_a_loop(folder) -> None:
     cuts = np.cumsum(played.lengths)[:-1]
     assert by_episode(played, values).tolist() == [sum(x) for x in np.split(values, cuts)]
     assert by_episode(played, values > 3).sum() == (values > 3).sum()
+
+
+def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_path) -> None:
+    path = tmp_path / "plain"
+    tomeval.run(
+        {"games": "RPS", "partners": "always(0)", "subjects": "random", "horizon": 2}, path
+    ).close()
+    manual = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    for name in [name for name, table in TABLES.items() if table.needs]:
+        done = call("table", path, "--what", name)
+        assert (done.code, done.crash) == (2, "")
+        said = " ".join(done.errors.split())
+        assert f"--what {name}: " in said
+        needs, heading = re.search(r"which needs (.+): docs/measures.md, \"(.+)\"", said).groups()
+        assert needs
+        assert f"\n## {heading}\n" in manual
+    assert call("table", path, "--what", "fitted").code == 0  # the only one that needs nothing
+    assert [name for name, table in TABLES.items() if not table.needs] == ["fitted"]

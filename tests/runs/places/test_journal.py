@@ -19,12 +19,14 @@ from support import dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.interchange.push import stage
 from tomeval.runs import folder as folders
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.places import holding, journal, reading
 from tomeval.runs.places.filesystems import kind_of_mount, shared_by_hosts
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import read_seal
+from tomeval.runs.spread.merging import merge
 from tomeval.runs.verify import drop_damaged, verified
 
 SMALL = {
@@ -205,6 +207,18 @@ def test_a_run_goes_on_from_what_was_committed(hot, local) -> None:
     assert read_seal(hot).fits(hot / "run.sqlite")
 
 
+def test_a_dataset_takes_what_was_committed(hot, local, tmp_path) -> None:
+    (tmp_path / "staged").mkdir()
+    with tomeval.Run(hot) as run:
+        stage(run, "owner/name", tmp_path / "staged")
+    assert dump(tmp_path / "staged")["steps"] == dump(local)["steps"]
+
+
+def test_a_merge_takes_what_was_committed(hot, local, tmp_path) -> None:
+    merge([hot], tmp_path / "merged")
+    assert dump(tmp_path / "merged") == dump(local)
+
+
 @pytest.mark.parametrize("left", [0.0, 0.5])
 def test_a_journal_that_is_lost_or_cut_is_told(hot, left) -> None:
     log = hot / "run.sqlite-journal"
@@ -324,16 +338,25 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch) -> None:
+def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch, caplog) -> None:
     monkeypatch.setattr(holding, "BEAT", 0.02)
     holder = tmp_path / "run.pid"
     with holding.held_between_hosts(holder, "process 1 on here"):
+        holder.write_text("process 2 on there")
+        wait_for(lambda: "process 2 on there has taken this folder" in caplog.text)
+    assert holder.read_text() == "process 2 on there"  # which is not taken from it
+    holder.unlink()
+    with holding.held_between_hosts(holder, "process 1 on here"):
         os.utime(holder, (1, 1))
-        deadline = time.monotonic() + 20
-        while holder.stat().st_mtime < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: holder.stat().st_mtime > 2)
     assert not holder.exists()
+
+
+def wait_for(true) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_without_locks_of_files_the_holder_alone_keeps_others_out(

@@ -12,9 +12,11 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import platform
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -85,7 +87,7 @@ def held_between_hosts(holder: Path, who: str) -> Iterator[None]:
         return
     _take(holder, who)
     ended = threading.Event()
-    beating = threading.Thread(target=_beat, args=(holder, ended), daemon=True)
+    beating = threading.Thread(target=_beat, args=(holder, who, ended), daemon=True)
     beating.start()
     try:
         yield
@@ -95,6 +97,17 @@ def held_between_hosts(holder: Path, who: str) -> Iterator[None]:
         with suppress(OSError):
             if holder.read_text(encoding="utf-8") == who:
                 holder.unlink()
+
+
+def beating(holder: Path) -> bool:
+    """Tell whether a process of another host seems to hold a folder; nothing is written."""
+    if not shared_by_hosts(filesystem(holder.parent)):
+        return False
+    try:
+        age, who = time.time() - holder.stat().st_mtime, holder.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return age < LEFT and who.rpartition(" on ")[2] != platform.node()
 
 
 def _take(holder: Path, who: str) -> None:
@@ -133,7 +146,15 @@ def _age(path: Path) -> float:
         return max(0.0, os.stat(now.name).st_mtime - path.stat().st_mtime)
 
 
-def _beat(holder: Path, ended: threading.Event) -> None:
+def _beat(holder: Path, who: str, ended: threading.Event) -> None:
+    """Touch the file until the end, or until it is another's."""
     while not ended.wait(BEAT):
         with suppress(OSError):
+            if (other := holder.read_text(encoding="utf-8")) != who:
+                logger.warning(
+                    "%s: %s has taken this folder, for %s did not touch its file for a while; both "
+                    "write now: stop one of them, and check with tomeval verify",
+                    *(holder.parent, other, who),
+                )
+                return
             os.utime(holder)

@@ -246,20 +246,21 @@ class Leases:
     def _take_back(self, replica: int, loses: bool) -> Gone:
         """Let the jobs of a replica wait again, in their order."""
         gone = Gone([], [])
-        for number in [n for n, lease in self._leases.items() if lease.replica == replica]:
-            lease = self._leases.pop(number)
-            for job in sorted(lease.jobs, key=lambda job: job[::-1], reverse=True):
-                del self._holder[job]
-                if job in lease.begun:
-                    gone.begun.append(job)
-                    self._losses[job] += loses
-                if self._losses[job] >= LOSSES:
-                    self._failing.add(job)
-                    gone.failed.append(job)
-                elif job[0] in self._stopped and job not in self._tried:
-                    self._leave_out(job)
-                else:
-                    lease.group.schedule.give_back(job)
+        mine = [number for number, lease in self._leases.items() if lease.replica == replica]
+        leases = [self._leases.pop(number) for number in mine]
+        found = [(job, lease) for lease in leases for job in lease.jobs]
+        for job, lease in sorted(found, key=lambda one: one[0][::-1], reverse=True):
+            del self._holder[job]
+            if job in lease.begun:
+                gone.begun.append(job)
+                self._losses[job] += loses
+            if self._losses[job] >= LOSSES:
+                self._failing.add(job)
+                gone.failed.append(job)
+            elif job[0] in self._stopped and job not in self._tried:
+                self._leave_out(job)
+            else:
+                lease.group.schedule.give_back(job)
         return gone
 
     # Cells that stop
@@ -328,7 +329,7 @@ class Leases:
         several = len(mates) + coming > 1
         half = math.ceil(waiting / (2 * (len(mates) + coming))) if several else waiting
         ahead = group.slots
-        if found:
+        if known[replica]:  # else it has enough for the moment, and its speed will show
             seconds = min(max(left / total / 4, LEAST), MOST)
             ahead = max(ahead, math.ceil(rate * seconds))
         return min(waiting, share, max(group.slots - held[replica], min(ahead, half)))

@@ -86,6 +86,7 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None  # while language models play
         self._models: tuple[str, ...] = ()
         self._schedule: Schedule | None = None
+        self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
         self._thread.start()
 
@@ -115,7 +116,7 @@ class Worker:
         self._came.set()
         if (loop := self._loop) is not None:
             with suppress(RuntimeError):  # it has just ended: the thread looks for orders by itself
-                loop.call_soon_threadsafe(self._hear)
+                loop.call_soon_threadsafe(self._hear_in_loop)
 
     def _newly_asked(self) -> dict[str, tuple[int, int, int, float | None, int, int]]:
         """Return what was asked of each model since this was last called."""
@@ -190,6 +191,15 @@ class Worker:
         if self._leases or self._closed:
             schedule.close()  # other models are opened once nothing is under way
 
+    def _hear_in_loop(self) -> None:
+        """Take orders while language models play; an error ends that."""
+        try:
+            self._hear()
+        except Exception as error:  # noqa: BLE001 (raised once they have stopped)
+            self._failure = error
+            if self._schedule is not None:
+                self._schedule.clear()
+
     def _take(self, lease: Lease) -> None:
         """Take a lease; episodes that are here already only change the lease they count to."""
         jobs = lease.jobs or tuple((cell, first) for cell, first, _ in lease.stretches)
@@ -258,6 +268,8 @@ class Worker:
             )
         finally:
             self._loop = self._schedule = None
+        if self._failure is not None:
+            raise self._failure
 
     def _open(self, models: tuple[str, ...]) -> None:
         """Open models, after those that are not among them are released."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
@@ -14,8 +15,8 @@ from tomeval.runs.spread.contract import Lost
 from tomeval.runs.spread.messages import Message, Order, Setting
 from tomeval.runs.spread.worker import Worker
 
-Change = Callable[["FakeReplica", Message], Message]
-"""What may change a message on its way."""
+Change = Callable[["FakeReplica", Message], "Message | list[Message]"]
+"""What may change a message on its way, or make several of it."""
 
 
 def carried(what):
@@ -29,6 +30,7 @@ class FakeReplica:
     def __init__(self, engine: FakeEngine, number: int, life: int, setting: Setting) -> None:
         self.engine, self.number, self.life = engine, number, life
         self.name = f"replica {number + 1}"
+        self.note = ""
         self.lost = self.mute = False
         self.worker = Worker(carried(setting))
         self._under_way: Future[list[Message]] | None = None
@@ -44,15 +46,21 @@ class FakeReplica:
         return self._under_way
 
     def answer(self) -> list[Message]:
+        if self.lost:
+            raise Lost(f"killed at message {self.engine.said}")
         messages, self._under_way = self.waiting.result(), None
         told: list[Message] = []
         for message in messages:
-            # A loss after any message: what came before it in the answer is lost as well.
             self.engine.said += 1
-            if self.engine.said in self.engine.kills or self.lost:
-                self.stop()
-                raise Lost(f"killed at message {self.engine.said}")
-            told.append(carried(self.engine.change(self, message)))
+            if self.engine.said in self.engine.kills:
+                self.stop()  # what it said before may still have been heard
+                if not told:
+                    raise Lost(f"killed at message {self.engine.said}")
+                break
+            heard = self.engine.change(self, message)
+            told += carried(heard if isinstance(heard, list) else [heard])
+            if self.lost:
+                break
         return told
 
     def stop(self) -> None:
@@ -67,7 +75,7 @@ class FakeEngine:
     ----------
     kills : collection of int
         By the number of a message over all replicas, from 1: the replica that says it is lost
-        before the driver hears of it, with the rest of its answer.
+        before the driver hears that one, and what it said after it.
     change : callable
         Changes messages on their way.
     """
@@ -89,6 +97,11 @@ class FakeEngine:
 
     def wait(self, replicas: Sequence[FakeReplica], seconds: float) -> list[FakeReplica]:
         asked = [replica for replica in replicas if not replica.mute]
+        if not asked:
+            time.sleep(seconds)
+        gone = [replica for replica in asked if replica.lost]
+        if gone:
+            return gone
         done, _ = wait([r.waiting for r in asked], seconds, return_when=FIRST_COMPLETED)
         return [replica for replica in asked if replica.waiting in done]
 
@@ -96,6 +109,8 @@ class FakeEngine:
         self.closed = True
         for replica in self.replicas:
             replica.stop()
+        for thread in self.threads():
+            thread.join(20)
         self.pool.shutdown()
 
     def threads(self) -> list[threading.Thread]:

@@ -1,0 +1,210 @@
+"""Shards on the command line: run, status, merge, and the batch scripts of the manual."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT, dump
+
+from tomeval.runs.folder import locked
+
+SMALL = """
+name = "small"
+games = ["RPS", "IPD"]
+subjects = ["rmax", "random"]
+partners = "tit_for_tat"
+horizon = 5
+episodes = 3
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path
+
+
+def play(tomeval, *shards: str) -> None:
+    for shard in shards:
+        assert tomeval("run", "small.toml", "--shard", shard)[0] == 0
+
+
+def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
+    code, out, errors = tomeval("run", "small.toml", "--shard", "2/3")
+    assert (code, out) == (0, "")
+    assert errors == (
+        "runs/small-2-of-3: 3 episodes played\n"
+        "shard 2/3: 3 episodes of 1 of 4 cells are its share\n"
+        "episodes: 3 complete, 0 void, 0 failed\n"
+        "cells: 1 with complete episodes, 0 without\n"
+        "next: tomeval merge, once all 3 shards are played\n"
+    )
+    play(tomeval, "3/3")
+    code, out, _ = tomeval("status", "runs")
+    assert code == 0
+    assert re.search(r"^total +6 of 12 +6 missing$", out, re.MULTILINE)
+    assert out.endswith("shards that are not there: 1/3: tomeval run FILE --shard 1/3\n")
+    code, _, errors = tomeval("merge", "runs/small-*-of-3", "--out", "whole")
+    assert code == 1
+    assert "whole: 6 episodes merged into it\n" in errors
+    assert "warning: 6 episodes are missing:\n  shards that are not there: 1/3: " in errors
+    play(tomeval, "1/3")
+    code, _, errors = tomeval("merge", "runs", "--out", "whole")
+    assert code == 0
+    assert "whole: 6 episodes merged into it\n" in errors
+    assert errors.endswith("next: tomeval table whole\n")
+    tomeval("run", "small.toml")
+    assert dump(here / "whole") == dump(here / "runs" / "small")
+    code, out, _ = tomeval("status", "runs", "--format", "json")
+    rows = json.loads(out)
+    assert [row["shard"] for row in rows] == ["", "1/3", "2/3", "3/3", ""]
+    assert [row["complete"] for row in rows] == [12, 6, 3, 3, 12]
+    assert rows[-1]["folder"] == "total"
+    assert (rows[-1]["wanted"], rows[-1]["state"]) == (12, "finished")
+
+
+def test_one_folder_has_the_status_that_it_had(tomeval, here) -> None:
+    play(tomeval, "1/3")
+    code, out, _ = tomeval("status", "runs/small-1-of-3")
+    assert code == 0
+    assert re.search(r"0 +rmax +RPS +3 of 3\n", out)
+    assert re.search(r"1 +random +RPS +0\n", out)
+    assert "shard 1/3: 6 episodes of 2 of 4 cells are its share" in out
+
+
+def test_an_empty_shard_says_so_and_does_not_fail(tomeval, here) -> None:
+    code, _, errors = tomeval("run", "small.toml", "--shard", "9/9")
+    assert code == 0
+    assert "shard 9/9 is empty: the experiment has no episode for it" in " ".join(errors.split())
+    assert "complete" not in errors
+    play(tomeval, *(f"{n}/9" for n in range(1, 5)))
+    code, out, _ = tomeval("status", "runs")
+    assert "9/9    0         empty" in out
+    assert tomeval("merge", "runs", "--out", "whole")[0] == 0
+
+
+def test_bad_input_is_one_line(tomeval, here) -> None:
+    play(tomeval, "1/2")
+
+    def refused(*words: object) -> str:
+        code, out, errors = tomeval(*words)
+        assert (code, out) == (2, "")
+        assert errors.count("\n") == 1
+        return errors
+
+    for text in ("17/16", "0/16", "x"):
+        assert f"shard '{text}': " in refused("run", "small.toml", "--shard", text)
+    same = ("run", "small.toml", "--out", "runs/small-1-of-2")
+    assert "holds shard 1/2 of this experiment, not shard 2/2" in refused(*same, "--shard", "2/2")
+    assert "not the whole" in refused(*same)
+    assert "no folder has a name like this" in refused("merge", "other-*", "--out", "c")
+    assert "not a run folder" in refused("status", "runs/small-1-of-2", "nowhere")
+    (here / "other.toml").write_text(SMALL.replace("horizon = 5", "horizon = 6"))
+    assert tomeval("run", "other.toml", "--shard", "2/2")[0] == 0
+    both = ("runs/small-1-of-2", "runs/small-2-of-2")
+    for words in (("status", *both), ("merge", *both, "--out", "c")):
+        assert "cells[0].horizon is 5 there, 6 here" in refused(*words)
+    with locked(here / "runs" / "small-1-of-2"):
+        assert "a process is running in this folder" in refused("merge", both[0], "--out", "c")
+        assert tomeval("status", both[0])[0] == 0
+    assert not (here / "c").exists()
+
+
+def test_status_says_who_plays(tomeval, here) -> None:
+    play(tomeval, "1/2", "2/2")
+    folders = [here / "runs" / f"small-{n}-of-2" for n in (1, 2)]
+    with locked(folders[0]):
+        _, out, _ = tomeval("status", *folders)
+    assert f"played by process {os.getpid()} on " in out
+
+
+# --- the scripts of the manual --------------------------------------------------------------------
+
+
+def blocks() -> list[str]:
+    """Return the batch scripts in the section on shards."""
+    text = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Without Ray: shards\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```bash\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_scripts_are_bash() -> None:
+    assert len(blocks()) == 3
+    for script in blocks():
+        done = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, "")
+    array, merge, _ = blocks()
+    assert "#SBATCH --array=1-16\n" in array
+    assert '--shard "$SLURM_ARRAY_TASK_ID/16"' in array
+    assert "grid-*-of-16" in merge
+
+
+@pytest.mark.slow
+def test_an_array_with_its_merge_makes_the_whole_run(tomeval, here) -> None:
+    (here / "grid.toml").write_text(SMALL.replace("small", "grid"))
+    commands = here / "bin"
+    commands.mkdir()
+    for name, text in {
+        "tomeval": f'exec {sys.executable} -m tomeval.cli "$@"',
+        # runs each task of an array, three in place of sixteen, and prints a number of the job
+        "sbatch": """
+for word in "$@"; do case "$word" in *.sbatch) script=$word;; esac; done
+sed 's/16/3/g' "$script" > "$script.sh"
+tasks=$(sed -n 's/^#SBATCH --array=1-//p' "$script.sh")
+for task in $(seq 1 "${tasks:-1}"); do
+  export SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$task
+  bash "$script.sh" >> log 2>&1 || echo "did not work: $task" >> log
+done
+echo 7
+""",
+    }.items():
+        (commands / name).write_text(f"#!/bin/bash\n{text}\n")
+        (commands / name).chmod(0o755)
+    array, merge, submit = blocks()
+    (here / "shards.sbatch").write_text(array)
+    (here / "merge.sbatch").write_text(merge)
+    path = f"{commands}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e"], input=submit, text=True, env={**os.environ, "PATH": path}, cwd=here
+    )
+    assert done.returncode == 0
+    log = (here / "log").read_text()
+    assert "did not work" not in log
+    assert sorted(p.name for p in (here / "runs").iterdir()) == [
+        "grid",
+        *(f"grid-{n}-of-3" for n in (1, 2, 3)),
+    ]
+    assert tomeval("run", "grid.toml", "--out", "alone")[0] == 0
+    assert dump(here / "runs" / "grid") == dump(here / "alone")
+
+
+@pytest.mark.slow
+def test_a_task_whose_time_is_over_is_queued_again(here) -> None:
+    array, *_ = blocks()
+    commands = here / "bin"
+    commands.mkdir()
+    for name, text in {
+        "tomeval": 'trap "exit 143" TERM; touch started; while :; do sleep 0.1; done',
+        "scontrol": 'echo "$@" > requeued',
+    }.items():
+        (commands / name).write_text(f"#!/bin/bash\n{text}\n")
+        (commands / name).chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{commands}:{os.environ['PATH']}",
+        "SLURM_ARRAY_JOB_ID": "7",
+        "SLURM_ARRAY_TASK_ID": "3",
+    }
+    with subprocess.Popen(["bash", "-c", array], env=environment, cwd=here) as job:
+        while not (here / "started").exists():
+            assert job.poll() is None
+        job.terminate()
+        assert job.wait(30) == 143
+    assert (here / "requeued").read_text() == "requeue 7_3\n"
