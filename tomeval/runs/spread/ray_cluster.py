@@ -133,13 +133,21 @@ def connect(ray: Any, address: str) -> None:
 def _try_to_connect(address: str) -> None:
     """Connect in another process first, which can be ended when it hangs."""
     command = [sys.executable, "-c", _CONNECT, address]
+    few = os.environ | {"RAY_NUM_REDIS_GET_RETRIES": "5"}  # a second each; 20 by default
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=CONNECT, check=False, env=few
+        )
     except subprocess.TimeoutExpired:
         raise TomevalError(
             f"--engine ray:{address}: no head of a Ray cluster answers there within "
             f"{CONNECT:.0f} s, though something listens; {_HEAD}"
         ) from None
+    if "InvalidAuthToken" in done.stdout + done.stderr:
+        raise TomevalError(
+            f"--engine ray:{address}: the cluster asks for a token: set RAY_AUTH_MODE=token in the "
+            "environment, and have the head's ~/.ray/auth_token on this machine"
+        )
     if done.returncode:
         why = done.stdout.strip() or (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise TomevalError(f"--engine ray:{address}: cannot connect: {why}")
