@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.domain import Block, get_domain
-from tomeval.runs.experiment import make_experiment
+from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import begin_or_resume, make_folder
 from tomeval.runs.origins import here
 from tomeval.runs.spread.merging import merge
@@ -68,7 +68,7 @@ def block(episode: int, rng: random.Random) -> Block:
     return Block([(episode, "complete", STEPS, 0)], steps, calls=calls)
 
 
-def experiment(episodes: int):
+def experiment(episodes: int) -> Experiment:
     """Return the experiment that the episodes are of."""
     return make_experiment(
         {
@@ -82,7 +82,7 @@ def experiment(episodes: int):
     )
 
 
-def write(folder: Path, loaded, shard: Shard) -> int:
+def write(folder: Path, loaded: Experiment, shard: Shard) -> int:
     """Write a shard as a run would; return its number of episodes."""
     rng, domain, count = random.Random(str(shard)), get_domain("matrix"), 0
     make_folder(folder)

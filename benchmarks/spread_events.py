@@ -88,7 +88,7 @@ class Found:
     replicas: int
     episodes: int
     seconds: float
-    steady: float  # episodes a second, from when all models are loaded until nothing waits
+    steady: float  # episodes a second until nothing waits, but for a first tenth; NaN if too few
     driver: float  # share of the time that the driver works
     tail: float  # share of all replicas' time that they idle at the end
     again: int  # episodes that were begun again after a loss
@@ -352,7 +352,9 @@ def simulate(
     ends = np.array([end for end in run.ends if end <= run.drained])
     began = ends[len(ends) // 10] if len(ends) else math.nan
     after = ends[ends > began]
-    steady = len(after) / (after[-1] - began) if len(after) else math.nan
+    # Episodes that begin together end together: fewer than four rounds of them show no rate.
+    span = after[-1] - began if len(after) else 0.0
+    steady = len(after) / span if span >= 4 * costs.slots * costs.seconds else math.nan
     idle = sum(run.now - max(one.busy_until, min(run.drained, run.now)) for one in run.replicas)
     return Found(
         replicas,

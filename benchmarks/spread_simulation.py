@@ -194,23 +194,28 @@ def row_of(costs: Costs, found: Found) -> dict[str, Any]:
 
 def draw(rows: Sequence[dict[str, Any]], costs: Sequence[Costs], path: Path) -> None:
     """Draw episodes a second against GPUs, with the bounds."""
-    from tomeval.plots.style import add_head, line_style, new_figure
+    from tomeval.plots.style import MARKERS, line_style, new_figure
 
-    figure, (axes,) = new_figure(6.4, 3.8)
+    figure, (axes,) = new_figure(6.4, 4.0)
     for index, one in enumerate(costs):
         mine = [row for row in rows if row["s per episode"] == one.seconds]
         gpus = [row["GPUs"] for row in mine]
+        bounds = [one.bound(n) for n in gpus]
+        axes.plot(gpus, bounds, color="0.6", lw=1, label="bound" if not index else None)
         axes.plot(
             gpus,
             [row["episodes/s"] for row in mine],
-            label=f"{one.seconds:g} GPU s per episode",
+            marker=MARKERS[index],
+            label=f"simulated, {one.seconds:g} s of a GPU per episode",
             **line_style(index),
         )
-        axes.plot(gpus, [one.bound(n) for n in gpus], color="grey", linewidth=0.8)
-    axes.axhline(costs[0].writer, color="grey", linestyle=":")
-    axes.set(xscale="log", yscale="log", xlabel="GPUs (one replica each)", ylabel="episodes per s")
-    add_head(figure, "Episodes per second of one driver")
-    axes.legend(frameon=False)
+    axes.axhline(costs[0].writer, color="0.25", ls=":", label="what the writer commits at most")
+    axes.set(
+        xscale="log", yscale="log", xlabel="GPUs, one replica each", ylabel="episodes per second"
+    )
+    axes.set_xticks(gpus, [str(n) for n in gpus])
+    axes.minorticks_off()
+    figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=8)
     figure.savefig(path, dpi=150)
 
 
@@ -218,7 +223,7 @@ def main() -> None:
     """Measure, simulate, and print the tables."""
     use_one_thread()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, nargs="+", default=[2.0, 20.0])
+    parser.add_argument("--seconds", type=float, nargs="+", default=[0.5, 2.0, 20.0])
     parser.add_argument("--gpus", type=int, nargs="+", default=[8, 64, 512])
     parser.add_argument("--each", type=int, default=300, help="episodes for each GPU")
     parser.add_argument("--horizon", type=int, default=10)

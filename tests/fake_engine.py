@@ -30,6 +30,7 @@ class FakeReplica:
     def __init__(self, engine: FakeEngine, number: int, life: int, setting: Setting) -> None:
         self.engine, self.number, self.life = engine, number, life
         self.name = f"replica {number + 1}"
+        self.note = ""
         self.lost = self.mute = False
         self.worker = Worker(carried(setting))
         self._under_way: Future[list[Message]] | None = None

@@ -16,7 +16,8 @@ NEED_MORE = {
 
 def drawn_texts(figure) -> list[Text]:
     """Return every text that stands on the page: tick labels only where their tick is in view."""
-    FigureCanvasAgg(figure).draw()
+    if figure.stale:  # not drawn since something in it changed
+        FigureCanvasAgg(figure).draw()
     hidden = set()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -35,6 +36,10 @@ def test_no_schedule_passes_the_bound(spread) -> None:
         assert found.steady <= 1.1 * costs.bound(replicas)
         assert 0 <= found.driver <= 1
         assert 0 <= found.tail < 1
+
+
+def test_too_few_rounds_show_no_rate() -> None:
+    assert math.isnan(simulate(PLAIN, 2, 24).steady)  # three rounds: nothing waits after the first
 
 
 def test_one_slow_writer_is_the_limit() -> None:

@@ -155,7 +155,7 @@ def play_into(
             played = run_experiment(
                 experiment,
                 place.folder,
-                workers=workers or 1,
+                workers=1 if workers is None else workers,
                 engine=spread,
                 replicas=replicas or 1,
                 concurrency=concurrency,

@@ -164,7 +164,7 @@ def _copy_store(run: Run, folder: Path) -> None:
     if run.store.version != SCHEMA_VERSION:
         copy_store(source, run.store.version, run.domain, folder)
         return
-    uri = f"{source.resolve().as_uri()}?mode=ro"
+    uri = f"{run.store.read_from.resolve().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=60)) as old,
         closing(sqlite3.connect(folder / STORE)) as new,

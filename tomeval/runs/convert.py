@@ -41,7 +41,8 @@ def convert(old: Path, new: Path) -> Path:
     """Copy a run of an earlier version into the folder `new` and return it; `old` is not changed.
 
     Every row is kept. They are copied one after the other: of an episode no more than its number
-    is in memory. The run can be resumed if prompts and players are still the same. `new` appears when it is complete.
+    is in memory. The run can be resumed if prompts and players are still the same. `new` appears
+    when it is complete.
 
     Raises
     ------

@@ -84,6 +84,7 @@ class Store:
         else:
             self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
+        self.read_from = self._db.read_from  # a copy, where readers copy first
         self.damaged, self.reporting = self._db.damaged, self._db.reporting
         self._sums: Sums | None = None
         self._cells: list[tuple[int, dict[str, Any]]] | None = None

@@ -19,12 +19,14 @@ from support import dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.interchange.push import stage
 from tomeval.runs import folder as folders
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.places import holding, journal, reading
 from tomeval.runs.places.filesystems import kind_of_mount, shared_by_hosts
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import read_seal
+from tomeval.runs.spread.merging import merge
 from tomeval.runs.verify import drop_damaged, verified
 
 SMALL = {
@@ -203,6 +205,18 @@ def test_a_run_goes_on_from_what_was_committed(hot, local) -> None:
     assert run_experiment(make_experiment(SMALL), hot) == 0
     assert dump(hot) == dump(local)
     assert read_seal(hot).fits(hot / "run.sqlite")
+
+
+def test_a_dataset_takes_what_was_committed(hot, local, tmp_path) -> None:
+    (tmp_path / "staged").mkdir()
+    with tomeval.Run(hot) as run:
+        stage(run, "owner/name", tmp_path / "staged")
+    assert dump(tmp_path / "staged")["steps"] == dump(local)["steps"]
+
+
+def test_a_merge_takes_what_was_committed(hot, local, tmp_path) -> None:
+    merge([hot], tmp_path / "merged")
+    assert dump(tmp_path / "merged") == dump(local)
 
 
 @pytest.mark.parametrize("left", [0.0, 0.5])

@@ -144,7 +144,7 @@ LOSSES = {
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=10, **UNHURRIED)
+@settings(max_examples=6, **UNHURRIED)
 @given(**LOSSES)
 @example(domain="matrix", kills={12, 24, 36}, replicas=1)
 def test_rows_do_not_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
@@ -204,7 +204,7 @@ def test_slow_models_are_asked_nothing_twice(tmp_path, monkeypatch, domain) -> N
     play(tmp_path / "whole", domain, noisy(domain), episodes=6, stop_after_voids=0)
     once = Counter(asked)
     asked.clear()
-    engine = FakeEngine([9, 30, 60], hear)
+    engine = FakeEngine([9, 40], hear)  # no episode can lose three replicas
     play(tmp_path / "run", domain, noisy(domain), engine, 2, episodes=6, stop_after_voids=0)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     assert asked.keys() == once.keys()

@@ -56,6 +56,30 @@ def _format(store: Path) -> bytes:
         return file.read(19)[18:]
 
 
+def take_back(store: Path) -> None:
+    """Take back what a writer that was killed had half written; nobody may write meanwhile.
+
+    It is SQLite that does so, by the journal that lies beside the store; nothing else changes.
+
+    Raises
+    ------
+    TomevalError
+        The folder cannot be written.
+    """
+    journal = store.with_name(f"{store.name}-journal")
+    if not journal.exists() or not journal.stat().st_size:
+        return
+    try:
+        uri = f"{store.resolve().as_uri()}?mode=rw"
+        with IN_PLACE, closing(sqlite3.connect(uri, uri=True)) as db:
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        raise TomevalError(
+            f"{store}: its writer was killed, and what it had half written cannot be taken back "
+            f"({error}); copy the folder to where it can be written"
+        ) from None
+
+
 class Copy:
     """A copy of a store in a folder of its own, which goes when it is closed.
 

@@ -13,7 +13,7 @@ from tomeval.runs import checksums
 from tomeval.runs.places.checkpoint import is_plain
 from tomeval.runs.seal import NAME as SEAL
 from tomeval.runs.seal import Seal
-from tomeval.runs.store import HOLDER, LOCK, STORE
+from tomeval.runs.store import HOLDER, LIVE, LOCK, STORE
 
 
 def copy_folder(folder: Path, target: Path) -> int:
@@ -41,7 +41,7 @@ def copy_folder(folder: Path, target: Path) -> int:
     seal = Seal(commits, copy.stat().st_size, checksums.of_file(copy))
     write_bytes(target / SEAL, seal.line())
     for path in folder.iterdir():
-        own = path.name in (LOCK, HOLDER, SEAL) or path.name.startswith((STORE, "."))
+        own = path.name in (LOCK, HOLDER, LIVE, SEAL) or path.name.startswith((STORE, "."))
         if path.is_file() and not own and is_plain(path.name):
             with suppress(FileNotFoundError):
                 shutil.copyfile(path, target / path.name)

@@ -23,6 +23,10 @@ class Replica(Protocol):
     def name(self) -> str:
         """What tables call it, such as ``replica 3``; one that takes its place has its name."""
 
+    @property
+    def note(self) -> str:
+        """What keeps it from starting, such as that it waits for a place; empty: nothing known."""
+
     def send(self, orders: Sequence[Order]) -> None:
         """Give orders, and ask for news; what it said before is committed."""
 

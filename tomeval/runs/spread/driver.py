@@ -169,6 +169,7 @@ class _Place:
     origin: Origin | None = None  # known once it has started
     asked: float | None = None  # when, if a question is under way
     orders: list[Order] = field(default_factory=list)  # to go with the next question
+    lost: str = ""  # why, the last time
     in_vain: int = 0  # how often it was lost since it finished something
 
     def __str__(self) -> str:
@@ -318,6 +319,7 @@ class _Driver:
         place.in_vain += 1
         who = str(place)
         place.origin, place.orders = None, []
+        place.lost = why
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
         place.count.lost += 1
         self._filler.live.pace.gone(place.count.name)
@@ -342,6 +344,8 @@ class _Driver:
         """Give what a replica holds to others if it does not answer."""
         now = time.monotonic()
         for place in self._places:
+            if place.origin is None and (note := place.replica.note):
+                place.count.last_error = note
             late = place.asked is not None and now - place.asked > SILENT
             if late and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
@@ -405,6 +409,7 @@ class _Driver:
     def _started(self, place: _Place, said: Ready) -> None:
         place.count.host, place.count.device = said.host, said.device
         place.origin = Origin(place.count.name, said.host, said.device, said.versions)
+        place.count.last_error = place.lost  # no longer that it waits
         place.count.since = time.monotonic()
         self._filler.live.pace.leased(place.count.name)
         with self._noting():

@@ -17,6 +17,7 @@ from tomeval.runs import tallies
 from tomeval.runs.database import only_read
 from tomeval.runs.folder import differing_words, planned
 from tomeval.runs.guard import OF_EPISODES
+from tomeval.runs.places.reading import take_back
 from tomeval.runs.results import Run
 from tomeval.runs.schema import SCHEMA_VERSION
 from tomeval.runs.spread.sharding import Shard, parse_shard
@@ -86,7 +87,7 @@ def read_source(folder: Path) -> Source:
     TomevalError
         There is no run, it is damaged, of an earlier version, or has no checksums.
     """
-    with Run(folder) as run:
+    with Run(folder) as run:  # reads a copy, where a writer was killed with half a transaction
         store = run.store
         if store.version != SCHEMA_VERSION:
             raise only_read(folder)
@@ -97,6 +98,7 @@ def read_source(folder: Path) -> Source:
             )
         store.guard.check_all()
         store.cells()  # that they are those of the hash
+        take_back(folder / STORE)
         meta = store.meta()
         columns = {
             name: tuple(row[1] for row in store.query(f"PRAGMA table_info({name})"))
