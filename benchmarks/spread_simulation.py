@@ -251,7 +251,7 @@ def main() -> None:
         for gpus in asked.gpus:
             rows.append(row_of(one, simulate(one, gpus, gpus * asked.each)))
     print(render(rows))
-    print(render(by_lease(costs[0], asked.gpus[len(asked.gpus) // 2], asked.each)))
+    print(render(by_lease(costs[len(costs) // 2], asked.gpus[len(asked.gpus) // 2], asked.each)))
     if asked.out:
         draw(rows, costs, asked.out)
 
