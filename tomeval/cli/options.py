@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca"]
 
+MODELS = "Language models"
+SPREAD = "More processes, more machines"
+"""Panels of ``--help`` that keep together what belongs together."""
+
 
 def run_folder(run: str) -> Path:
     """Return the folder of a run that is to be read; one at an address is fetched."""
@@ -76,12 +80,16 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         help="Measure this model in place of the experiment's: pocket, "
-        "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
+        "hf:REPO_OR_PATH, hf:REPO@REVISION or openai:MODEL@BASE_URL. Where neither names one: "
+        "pocket.",
         autocompletion=completing.models,
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", help="Episodes with language models at a time.")
+    int,
+    typer.Option(
+        "--concurrency", help="Episodes with language models at a time.", rich_help_panel=MODELS
+    ),
 ]
 Engine = Annotated[
     str | None,
@@ -90,11 +98,16 @@ Engine = Annotated[
         metavar="NAME[:ADDRESS]",
         help="Play on replicas in place of this process: ray, on the cluster that runs here or "
         "else on this machine, or ray:HOST:PORT. Served models stay in this process.",
+        rich_help_panel=SPREAD,
     ),
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option("--replicas", help="With --engine: how many play at a time. Default: 1."),
+    typer.Option(
+        "--replicas",
+        help="With --engine: how many play at a time. Default: 1.",
+        rich_help_panel=SPREAD,
+    ),
 ]
 GpusPerReplica = Annotated[
     float | None,
@@ -102,13 +115,20 @@ GpusPerReplica = Annotated[
         "--gpus-per-replica",
         help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0, they "
         "see none.",
+        rich_help_panel=SPREAD,
     ),
 ]
 MaxCalls = Annotated[
-    int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
+    int | None,
+    typer.Option(
+        "--max-calls", help="Stop before a served model's next call.", rich_help_panel=MODELS
+    ),
 ]
 MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
+    int | None,
+    typer.Option(
+        "--max-tokens", help="Stop before this many tokens are passed.", rich_help_panel=MODELS
+    ),
 ]
 TrustHost = Annotated[
     list[str] | None,
@@ -116,6 +136,7 @@ TrustHost = Annotated[
         "--trust-host",
         help="HOST=VARIABLE: the key in this environment variable may go to this host, not only to "
         "its own provider. Repeatable.",
+        rich_help_panel=MODELS,
     ),
 ]
 TrustCode = Annotated[
@@ -123,13 +144,15 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-remote-code",
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
+        rich_help_panel=MODELS,
     ),
 ]
 StartupTest = Annotated[
     bool,
     typer.Option(
         help="Before playing, ask a served model one question of each kind, and say if it "
-        "explains, thinks, is cut off or cannot be read."
+        "explains, thinks, is cut off or cannot be read.",
+        rich_help_panel=MODELS,
     ),
 ]
 

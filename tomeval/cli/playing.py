@@ -11,6 +11,8 @@ import typer
 
 from tomeval.cli import completing
 from tomeval.cli.options import (
+    MODELS,
+    SPREAD,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -60,10 +62,16 @@ def run(
             metavar="K/N",
             help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
             "merge puts the parts together.",
+            rich_help_panel=SPREAD,
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Processes of this machine to play with. Default: 1.",
+            rich_help_panel=SPREAD,
+        ),
     ] = None,
     engine: Engine = None,
     replicas: Replicas = None,
@@ -73,7 +81,11 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     prefix_reuse: Annotated[
-        bool, typer.Option(help="Encode every token of an episode once (local models).")
+        bool,
+        typer.Option(
+            help="Encode every token of an episode once (local models).",
+            rich_help_panel=MODELS,
+        ),
     ] = True,
     startup_test: StartupTest = True,
     verbose: Annotated[
@@ -87,9 +99,10 @@ def run(
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
-    2, the input, a model or the address of --out cannot be used, or a cap is reached;
-    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
-    once.
+    2, the input, a model or the address of --out cannot be used, or a cap
+    is reached;
+    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
+    a second one stops at once.
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
@@ -364,7 +377,9 @@ def prompt(
 
 
 def convert(
-    old: Annotated[Path, typer.Argument(help="A run folder of store version 1.", metavar="OLD")],
+    old: Annotated[
+        Path, typer.Argument(help="A run folder of store version 1 or 2.", metavar="OLD")
+    ],
     new: Annotated[Path, typer.Argument(help="The folder to make.", metavar="NEW")],
 ) -> None:
     """Copy a run of an earlier version into a new folder of this one; OLD is not changed."""
