@@ -25,8 +25,11 @@ Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca"]
 
 MODELS = "Language models"
-SPREAD = "More processes, more machines"
-"""Panels of ``--help`` that keep together what belongs together."""
+MANY_MACHINES = "Many processes, many machines"
+"""Panels of ``--help``, which keep together what belongs together.
+
+A panel is as wide as its own names need; with the longest name in it, the others would be cut off.
+"""
 
 
 def run_folder(run: str) -> Path:
@@ -98,7 +101,7 @@ Engine = Annotated[
         metavar="NAME[:ADDRESS]",
         help="Play on replicas in place of this process: ray, on the cluster that runs here or "
         "else on this machine, or ray:HOST:PORT. Served models stay in this process.",
-        rich_help_panel=SPREAD,
+        rich_help_panel=MANY_MACHINES,
     ),
 ]
 Replicas = Annotated[
@@ -106,7 +109,7 @@ Replicas = Annotated[
     typer.Option(
         "--replicas",
         help="With --engine: how many play at a time. Default: 1.",
-        rich_help_panel=SPREAD,
+        rich_help_panel=MANY_MACHINES,
     ),
 ]
 GpusPerReplica = Annotated[
@@ -115,7 +118,7 @@ GpusPerReplica = Annotated[
         "--gpus-per-replica",
         help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0, they "
         "see none.",
-        rich_help_panel=SPREAD,
+        rich_help_panel=MANY_MACHINES,
     ),
 ]
 MaxCalls = Annotated[

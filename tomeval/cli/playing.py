@@ -11,8 +11,8 @@ import typer
 
 from tomeval.cli import completing
 from tomeval.cli.options import (
+    MANY_MACHINES,
     MODELS,
-    SPREAD,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -62,7 +62,7 @@ def run(
             metavar="K/N",
             help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
             "merge puts the parts together.",
-            rich_help_panel=SPREAD,
+            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[
@@ -70,7 +70,7 @@ def run(
         typer.Option(
             "--workers",
             help="Processes of this machine to play with. Default: 1.",
-            rich_help_panel=SPREAD,
+            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     engine: Engine = None,
