@@ -139,7 +139,8 @@ def test_help_says_the_exit_codes(tomeval) -> None:
         "130, stopped by Ctrl-C, and 143 by TERM",
     ):
         assert words in text
-    assert "--no-startup-test" in text
+    for option in ("--no-startup-test", "--gpus-per-replica"):  # whole, at 80 columns
+        assert option in text
 
 
 # --- calls and tokens of unfinished episodes ------------------------------------------------------

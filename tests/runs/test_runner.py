@@ -71,7 +71,7 @@ def test_every_row_is_there(finished) -> None:
     assert rows["calls"] == []
     beside = {"run.lock", "run.sqlite-wal", "run.sqlite-shm"}  # while somebody reads or writes
     files = {path.name for path in finished.iterdir()} - beside
-    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json"}
+    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json", "live.json"}
     sessions = json.loads((finished / "sessions.json").read_text())
     assert "scipy" in sessions[0]["versions"]
     assert sessions[0]["versions"]["tomeval"] == tomeval.__version__

@@ -83,6 +83,11 @@ ModelOption = Annotated[
 Concurrency = Annotated[
     int, typer.Option("--concurrency", help="Episodes with language models at a time.")
 ]
+MANY_MACHINES = "Many machines"
+"""The panel of the help that these options are shown in.
+
+A panel is as wide as its own names need; with the longest name in it, the others would be cut off.
+"""
 Engine = Annotated[
     str | None,
     typer.Option(
@@ -90,11 +95,16 @@ Engine = Annotated[
         metavar="NAME[:ADDRESS]",
         help="Play on replicas in place of this process: ray, on the cluster that runs here or "
         "else on this machine, or ray:HOST:PORT. Served models stay in this process.",
+        rich_help_panel=MANY_MACHINES,
     ),
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option("--replicas", help="With --engine: how many play at a time. Default: 1."),
+    typer.Option(
+        "--replicas",
+        help="With --engine: how many play at a time. Default: 1.",
+        rich_help_panel=MANY_MACHINES,
+    ),
 ]
 GpusPerReplica = Annotated[
     float | None,
@@ -102,6 +112,7 @@ GpusPerReplica = Annotated[
         "--gpus-per-replica",
         help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0, they "
         "see none.",
+        rich_help_panel=MANY_MACHINES,
     ),
 ]
 MaxCalls = Annotated[

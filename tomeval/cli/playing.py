@@ -11,6 +11,7 @@ import typer
 
 from tomeval.cli import completing
 from tomeval.cli.options import (
+    MANY_MACHINES,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -60,6 +61,7 @@ def run(
             metavar="K/N",
             help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
             "merge puts the parts together.",
+            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[

@@ -107,7 +107,6 @@ def run_experiment(
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
-        shown = stack.enter_context(live_file(folder, live, experiment.name, str(shard or "")))
         store = Store(folder, get_domain(experiment.domain))
         try:
             part = str(shard or "")
@@ -115,6 +114,8 @@ def run_experiment(
                 store, folder, identity, experiment.per_cell, experiment.apart, part
             )
             add_session(folder, experiment.stop_after_voids, part)
+            # Not before: a run that is refused must not be shown in place of the one that is there.
+            shown = stack.enter_context(live_file(folder, live, experiment.name, part))
             _note_share(store, experiment, shard, most)
             startup = StartUp(folder, experiment) if startup_test else None
             told = _Told(live, shown, concurrency, progress, on_counts)
