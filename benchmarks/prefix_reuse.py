@@ -22,7 +22,7 @@ import torch
 from one_thread import use_one_thread
 
 import tomeval
-import tomeval.runs.runner
+import tomeval.runs.filling
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
@@ -207,7 +207,7 @@ def ours(
         ],
     }
     model.engine = spy
-    tomeval.runs.runner.open_model = lambda *_, **__: model  # type: ignore[attr-defined]
+    tomeval.runs.filling.open_model = lambda *_, **__: model  # type: ignore[attr-defined]
     engine._forward._model.forward = timed
     with tempfile.TemporaryDirectory() as folder:
         seconds = cpu(lambda: tomeval.run(experiment, folder, concurrency=episodes))

@@ -70,7 +70,7 @@ def experiment(*subjects, **keys):
 @pytest.fixture
 def model(monkeypatch):
     found = Hashing()
-    monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *args, **kwargs: found)
+    monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *args, **kwargs: found)
     return found
 
 

@@ -138,7 +138,7 @@ class Local(LocalModel):
 
 
 def run_local(monkeypatch, model, loaded, folder, **options):
-    monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *args, **kwargs: model)
+    monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *args, **kwargs: model)
     monkeypatch.setattr("tomeval.runs.runner.known_models", lambda experiment: {})
     return run_experiment(loaded, folder, **options)
 

@@ -29,7 +29,7 @@ KEYS = {"games": "IPD", "partners": "tit_for_tat", "labels": "neutral", "horizon
 
 def play(folder, origin, episodes, monkeypatch, **more) -> None:
     """Play as if it were elsewhere."""
-    monkeypatch.setattr("tomeval.runs.runner.here", lambda *_: origin)
+    monkeypatch.setattr("tomeval.runs.filling.here", lambda *_: origin)
     data = {**KEYS, "subjects": ["rmax", "random"], **more, "episodes": episodes}
     run_experiment(make_experiment(data), folder)
 

@@ -54,7 +54,7 @@ def scored(monkeypatch):
     """Return a function that plays copies with a model of these log-probabilities."""
 
     def call(folder, logprobs, shard=None):
-        monkeypatch.setattr("tomeval.runs.runner.open_model", lambda *_, **__: Scoring(*logprobs))
+        monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *_, **__: Scoring(*logprobs))
         run_experiment(make_experiment(SCORED), folder, shard=shard)
         return places(folder)
 

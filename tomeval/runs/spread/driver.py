@@ -69,7 +69,7 @@ Recall = Callable[[int, Callable[[int], None]], None]
 
 
 class Filler(Watch, Protocol):
-    """What the driver needs of the run that it plays: see `tomeval.runs.runner`.
+    """What the driver needs of the run that it plays: see `tomeval.runs.filling`.
 
     `origin` is where the episodes were played that it takes next.
     """

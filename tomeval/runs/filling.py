@@ -1,0 +1,371 @@
+"""Play what a store lacks: which episodes are left, who plays them, when a cell stops."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.models import is_served, open_model
+from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.models.served.limits import Budget
+from tomeval.runs import tallies
+from tomeval.runs.counts import Counts, OnCounts, Progress
+from tomeval.runs.domain import Block, cell_names
+from tomeval.runs.engine import play_with_models, spec_key
+from tomeval.runs.experiment import Experiment
+from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import LiveFile
+from tomeval.runs.origins import here
+from tomeval.runs.processes import Task, play_all
+from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.rows import Rows
+from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.spread.contract import Engine
+from tomeval.runs.spread.driver import Recall, drive
+from tomeval.runs.spread.messages import Setting
+from tomeval.runs.startup import StartUp
+from tomeval.runs.stopping import Stopping
+from tomeval.runs.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class Told(NamedTuple):
+    """Who is told how a run goes, and how many episodes play at a time."""
+
+    live: Live
+    shown: LiveFile
+    slots: int
+    progress: Progress | None
+    on_counts: OnCounts | None
+
+
+class Where(NamedTuple):
+    """On what a run is played that is not played in this process."""
+
+    engine: Engine
+    replicas: int
+    setting: Setting
+
+
+class How(NamedTuple):
+    """How a run is played; `opening` has the other arguments of `tomeval.models.open_model`."""
+
+    workers: int
+    concurrency: int
+    budget: Budget | None
+    opening: dict[str, Any]
+    where: Where | None
+
+
+class Filler:
+    """Plays the episodes that the store lacks, and watches them."""
+
+    def __init__(
+        self,
+        store: Store,
+        experiment: Experiment,
+        startup: StartUp | None,
+        stopping: Stopping,
+        told: Told,
+        wanted: Sequence[Sequence[int]],
+        beyond: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """`wanted` has the episodes of each cell; with `beyond`, play only cells that need more."""
+        self.store, self.startup, self.stopping = store, startup, stopping
+        self._told, self.live = told, told.live
+        self.domain, self.cells = store.domain, experiment.cells
+        self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
+        self.stop_after_voids = experiment.stop_after_voids
+        done = store.finished()
+        self.wanted = wanted
+        before = beyond or [()] * len(self.cells)
+        self.missing = [
+            [e for e in episodes if e not in done.get(number, ())]
+            if len(episodes) > len(before[number])
+            else []
+            for number, episodes in enumerate(self.wanted)
+        ]
+        lengths = zip(self.cells, self.wanted, strict=True)
+        self.total = sum(cell.length * len(episodes) for cell, episodes in lengths)
+        lengths = zip(self.cells, self.missing, strict=True)
+        self.steps_done = self.total - sum(cell.length * len(lacks) for cell, lacks in lengths)
+        self.played = 0
+        self.under_way = 0  # steps of episodes that are not finished
+        self.keys = [
+            {seat: spec_key(spec) for seat, spec in cell.models.items()} for cell in self.cells
+        ]
+        self.again = self.live.begin(
+            store,
+            self.cells,
+            self.keys,
+            [len(numbers) for numbers in self.wanted],
+            [len(numbers) for numbers in self.missing],
+            told.slots,
+        )
+        self.failed = store.failed()
+        found = tallies.episodes(store).values()
+        self.ended = sum((Counter(count) for count in found), Counter[str]())
+        self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
+        self.recall: Recall = lambda number, then: then(0)  # who else may hold episodes of a cell
+        self.unread: dict[Job, Unread] = {}
+        self.unusable: dict[Job, str] = {}
+        self.advised: set[str] = set()
+        self.origin = here()
+        self._tell_steps()
+        self._tell_counts()
+
+    def play(self, how: How) -> None:
+        """Play all that is missing."""
+        if how.where is None:
+            self._play_without_models(how.workers)
+        else:
+            drive(how.where.engine, how.where.replicas, how.where.setting, self)
+        self._play_with_models(how)
+
+    def stretches(self) -> list[Task]:
+        """Return what is to be played of the cells that ask no model."""
+        return [
+            (number, first, count)
+            for number, cell in enumerate(self.cells)
+            if not cell.models
+            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
+        ]
+
+    def groups(self) -> dict[tuple[str, ...], list[Job]]:
+        """Return the episodes that language models are still to play, by the models of their cells.
+
+        Episode by episode over all cells: a run that is stopped has some of everything, and the
+        time left is estimated from the mix of strategies that is still to come.
+        """
+        groups: dict[tuple[str, ...], list[Job]] = {}
+        jobs = sorted(
+            (episode, number)
+            for number, cell in enumerate(self.cells)
+            if cell.models and number not in self.schedules
+            for episode in self.missing[number]
+        )
+        for episode, number in jobs:
+            specs = tuple(sorted(set(self.keys[number].values())))
+            groups.setdefault(specs, []).append((number, episode))
+        return groups
+
+    def _play_without_models(self, workers: int) -> None:
+        """Play the cells that ask no model."""
+        for (number, _, _), block in play_all(self.domain, self.cells, self.stretches(), workers):
+            self.together(number, block)
+            self.stopping.check()
+
+    def _play_with_models(self, how: How) -> None:
+        """Play the rest, cells with the same models together: no others are kept in memory."""
+        groups = self.groups()
+        scored = {
+            key
+            for number, keys in enumerate(self.keys)
+            if self.cells[number].scores and self.missing[number]
+            for key in keys.values()
+        }
+        opened: dict[str, Model | LocalModel] = {}
+        for specs, mine in groups.items():
+            self.live.pace.group()
+            self.live.asking = True
+            self._tell_steps()
+            for gone in opened.keys() - set(specs):
+                del opened[gone]
+            for key in specs:
+                if key not in opened:
+                    spec = json.loads(key)
+                    caps = how.budget if is_served(spec) else None
+                    waiting = self.count_of(key).waiting
+                    waiting.shown = self.live.shown
+                    opened[key] = open_model(
+                        spec, scores=key in scored, budget=caps, waiting=waiting, **how.opening
+                    )
+            patience = [self.count_of(key).waiting.patience for key in specs]
+            self.stopping.patience = max(patience)
+            schedule = Schedule(mine, self.stop_after_voids)
+            self.schedules = dict.fromkeys(schedule.cells, schedule)
+            play_with_models(
+                opened, self.store, self.cells, schedule, how.concurrency, self, self.stopping
+            )
+        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
+            self._warn()
+
+    def _warn(self) -> None:
+        """Warn of what may be wrong with the models' answers, of earlier sessions too."""
+        lost = self.ended[FAILED]
+        if lost:
+            why = tallies.last_failure(self.store)
+            logger.warning(
+                "%d episodes failed because the model gave no reply: run the same command again to "
+                "play them%s",
+                lost,
+                f"; the last: {excerpt(why)}" if why else "",
+            )
+        low, scored = tallies.low_mass(self.store)
+        if low:
+            logger.warning(
+                "%d of %d scored answers give all labels together less than %g of the probability: "
+                "the model would hardly say any of them here",
+                *(low, scored, LOW_MASS),
+            )
+
+    # What `engine.Watch` asks for
+
+    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
+        """Ask the start-up questions of served models; cells stopped before are tried again."""
+        self.origin = here(models)
+        numbers = list(self.schedules)
+        if self.startup is not None:
+            await self.startup.ask(models, [self.cells[number] for number in numbers])
+        self.store.note_stops(dict.fromkeys(numbers, ""))
+
+    def count_of(self, key: str) -> ModelCount:
+        """Return the counts of a model."""
+        return self.live.models[key]
+
+    def begun(self, number: int, episode: int, replica: str = "") -> None:
+        """Note that an episode begins, and on which replica."""
+        self.live.pace.begun(number, episode, replica)
+
+    def over(self, number: int, episode: int) -> None:
+        """Note that an episode is over, or broken off."""
+        self.live.pace.ended(number, episode)
+
+    def lost(self, number: int, episode: int, under_way: int) -> None:
+        """Note that an episode will begin anew; `under_way` of its steps were counted."""
+        self.under_way -= under_way
+        self.live.pace.returned(number, episode)
+        self._tell_steps()
+
+    def on_step(self, number: int, episode: int) -> None:
+        """Count a step of a language model: these take long enough to be shown."""
+        self.stepped(number, episode, 1)
+
+    def stepped(self, number: int, episode: int, count: int) -> None:
+        """Count so many steps of a language model."""
+        self.under_way += count
+        self.live.pace.stepped(number, episode, count)
+        self._tell_steps()
+
+    def asked_again(self) -> None:
+        """Count a question that is asked once more."""
+        self.again += 1
+        self._tell_counts()
+
+    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
+        """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
+        self.under_way -= under_way
+        self._store(number, block)
+        ((episode, status, *_),) = block.episodes
+        if status == VOID and (found := last_unread(self.store, number, episode)):
+            self.unread[number, episode] = found
+        if status == FAILED and unusable:
+            self.unusable[number, episode] = unusable
+            status = VOID  # also what the model or its server makes of this cell's prompts
+        if row := self.schedules[number].ended(number, episode, status):
+            lost = [self.unusable[number, e] for e in row if (number, e) in self.unusable]
+            what = f"{len(row)} void episodes in a row"
+            if lost:
+                what = f"{len(row)} episodes in a row, {len(lost)} of them without a usable reply"
+            unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
+
+            def tell(left: int) -> None:
+                head = f"{self.name(number)} stops after {what}; {left} more are not played"
+                if left:
+                    self.store.note_stops({number: what})
+                else:
+                    head = f"{self.name(number)} has {what}"
+                if lost:
+                    head += f"; the last: {excerpt(lost[-1])}"
+                logger.warning("%s", explained(head, unread, self.advised))
+
+            self._stop(number, what, tell)
+
+    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
+        """Stop the cell: its other episodes would come to prompts of that length too."""
+        self.under_way -= under_way
+        self.total -= self.cells[number].length
+        why = f"a prompt is longer than the model's context: {error}"
+
+        def tell(left: int) -> None:
+            self.store.note_stops({number: why})
+            logger.warning(
+                "%s",
+                wrapped(
+                    f"{self.name(number)} stops: a prompt is longer than the model's context "
+                    f"({error}); episode {episode} is broken off, {left} more are not played; if "
+                    "the prompt alone would fit, lower max_tokens or thinking_budget"
+                ),
+            )
+
+        if number not in self.schedules[number].reasons:
+            self._stop(number, why, tell)
+
+    def _stop(self, number: int, reason: str, tell: Callable[[int], None]) -> None:
+        """Stop a cell; `tell` is told how many episodes it leaves out, once that is known."""
+        left = self.schedules[number].stop(number, reason)
+        self._leave_out(number, left)
+
+        def then(more: int) -> None:
+            self._leave_out(number, more)
+            tell(left + more)
+
+        self.recall(number, then)
+
+    def _leave_out(self, number: int, count: int) -> None:
+        """Count episodes of a cell as not to be played."""
+        self.live.pace.dropped(number, count)
+        self.total -= count * self.cells[number].length
+        self._tell_steps()
+
+    # What is stored and told
+
+    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
+        """Store episodes of a cell without a model that were played at once."""
+        self.live.pace.together(number, len(block.episodes), replica)
+        self._store(number, block)
+
+    def _store(self, number: int, block: Block | Rows) -> None:
+        """Store episodes that are over, and count them."""
+        self.store.add(number, block, self.store.origin(*self.origin))
+        self.played += len(block.episodes)
+        self.steps_done += len(block.episodes) * self.cells[number].length
+        self.ended.update(row[1] for row in block.episodes)
+        again = self.failed & {(number, row[0]) for row in block.episodes}
+        self.ended[FAILED] -= len(again)
+        self.failed -= again
+        for key in set(self.keys[number].values()):
+            self.count_of(key).ended += sum(row[1] != FAILED for row in block.episodes)
+        self._tell_steps()
+        self._tell_counts()
+
+    def name(self, number: int) -> str:
+        """Return what messages call a cell."""
+        return f"cell {number} ({self.names[number]})"
+
+    def _tell_steps(self) -> None:
+        self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
+        self._told.shown.tell(self.live.asking)
+        if self._told.progress:
+            self._told.progress(self.live.steps, self.total)
+
+    def _tell_counts(self) -> None:
+        complete, void, failed = (self.ended[s] for s in (COMPLETE, VOID, FAILED))
+        self.live.counts = Counts(complete, void, failed, self.again)
+        if self._told.on_counts:
+            self._told.on_counts(self.live.counts)
+
+
+def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, count) of runs of consecutive numbers, at most `most` long."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        ends = place == len(numbers) or numbers[place] != numbers[place - 1] + 1
+        if ends or place - start == most:
+            yield numbers[start], place - start
+            start = place
