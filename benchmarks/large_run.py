@@ -25,9 +25,10 @@ from one_thread import use_one_thread
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.tables import render
-from tomeval.runs.domain import Block, Cell, get_domain
+from tomeval.runs.domain import Block, Cell, Row, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
+from tomeval.runs.rows import Rows
 from tomeval.runs.store import Store
 
 GAMES = ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "matching_pennies", "harmony", "deadlock"]
@@ -120,14 +121,15 @@ def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
     store = Store(folder, domain)
     begin_or_resume(store, folder, experiment.identity(), experiment.per_cell, experiment.apart)
     add_session(folder, experiment.stop_after_voids)
-    played: dict[str, Block] = {}
+    played: dict[str, Rows] = {}
     for number, cell in enumerate(experiment.cells):
         key = json.dumps([word for word in cell.key if word not in keys["models"]])
         if key not in played:
-            played[key] = _played(domain, cell, size.calls)
+            played[key] = Rows.of(number, _played(domain, cell, size.calls))
         count = experiment.per_cell
         for first in range(0, count, 1000):
-            store.add(number, _repeated(played[key], range(first, min(count, first + 1000))))
+            numbers = range(first, min(count, first + 1000))
+            store.add(number, _repeated(played[key], number, numbers))
     store.close()
     return experiment
 
@@ -154,13 +156,20 @@ def _cut(value: Any) -> Any:
     return value[:PROMPT] if isinstance(value, str) else value
 
 
-def _repeated(block: Block, numbers: range) -> Block:
-    """Return the played episodes again and again under other numbers."""
-    return Block(
-        [(n, *row[1:]) for n in numbers for row in block.episodes if row[0] == n % PLAYED],
-        [(n, *row[1:]) for n in numbers for row in block.steps if row[0] == n % PLAYED],
-        [(n, *row[1:]) for n in numbers for row in block.answers if row[0] == n % PLAYED],
-        [(n, *row[1:]) for n in numbers for row in block.calls if row[0] == n % PLAYED],
+def _repeated(rows: Rows, cell: int, numbers: range) -> Rows:
+    """Return the rows of the played episodes again and again, in a cell under other numbers."""
+
+    def again(table: list[Row]) -> list[Row]:
+        of = [[row[2:] for row in table if row[1] == played] for played in range(PLAYED)]
+        return [(cell, n, *rest) for n in numbers for rest in of[n % PLAYED]]
+
+    return Rows(
+        cell,
+        [(n, *row[1:]) for n in numbers for row in rows.episodes if row[0] == n % PLAYED],
+        again(rows.steps),
+        again(rows.answers),
+        again(rows.calls),
+        {n: rows.spent[n % PLAYED] for n in numbers if n % PLAYED in rows.spent},
     )
 
 

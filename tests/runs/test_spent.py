@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections import Counter
 
@@ -15,7 +16,9 @@ from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
 from tomeval.runs.domain import get_domain
 from tomeval.runs.spent import MADE, by_episode, kept
+from tomeval.runs.spread.merging import merge
 from tomeval.runs.store import STORE, Store
+from tomeval.runs.verify import drop_damaged, verified
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],
@@ -158,3 +161,23 @@ def test_records_of_other_shapes_are_left_to_be_counted() -> None:
     ):
         assert by_episode(calls(odd)) == {}
         assert by_episode([*calls({}), *calls(odd)]) == {}
+
+
+def test_merged_and_repaired_runs_have_it(folder, tmp_path) -> None:
+    """Also where the merge replaces a failed episode, or a part lacks what it came to."""
+    shutil.copytree(folder, tmp_path / "base")
+    SCRIPTS["spends"].failing = False
+    tomeval.run(EXPERIMENT, folder).close()
+    with sqlite3.connect(folder / STORE) as db:
+        assert db.execute("DELETE FROM spent WHERE episode = 2").rowcount > 0
+    db.close()
+    merged = merge([folder], tmp_path / "base")
+    assert merged.episodes > 0
+    with tomeval.Run(tmp_path / "base") as run:
+        assert kept(run.store).left == []
+        check(run.store)
+    found = verified(tmp_path / "base")
+    list(drop_damaged(tmp_path / "base", found))
+    with tomeval.Run(tmp_path / "base") as run:
+        assert kept(run.store).left == []
+        check(run.store)

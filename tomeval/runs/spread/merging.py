@@ -215,6 +215,7 @@ class _Merge:
                 self._renumber(store)
                 self._choose(store.connection)
                 taken = self._take(store)
+            store.count_spent()  # where parts lack it
             self._note_stops(store, planned)
         finally:
             store.close()
@@ -253,7 +254,7 @@ class _Merge:
         """Take over what was chosen, store by store; return the number of episodes."""
         db = store.connection
         with store.taking():
-            for table in (*OF_EPISODES[::-1], "sums"):
+            for table in (*OF_EPISODES[::-1], "sums", "spent"):
                 db.execute(
                     f"DELETE FROM {table} WHERE (cell, episode) IN "
                     f"(SELECT cell, episode FROM chosen WHERE store != {BASE})"
@@ -289,6 +290,10 @@ class _Merge:
         yield (
             f"INSERT INTO sums (cell, episode, {', '.join(OF_EPISODES)}) "
             f"SELECT c.cell, c.episode, checksum({', '.join(own)}), {sums} {episodes} {where}"
+        )
+        yield (  # good for the same calls; what is not is found out when it is read
+            "INSERT INTO spent SELECT t.* FROM chosen c CROSS JOIN part.spent t "
+            f"ON t.cell = c.cell AND t.episode = c.episode {where}"
         )
         yield (
             "INSERT INTO answered SELECT t.* FROM replies c CROSS JOIN part.answered t "
