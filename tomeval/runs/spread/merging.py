@@ -253,7 +253,7 @@ class _Merge:
         """Take over what was chosen, store by store; return the number of episodes."""
         db = store.connection
         with store.taking():
-            for table in (*OF_EPISODES[::-1], "sums"):
+            for table in (*OF_EPISODES[::-1], "sums", "spent"):
                 db.execute(
                     f"DELETE FROM {table} WHERE (cell, episode) IN "
                     f"(SELECT cell, episode FROM chosen WHERE store != {BASE})"
@@ -280,7 +280,7 @@ class _Merge:
         )
         where = f"WHERE c.store = {place}"
         yield f"INSERT INTO episodes SELECT {', '.join(own)} {episodes} {where}"
-        for table in OF_EPISODES[1:]:
+        for table in (*OF_EPISODES[1:], "spent"):  # which repeats the checksum of its calls
             yield (
                 f"INSERT INTO {table} SELECT t.* FROM chosen c CROSS JOIN part.{table} t "
                 f"ON t.cell = c.cell AND t.episode = c.episode {where}"
