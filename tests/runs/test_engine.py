@@ -85,8 +85,6 @@ def rows_of(folder):
     tables = dump(folder)
     del tables["revisions"]  # of models that differ
     tables["calls"] = [(*row[:-1], _without_latency(row[-1])) for row in tables["calls"]]
-    # Their checksums are of the calls' whole records, what these came to is not.
-    tables["spent"] = [(*place, said) for *place, _, _, said, _ in tables["spent"]]
     return tables
 
 
@@ -907,7 +905,8 @@ def assert_no_secret(folder, *texts):
     for path in Path(folder).rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
-            assert b"Bearer" not in path.read_bytes(), path
+            # What a server said of a key is kept in live.json, without the key.
+            assert b"Bearer" not in path.read_bytes().replace(b"Bearer ***", b""), path
     assert not any(KEY in text for text in texts)
 
 

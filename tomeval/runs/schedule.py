@@ -84,10 +84,13 @@ class Schedule:
                 return cell, episode
         return None
 
-    def give_back(self, job: Job) -> None:
-        """Put an episode that was taken and has not ended back to the front."""
+    def give_back(self, job: Job, last: bool = False) -> None:
+        """Put an episode that was taken and has not ended back to the front, or to the end."""
         self._begun[job[0]] -= 1
-        self._jobs.appendleft(job)
+        if last:
+            self._jobs.append(job)
+        else:
+            self._jobs.appendleft(job)
         self._change.set()
 
     def claim(self, job: Job) -> bool:

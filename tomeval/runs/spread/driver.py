@@ -169,8 +169,10 @@ class _Place:
     origin: Origin | None = None  # known once it has started
     asked: float | None = None  # when, if a question is under way
     orders: list[Order] = field(default_factory=list)  # to go with the next question
+    opened: tuple[str, ...] = ()  # the models that it has now
     lost: str = ""  # why, the last time
     in_vain: int = 0  # how often it was lost since it finished something
+    given_up: bool = False
 
     def __str__(self) -> str:
         return f"{self.count.name} on {self.count.host}" if self.count.host else self.count.name
@@ -271,7 +273,7 @@ class _Driver:
             while (
                 place.origin is not None
                 and not self._stopping.signal
-                and (grant := self.leases.grant(place.number, now)) is not None
+                and (grant := self.leases.grant(place.number, now, place.in_vain)) is not None
             ):
                 place.orders.append(self._lease(*grant))
             orders, place.orders = place.orders, []
@@ -314,11 +316,11 @@ class _Driver:
 
     def _lose(self, place: _Place, why: str) -> None:
         """Take back what a lost replica held, and start another one in its place."""
-        gone = self.leases.lost(place.number)
+        gone = self.leases.lost(place.number, place.opened)
         self._take_back(gone)
         place.in_vain += 1
         who = str(place)
-        place.origin, place.orders = None, []
+        place.origin, place.orders, place.opened = None, [], ()
         place.lost = why
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
         place.count.lost += 1
@@ -327,17 +329,20 @@ class _Driver:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
             return
-        if place.in_vain < LOSSES:
+        # Where it played one episode, that may be what it was lost for; others may do better.
+        if place.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
             logger.warning("%s is lost (%s); what it held is given out again", who, why)
             place.replica = self._engine.start(place.number, self._setting)
             place.count.state = "starting"
             return
-        logger.warning("%s was lost %d times in a row and is given up (%s)", who, LOSSES, why)
+        times = place.in_vain
+        logger.warning("%s was lost %d times in a row and is given up (%s)", who, times, why)
         self.leases.give_up(place.number)
-        if all(other.in_vain >= LOSSES for other in self._places):
+        place.given_up = True
+        if all(other.given_up for other in self._places) and not self.leases.done:
             raise TomevalError(
-                f"all replicas were lost {LOSSES} times in a row; the last one, {who}: {why}; "
-                "everything is kept: run the same command again to go on"
+                f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}: "
+                f"{why}; everything is kept: run the same command again to go on"
             )
 
     def _note_silent(self) -> None:
@@ -416,6 +421,7 @@ class _Driver:
             self._same.versions(str(place), said.versions)
 
     def _opened(self, place: _Place, said: Opened) -> None:
+        place.opened = tuple(said.revisions)
         for key, revision in said.revisions.items():
             model = shown_name(json.loads(key))
             with self._noting():
