@@ -329,6 +329,7 @@ class _Driver:
         for job in gone.failed:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
+            logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
             return
         # Where it played one episode, that may be what it was lost for; others may do better.
         if place.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
