@@ -153,8 +153,8 @@ def begin_or_resume(
             f"{folder}: holds {_part(held)} of this experiment, not {_part(shard)}; nothing was "
             "changed. Choose another folder with --out"
         )
-    done = {n: numbers for n, numbers in store.finished().items() if n not in apart}
-    counts = (max(numbers) + 1 if shard else len(numbers) for numbers in done.values())
+    done = [found for n, found in store.most_finished().items() if n not in apart]
+    counts = (last + 1 if shard else count for count, last in done)
     most = max([0, *counts])
     write_experiment(folder, store.domain.name, identity, max(wanted, most))
     return max(wanted, most)

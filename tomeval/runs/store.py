@@ -329,6 +329,17 @@ class Store:
             done.setdefault(cell, set()).add(episode)
         return done
 
+    def finished_of(self, cell: int) -> Iterator[int]:
+        """Yield the episodes of a cell that need not be played, in order."""
+        sql = "SELECT episode FROM episodes WHERE cell = ? AND status != ? ORDER BY episode"
+        _, rows = self.iterate(sql, (cell, FAILED))
+        return (episode for (episode,) in rows)
+
+    def most_finished(self) -> dict[int, tuple[int, int]]:
+        """Return by cell how many episodes need not be played, and the last of them."""
+        sql = "SELECT cell, COUNT(*), MAX(episode) FROM episodes WHERE status != ? GROUP BY cell"
+        return {cell: (count, last) for cell, count, last in self.query(sql, (FAILED,))}
+
     def failed(self) -> set[tuple[int, int]]:
         """Return cell and episode of those that got no reply and will be played again."""
         return set(self.query("SELECT cell, episode FROM episodes WHERE status = ?", (FAILED,)))

@@ -27,11 +27,12 @@ from tomeval.models.trust import confirmed_code, confirmed_hosts
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import Watch
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.jobs import Job, Jobs
 from tomeval.runs.live import Live, ReplicaCount
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.spread.contract import Engine, Lost, Replica
 from tomeval.runs.spread.leases import LOSSES, Gone, Group, Leases
 from tomeval.runs.spread.lost import LostModel, failed_block
@@ -89,8 +90,8 @@ class Filler(Watch, Protocol):
     def stretches(self) -> list[Task]:
         """Return what is to be played of the cells that ask no model."""
 
-    def groups(self) -> dict[tuple[str, ...], list[Job]]:
-        """Return the episodes that language models are to play, by the models of their cells."""
+    def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:
+        """Return the episodes that language models are to play, by models and by cell."""
 
     def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over, see `Watch`."""
@@ -201,7 +202,7 @@ class _Driver:
         self._places: list[_Place] = []
         self._replicas = replicas
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
-        self._committed: set[Job] = set()
+        self._committed = Jobs()
         self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
         self._rounding = 0.0  # by how much second results differ that are the same but for that

@@ -305,10 +305,10 @@ class _Merge:
         for source in self._all:
             for cell, reason in source.stops.items():
                 found[cell] = min(reason, found.get(cell, reason))
-        definitions, done = dict(store.cells()), store.finished()
+        definitions, done = dict(store.cells()), store.most_finished()
         for cell in found:
             wanted = store.domain.read(store, cell, definitions[cell]).wanted(planned)
-            if len(done.get(cell, ())) >= wanted:
+            if done.get(cell, (0, 0))[0] >= wanted:
                 found[cell] = ""
         store.note_stops(found)
 
