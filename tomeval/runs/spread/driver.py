@@ -512,16 +512,9 @@ class _Driver:
                 self._steps[job] += steps
                 self._schedules[job[0]].stepped(job[0])
                 self._filler.stepped(*job, steps)
-        for key, (calls, prompt, completion, cost, answers, unreadable) in said.asked.items():
-            count = self._filler.count_of(key)
-            count.calls += calls
-            count.prompt += prompt
-            count.completion += completion
-            count.answers += answers
-            count.unreadable += unreadable
-            if cost is not None:
-                count.cost = (count.cost or 0.0) + cost
-            place.count.tokens += prompt + completion
+        for key, asked in said.asked.items():
+            self._filler.count_of(key).add(asked)
+            place.count.tokens += asked.prompt + asked.completion
         for _ in range(said.again):
             self._filler.asked_again()
         place.count.memory = said.memory or place.count.memory
