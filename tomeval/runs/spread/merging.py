@@ -291,10 +291,6 @@ class _Merge:
             f"INSERT INTO sums (cell, episode, {', '.join(OF_EPISODES)}) "
             f"SELECT c.cell, c.episode, checksum({', '.join(own)}), {sums} {episodes} {where}"
         )
-        yield (  # good for the same calls; what is not is found out when it is read
-            "INSERT INTO spent SELECT t.* FROM chosen c CROSS JOIN part.spent t "
-            f"ON t.cell = c.cell AND t.episode = c.episode {where}"
-        )
         yield (
             "INSERT INTO answered SELECT t.* FROM replies c CROSS JOIN part.answered t "
             "ON t.cell = c.cell AND t.episode = c.episode AND t.seat = c.seat "
