@@ -14,7 +14,8 @@ from unittest import mock
 
 import numpy as np
 
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.jobs import Job
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.spread import leases as lease_module
 from tomeval.runs.spread.leases import Grant, Group, Leases
 

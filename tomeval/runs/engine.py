@@ -28,8 +28,9 @@ from tomeval.models.naming import known_name, shown_name
 from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell, Domain
+from tomeval.runs.jobs import Job
 from tomeval.runs.live import ModelCount
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.stopping import Stopping
 
 

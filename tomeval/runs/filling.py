@@ -17,13 +17,14 @@ from tomeval.runs.counts import Counts, OnCounts, Progress
 from tomeval.runs.domain import Block, cell_names
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.jobs import Job, without
 from tomeval.runs.live import Live, ModelCount
 from tomeval.runs.live_file import LiveFile
 from tomeval.runs.origins import here
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.spread.contract import Engine
 from tomeval.runs.spread.driver import Recall, drive
 from tomeval.runs.spread.messages import Setting
@@ -81,13 +82,12 @@ class Filler:
         self.domain, self.cells = store.domain, experiment.cells
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
         self.stop_after_voids = experiment.stop_after_voids
-        done = store.finished()
         self.wanted = wanted
         before = beyond or [()] * len(self.cells)
         self.missing = [
-            [e for e in episodes if e not in done.get(number, ())]
+            without(episodes, store.finished_of(number))
             if len(episodes) > len(before[number])
-            else []
+            else range(0)
             for number, episodes in enumerate(self.wanted)
         ]
         lengths = zip(self.cells, self.wanted, strict=True)
@@ -136,22 +136,21 @@ class Filler:
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
 
-    def groups(self) -> dict[tuple[str, ...], list[Job]]:
-        """Return the episodes that language models are still to play, by the models of their cells.
+    def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:
+        """Return the episodes that language models are still to play, by models and by cell.
 
-        Episode by episode over all cells: a run that is stopped has some of everything, and the
-        time left is estimated from the mix of strategies that is still to come.
+        They are played episode by episode over all cells: a run that is stopped has some of
+        everything, and the time left is estimated from the mix of strategies that is still to come.
         """
-        groups: dict[tuple[str, ...], list[Job]] = {}
-        jobs = sorted(
-            (episode, number)
-            for number, cell in enumerate(self.cells)
-            if cell.models and number not in self.schedules
-            for episode in self.missing[number]
+        groups: dict[tuple[str, ...], dict[int, Sequence[int]]] = {}
+        cells = sorted(
+            (episodes[0], number)
+            for number, episodes in enumerate(self.missing)
+            if len(episodes) and self.cells[number].models and number not in self.schedules
         )
-        for episode, number in jobs:
+        for _, number in cells:
             specs = tuple(sorted(set(self.keys[number].values())))
-            groups.setdefault(specs, []).append((number, episode))
+            groups.setdefault(specs, {})[number] = self.missing[number]
         return groups
 
     def _play_without_models(self, workers: int) -> None:
@@ -361,7 +360,7 @@ class Filler:
             self._told.on_counts(self.live.counts)
 
 
-def _stretches(numbers: list[int], most: int) -> Iterator[tuple[int, int]]:
+def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
     """Yield (first, count) of runs of consecutive numbers, at most `most` long."""
     start = 0
     for place in range(1, len(numbers) + 1):

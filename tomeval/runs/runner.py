@@ -16,6 +16,7 @@ from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told, Where
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
+from tomeval.runs.jobs import compact
 from tomeval.runs.live import Live
 from tomeval.runs.live_file import live_file
 from tomeval.runs.plan import known_models, lacks
@@ -143,13 +144,13 @@ def _wanted(
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have here, by what is known so far."""
     found = [
-        episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell))
+        compact(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
         for number, cell in enumerate(experiment.cells)
     ]
     if shard is None:
         return found
     return [
-        shard.among(number, episodes, store.domain.together(cell))
+        compact(shard.among(number, episodes, store.domain.together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
     ]
 

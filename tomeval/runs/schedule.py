@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from tomeval.core.outcomes import COMPLETE, FAILED
-
-Job = tuple[int, int]
-"""Cell number and episode."""
+from tomeval.runs.jobs import Job, Jobs
+from tomeval.runs.waiting import Waiting
 
 
 class Schedule:
-    """The episodes of one session that language models play, in the order given.
+    """The episodes of one session that language models play.
 
     Parameters
     ----------
-    jobs : sequence of (cell, episode)
+    jobs : mapping of int to sequence of int, or sequence of (cell, episode)
+        By cell the episodes, in order, which are played episode by episode over all cells; or what
+        is played in the order given, which takes memory for each.
     stop_after_voids : int
         How many void episodes in a row stop a cell; 0: any number is played. Failed episodes say
         nothing and are passed over, unless the caller counts them as void, because their replies
@@ -41,21 +42,32 @@ class Schedule:
         Why each stopped cell plays no more.
     """
 
-    def __init__(self, jobs: Sequence[Job], stop_after_voids: int, more: bool = False) -> None:
+    def __init__(
+        self,
+        jobs: Mapping[int, Sequence[int]] | Sequence[Job],
+        stop_after_voids: int,
+        more: bool = False,
+    ) -> None:
         self.reasons: dict[int, str] = {}
         self.more = more
         self._after = stop_after_voids
-        self._jobs = deque(jobs)
-        self._order: dict[int, list[int]] = {}
-        for cell, episode in sorted(jobs):
-            self._order.setdefault(cell, []).append(episode)
+        by_cell: Mapping[int, Sequence[int]] = jobs if isinstance(jobs, Mapping) else {}
+        self._waiting = Waiting(by_cell)
+        self._order = {cell: numbers for cell, numbers in sorted(by_cell.items()) if len(numbers)}
         self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
-        self._void: dict[int, set[int]] = {cell: set() for cell in self._order}
+        self._void, self._passed_over = Jobs(), Jobs()
         self._change = asyncio.Event()
+        if not isinstance(jobs, Mapping):
+            self._order = {cell: [] for cell in sorted({cell for cell, _ in jobs})}
+            self.add(jobs)
 
     def __len__(self) -> int:
-        return len(self._jobs)
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Job]:
+        """Yield what has not begun, in the order of play if no cell is held up."""
+        return iter(self._waiting)
 
     @property
     def cells(self) -> list[int]:
@@ -64,11 +76,11 @@ class Schedule:
 
     def left(self, cell: int) -> int:
         """Return how many episodes of a cell have not begun."""
-        return sum(number == cell for number, _ in self._jobs)
+        return self._waiting.of(cell)
 
     async def begin(self) -> Job | None:
         """Return the next episode once one may begin; None: there are no more."""
-        while self._jobs or self.more:
+        while len(self) or self.more:
             if (job := self.take()) is not None:
                 return job
             self._change.clear()
@@ -77,38 +89,44 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        for place, (cell, episode) in enumerate(self._jobs):
-            if self._may_begin(cell):
-                del self._jobs[place]
-                self._begun[cell] += 1
-                return cell, episode
-        return None
+        job = self._waiting.take(self._may_begin)
+        if job is not None:
+            self._begun[job[0]] += 1
+        return job
 
     def give_back(self, job: Job, last: bool = False) -> None:
         """Put an episode that was taken and has not ended back to the front, or to the end."""
-        self._begun[job[0]] -= 1
+        self._one_less(job[0])
         if last:
-            self._jobs.append(job)
+            self._waiting.add((job,))
         else:
-            self._jobs.appendleft(job)
+            self._waiting.put_back(job)
         self._change.set()
+
+    def _one_less(self, cell: int) -> None:
+        """Count one episode of a cell less as begun."""
+        self._begun[cell] -= 1
+        self._waiting.free(cell)
 
     def claim(self, job: Job) -> bool:
         """Take this very episode; return whether it was still to begin."""
-        found = job in self._jobs
+        found = self._waiting.claim(job)
         if found:
-            self._jobs.remove(job)
             self._begun[job[0]] += 1
         return found
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Play these too, after the others."""
-        self._jobs.extend(jobs)
-        for cell, episode in jobs:
-            known = self._order.setdefault(cell, [])
-            self._void.setdefault(cell, set())
-            if episode not in known:
-                bisect.insort(known, episode)
+        self._waiting.add(jobs)
+        for job in jobs:
+            cell, episode = job
+            known = self._order.get(cell)
+            if not isinstance(known, list):
+                known = self._order[cell] = list(known or ())
+            place = bisect.bisect_left(known, episode)
+            if place == len(known) or known[place] != episode:
+                known.insert(place, episode)
+            self._passed_over.discard(job)
         self._change.set()
 
     def close(self) -> None:
@@ -118,8 +136,7 @@ class Schedule:
 
     def withdraw(self, cell: int) -> list[Job]:
         """Leave out the episodes of a cell that have not begun, and return them."""
-        left = [job for job in self._jobs if job[0] == cell]
-        self._jobs = deque(job for job in self._jobs if job[0] != cell)
+        left = self._waiting.withdraw(cell)
         self._change.set()
         return left
 
@@ -130,8 +147,12 @@ class Schedule:
     def stepped(self, cell: int) -> None:
         """Note that an episode of a cell has got through a step."""
         if cell not in self._got_through:
-            self._got_through.add(cell)
+            self._get_through(cell)
             self._change.set()
+
+    def _get_through(self, cell: int) -> None:
+        self._got_through.add(cell)
+        self._waiting.free(cell)
 
     def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
         """Note the end of an episode; return the voids in a row if these are to stop its cell now.
@@ -140,12 +161,12 @@ class Schedule:
         """
         self._change.set()
         if status == COMPLETE:
-            self._got_through.add(cell)
+            self._get_through(cell)
         elif status == FAILED:
-            self._begun[cell] -= 1
-            self._order[cell].remove(episode)
+            self._one_less(cell)
+            self._passed_over.add((cell, episode))
         else:
-            self._void[cell].add(episode)
+            self._void.add((cell, episode))
             row = self._row(cell, episode)
             if cell not in self.reasons and 0 < self._after <= len(row):
                 return row
@@ -154,19 +175,30 @@ class Schedule:
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
-        return len(self.withdraw(cell))
+        left = self.left(cell)
+        self._waiting.drop(cell)
+        self._change.set()
+        return left
 
     def clear(self) -> None:
         """Let no more episodes begin."""
-        self._jobs.clear()
+        self._waiting.clear()
         self.close()
 
     def _row(self, cell: int, episode: int) -> list[int]:
         """Return the void episodes without a gap around one, in order."""
-        order, void = self._order[cell], self._void[cell]
-        first = last = order.index(episode)
-        while first > 0 and order[first - 1] in void:
-            first -= 1
-        while last + 1 < len(order) and order[last + 1] in void:
-            last += 1
-        return order[first : last + 1]
+        order = self._order[cell]
+        place = bisect.bisect_left(order, episode)
+        before = self._voids(cell, range(place - 1, -1, -1))
+        return [*before[::-1], episode, *self._voids(cell, range(place + 1, len(order)))]
+
+    def _voids(self, cell: int, places: range) -> list[int]:
+        """Return the void episodes at these places, up to the first one that is not void."""
+        found: list[int] = []
+        for place in places:
+            episode = self._order[cell][place]
+            if (cell, episode) in self._void:
+                found.append(episode)
+            elif (cell, episode) not in self._passed_over:
+                break
+        return found

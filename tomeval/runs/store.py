@@ -22,7 +22,7 @@ from tomeval.runs.domain import Block, Domain, get_domain
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import Unpackable, pack, unpack
-from tomeval.runs.rows import Rows, difference
+from tomeval.runs.rows import Differing, Rows, difference
 from tomeval.runs.schema import AS_IF, READABLE, SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.seal import NAME, SealFile, read_seal
 from tomeval.runs.spent import by_episode, kept
@@ -254,8 +254,8 @@ class Store:
                         row = spent_row(place, checksum, str(said))
                         db.execute("INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def differs(self, cell: int, played: Block | Rows) -> str:
-        """Return the first table in which episodes are not what is stored of them; empty: none.
+    def differs(self, cell: int, played: Block | Rows) -> Differing:
+        """Return how episodes differ from what is stored of them.
 
         Where they were played does not count, nor what records say of the time it took and of
         tokens that were read before. Episodes that are not stored differ in ``episodes``.
@@ -328,6 +328,17 @@ class Store:
         for cell, episode in self.query(sql, (FAILED,)):
             done.setdefault(cell, set()).add(episode)
         return done
+
+    def finished_of(self, cell: int) -> Iterator[int]:
+        """Yield the episodes of a cell that need not be played, in order."""
+        sql = "SELECT episode FROM episodes WHERE cell = ? AND status != ? ORDER BY episode"
+        _, rows = self.iterate(sql, (cell, FAILED))
+        return (episode for (episode,) in rows)
+
+    def most_finished(self) -> dict[int, tuple[int, int]]:
+        """Return by cell how many episodes need not be played, and the last of them."""
+        sql = "SELECT cell, COUNT(*), MAX(episode) FROM episodes WHERE status != ? GROUP BY cell"
+        return {cell: (count, last) for cell, count, last in self.query(sql, (FAILED,))}
 
     def failed(self) -> set[tuple[int, int]]:
         """Return cell and episode of those that got no reply and will be played again."""

@@ -213,14 +213,32 @@ def test_what_a_silent_replica_holds_is_played_by_others(tmp_path, monkeypatch, 
     assert live.replicas[muted[0].number].leases == 0
 
 
-@pytest.mark.parametrize("differs", [False, True])
+def test_a_replica_that_stays_silent_is_replaced(tmp_path, monkeypatch, caplog) -> None:
+    """It is the only one: without that, the run would wait for ever."""
+    be_impatient(monkeypatch)
+    monkeypatch.setattr(driver, "GONE", 1.0)
+
+    def change(who, message):
+        if isinstance(message, Begun) and message.job == (0, 2) and not who.life:
+            who.mute = True
+        return message
+
+    engine = FakeEngine(change=change)
+    play(tmp_path / "run", engine, 1, script=dawdling, options={"concurrency": 1})
+    play(tmp_path / "whole")
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+    assert len(engine.replicas) == 2
+    assert "is lost (no answer for 1 s)" in caplog.text
+
+
+@pytest.mark.parametrize("differs", [0, 1e-5, 91])
 def test_a_second_result_is_compared_and_never_written(tmp_path, caplog, differs) -> None:
     def change(who, message):
         if not isinstance(message, Played) or message.block.episodes[0][0] != 2:
             return message
         steps = message.block.steps
         if differs:
-            steps = [(*row[:-2], 99, row[-1]) for row in steps]
+            steps = [(*row[:-2], row[-2] + differs, row[-1]) for row in steps]
         again = replace(message, block=replace(message.block, steps=steps))
         late = Replied((message.cell, 2), "guesser", "late", "{}")
         return [message, late, again]  # as one that was silent says it
@@ -229,8 +247,10 @@ def test_a_second_result_is_compared_and_never_written(tmp_path, caplog, differs
     play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     told = caplog.text.count("with other steps; the first result is kept")
-    assert told == (2 if differs else 0)  # of both cells
-    assert ("2 episodes were played twice with different results" in caplog.text) is differs
+    assert told == (2 if differs > 1 else 0)  # of both cells
+    text = caplog.text
+    assert ("2 episodes were played twice with different results" in text) == (differs > 1)
+    assert ("rounding only, at most by 1e-05: the first" in text) == (0 < differs < 1)
 
 
 # --- replicas that differ, errors -----------------------------------------------------------------

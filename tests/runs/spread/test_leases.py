@@ -19,12 +19,13 @@ REPLICAS = 3
 class Machine(RuleBasedStateMachine):
     """Replicas that do what they like; beside the state, the test keeps books of its own."""
 
-    @initialize(after=st.integers(0, 3), slots=st.integers(1, 4))
-    def begin(self, after, slots):
+    @initialize(after=st.integers(0, 3), slots=st.integers(1, 4), listed=st.booleans())
+    def begin(self, after, slots, listed):
         self.jobs = {(cell, e) for cell in range(4) for e in range(6)}
         ordered = [(cell, e) for e in range(6) for cell in (0, 1)]
         rest = [(cell, e) for e in range(6) for cell in (2, 3)]
-        self.schedules = [Schedule(ordered, after), Schedule(rest, 0)]
+        by_cell = {cell: range(6) for cell in (0, 1)}
+        self.schedules = [Schedule(ordered if listed else by_cell, after), Schedule(rest, 0)]
         groups = [Group(("m",), self.schedules[0], slots), Group((), self.schedules[1])]
         self.leases = Leases(groups, REPLICAS)
         self.held = {replica: {} for replica in range(REPLICAS)}  # job: its lease
@@ -160,7 +161,7 @@ class Machine(RuleBasedStateMachine):
         for replica, mine in self.held.items():
             assert len(set(mine.values())) <= AT_A_TIME
             assert all(self.leases.holds(replica, job) for job in mine)
-        waiting = {job for schedule in self.schedules for job in schedule._jobs}
+        waiting = {job for schedule in self.schedules for job in schedule}
         parts = [held, self.ended, self.left, self.failed, waiting]
         assert sum(map(len, parts)) == len(self.jobs)  # every job is in one place
         assert set().union(*parts) == self.jobs

@@ -27,11 +27,12 @@ from tomeval.models.trust import confirmed_code, confirmed_hosts
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import Watch
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.jobs import Job, Jobs
 from tomeval.runs.live import Live, ReplicaCount
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.schedule import Schedule
 from tomeval.runs.spread.contract import Engine, Lost, Replica
 from tomeval.runs.spread.leases import LOSSES, Gone, Group, Leases
 from tomeval.runs.spread.lost import LostModel, failed_block
@@ -61,6 +62,9 @@ logger = logging.getLogger(__name__)
 SILENT = 60.0
 """Seconds without an answer after which what a replica holds is given to others."""
 
+GONE = 600.0
+"""Seconds without an answer after which a replica is ended, and another one takes its place."""
+
 TURN = 1.0
 """Seconds for which answers are waited for before other things are looked after."""
 
@@ -86,8 +90,8 @@ class Filler(Watch, Protocol):
     def stretches(self) -> list[Task]:
         """Return what is to be played of the cells that ask no model."""
 
-    def groups(self) -> dict[tuple[str, ...], list[Job]]:
-        """Return the episodes that language models are to play, by the models of their cells."""
+    def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:
+        """Return the episodes that language models are to play, by models and by cell."""
 
     def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over, see `Watch`."""
@@ -198,9 +202,10 @@ class _Driver:
         self._places: list[_Place] = []
         self._replicas = replicas
         self._steps: dict[Job, int] = {}  # of episodes under way, as counted
-        self._committed: set[Job] = set()
+        self._committed = Jobs()
         self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
+        self._rounding = 0.0  # by how much second results differ that are the same but for that
         self._same = Same()
         self._names: dict[str, tuple[str, str]] = {}  # of models: name and revision
         self._error: Exception | None = None
@@ -225,11 +230,7 @@ class _Driver:
         finally:
             for place in self._places:
                 place.replica.stop()
-        if differed := sum(place.count.differed for place in self._places):
-            logger.warning(
-                "%d episodes were played twice with different results: the first ones are kept",
-                differed,
-            )
+        self._tell_differences()
 
     # A turn
 
@@ -351,13 +352,17 @@ class _Driver:
         for place in self._places:
             if place.origin is None and (note := place.replica.note):
                 place.count.last_error = note
-            late = place.asked is not None and now - place.asked > SILENT
-            if late and place.origin is not None and place.count.state != "silent":
+            quiet = 0.0 if place.asked is None else now - place.asked
+            if quiet > SILENT and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
                 place.count.state, place.count.leases = "silent", 0
                 self._filler.live.pace.gone(place.count.name)
                 place.count.last_error = f"no answer for {SILENT:.0f} s"
                 logger.warning("%s does not answer; what it held is given out again", place)
+            if quiet > GONE and place.count.state == "silent":
+                place.replica.stop()
+                place.asked = None
+                self._lose(place, f"no answer for {GONE:.0f} s")
 
     def _take_back(self, gone: Gone) -> None:
         for job in gone.begun:
@@ -475,11 +480,29 @@ class _Driver:
     def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
         place.count.second += 1
-        if table := self._store.differs(job[0], block):
+        table, rounding = self._store.differs(job[0], block)
+        if rounding and not table:
+            place.count.rounded += 1
+            self._rounding = max(self._rounding, rounding)
+        if table:
             place.count.differed += 1
             logger.warning(
                 "%s, episode %d: played again by %s, with other %s; the first result is kept",
                 *(self._filler.name(job[0]), job[1], place, table),
+            )
+
+    def _tell_differences(self) -> None:
+        """Say how many episodes were played twice and are not the same."""
+        if differed := sum(place.count.differed for place in self._places):
+            logger.warning(
+                "%d episodes were played twice with different results: the first ones are kept",
+                differed,
+            )
+        if rounded := sum(place.count.rounded for place in self._places):
+            logger.warning(
+                "%d episodes were played twice with results that differ by rounding only, at most "
+                "by %.1g: the first ones are kept",
+                *(rounded, self._rounding),
             )
 
     def _count(self, place: _Place, said: Counts) -> None:

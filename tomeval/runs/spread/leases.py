@@ -16,7 +16,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.jobs import Job, Jobs
+from tomeval.runs.schedule import Schedule
 
 AT_A_TIME = 2
 """Leases that a replica may hold."""
@@ -107,12 +108,11 @@ class Leases:
         self._plays: dict[int, Group | None] = dict.fromkeys(range(replicas))  # who can be given
         self._leases: dict[int, _Lease] = {}
         self._holder: dict[Job, int] = {}  # by job, the number of its lease
-        self._tried: set[Job] = set()
+        self._tried = Jobs()
         self._losses: Counter[Job] = Counter()
         self._suspects: set[Job] = set()  # lost so often that they are played alone
         self._failing: set[Job] = set()
-        self._ended: set[Job] = set()
-        self._left_out: set[Job] = set()
+        self._ended, self._left_out = Jobs(), Jobs()
         self._stopped: dict[int, int] = {}  # by cell, how many of its jobs came back
         self._unanswered: dict[int, set[Job]] = {}  # of stopped cells: not known to have begun
         self._speeds: dict[tuple[int, tuple[str, ...]], _Speed] = {}
@@ -311,8 +311,8 @@ class Leases:
         """Stop a cell: what has not begun is not to be played; see `settled`."""
         if cell not in self._stopped:
             self._stopped[cell] = 0
-            held = {job for job in self._holder if job[0] == cell}
-            self._unanswered[cell] = held - self._tried
+            held = (job for job in self._holder if job[0] == cell)
+            self._unanswered[cell] = {job for job in held if job not in self._tried}
 
     def settled(self) -> list[tuple[int, int]]:
         """Return recalled cells with how many jobs came back, once that is known; each once."""

@@ -17,7 +17,7 @@ from tomeval.models.remembering import RememberingModel
 from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import spec_key
-from tomeval.runs.schedule import Job
+from tomeval.runs.jobs import Job
 from tomeval.runs.store import Store
 
 

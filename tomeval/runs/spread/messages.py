@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tomeval.runs.jobs import Job
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Job
 
 Kept = Mapping[str, Mapping[str, str]]
 """Replies that an episode was given already: by seat, then by hash of the request."""

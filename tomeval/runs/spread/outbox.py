@@ -7,7 +7,7 @@ import threading
 from collections import Counter, deque
 
 from tomeval.models.base import Stopped
-from tomeval.runs.schedule import Job
+from tomeval.runs.jobs import Job
 from tomeval.runs.spread.messages import Counts, Message
 
 AT_ONCE = 4_000_000

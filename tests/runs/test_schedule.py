@@ -1,0 +1,137 @@
+"""The order of play and what stops a cell, against lists that hold every episode."""
+
+from __future__ import annotations
+
+import tracemalloc
+from array import array
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tomeval.runs.jobs import Jobs, compact, without
+from tomeval.runs.schedule import Schedule
+
+NUMBERS = st.lists(st.integers(0, 9), unique=True, max_size=8).map(sorted)
+
+
+class Lists:
+    """What a schedule does, written down as plainly as possible."""
+
+    def __init__(self, episodes, after):
+        self.jobs = [
+            (c, e) for e, c in sorted((e, c) for c, some in episodes.items() for e in some)
+        ]
+        self.order = {cell: list(some) for cell, some in episodes.items()}
+        self.begun, self.void = dict.fromkeys(episodes, 0), set()
+        self.after, self.through = after, set()
+
+    def take(self):
+        for job in self.jobs:
+            cell = job[0]
+            if not self.after or cell in self.through or self.begun[cell] < self.after:
+                self.jobs.remove(job)
+                self.begun[cell] += 1
+                return job
+        return None
+
+    def ended(self, cell, episode, status):
+        if status == "complete":
+            self.through.add(cell)
+        elif status == "failed":
+            self.begun[cell] -= 1
+            self.order[cell].remove(episode)
+        else:
+            self.void.add((cell, episode))
+            order, rows = self.order[cell], [[]]
+            for e in order:
+                if (cell, e) in self.void:
+                    rows[-1].append(e)
+                else:
+                    rows.append([])
+            row = next(row for row in rows if episode in row)
+            return row if 0 < self.after <= len(row) else []
+        return []
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    cells=st.dictionaries(st.integers(0, 4), NUMBERS, max_size=4),
+    after=st.integers(0, 3),
+    data=st.data(),
+)
+def test_it_does_what_lists_do(cells, after, data) -> None:
+    ours = Schedule({cell: compact(some) for cell, some in cells.items()}, after)
+    plain, playing, stopped = Lists(cells, after), [], set()
+    assert ours.cells == sorted(cell for cell, some in cells.items() if some)
+    for _ in range(data.draw(st.integers(0, 40))):
+        what = data.draw(st.sampled_from(["take", "take", "end", "back", "claim", "stop", "step"]))
+        if what == "take":
+            job = plain.take()
+            assert ours.take() == job
+            playing += [job] if job else []
+        elif what == "end" and playing:
+            job = playing.pop(data.draw(st.integers(0, len(playing) - 1)))
+            status = data.draw(st.sampled_from(["complete", "void", "failed"]))
+            row = plain.ended(*job, status)
+            assert ours.ended(*job, status) == (row if job[0] not in stopped else [])
+        elif what == "back" and playing:
+            job = playing.pop()
+            ours.give_back(job)
+            plain.jobs.insert(0, job)
+            plain.begun[job[0]] -= 1
+        elif what == "claim":
+            job = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 9))
+            assert ours.claim(job) == (job in plain.jobs)
+            if job in plain.jobs:
+                plain.jobs.remove(job)
+                plain.begun[job[0]] += 1
+                playing.append(job)
+        elif what == "step" and playing:
+            ours.stepped(playing[0][0])
+            plain.through.add(playing[0][0])
+        elif what == "stop" and cells:
+            cell = data.draw(st.sampled_from(sorted(cells)))
+            left = [job for job in plain.jobs if job[0] == cell]
+            if data.draw(st.booleans()):
+                assert ours.withdraw(cell) == left
+            else:
+                assert ours.stop(cell, "so") == len(left)
+                stopped.add(cell)
+            plain.jobs = [job for job in plain.jobs if job[0] != cell]
+        assert len(ours) == len(plain.jobs)
+        assert list(ours) == plain.jobs
+        for cell in cells:
+            assert ours.left(cell) == sum(job[0] == cell for job in plain.jobs)
+
+
+@given(numbers=NUMBERS, others=st.lists(st.integers(0, 12)))
+def test_numbers_are_kept_small_and_the_same(numbers, others) -> None:
+    assert list(compact(numbers)) == numbers
+    left = [n for n in numbers if n not in others]
+    assert list(without(compact(numbers), others)) == left
+    assert without(compact(numbers), others) == compact(left)
+    assert isinstance(compact(numbers), range | array)
+
+
+@given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.integers(0, 40))))
+def test_sets_of_jobs(steps) -> None:
+    ours, plain = Jobs(), set()
+    for more, *job in steps:
+        (ours.add if more else ours.discard)(tuple(job))
+        (plain.add if more else plain.discard)(tuple(job))
+    assert all(
+        (job in ours) == (job in plain) for job in ((c, e) for c in range(3) for e in range(50))
+    )
+
+
+def test_memory_does_not_grow_with_episodes() -> None:
+    """A million episodes to play, of which every other one fails."""
+    tracemalloc.start()
+    schedule = Schedule({cell: range(250_000) for cell in range(4)}, 10)
+    for number in range(20_000):
+        cell, episode = schedule.take() or (0, 0)
+        schedule.ended(cell, episode, "failed" if number % 2 else "complete")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(schedule) == 980_000
+    assert most < 200_000
