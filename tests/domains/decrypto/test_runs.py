@@ -8,6 +8,7 @@ import sqlite3
 
 import pytest
 from decrypto_support import Logged, everything, experiment, said
+from support import dump
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.domain import DECRYPTO
@@ -20,7 +21,6 @@ from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.models.served.limits import BudgetExceeded
-from tomeval.runs import runner
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -378,7 +378,7 @@ def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monk
     def opened(spec, **_):
         return models.setdefault(spec, Echo())
 
-    monkeypatch.setattr(runner, "open_model", opened)
+    monkeypatch.setattr("tomeval.runs.filling.open_model", opened)
     data = {
         "domain": "decrypto",
         "players": {"a": {"model": "hf:one"}, "b": {"model": "hf:two"}},
@@ -428,7 +428,7 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
         assert row["turns_per_game"] != row["turns_per_game"]  # not a number: none ended
     assert not played.own.any()
     # The past is the record's: Eve's own guesses of then.
-    text = "".join(r[-1] for r in rows(tmp_path / "a")["calls"])
+    text = "".join(r[-1] for r in dump(tmp_path / "a")["calls"])
     assert "Eve guessed 3-4-2 (wrong)" in text
     assert "Eve guessed 1-2-3" not in text
 
