@@ -480,7 +480,7 @@ def test_every_command_has_help(tomeval) -> None:
         *("compare", "power", "report", "export", "push", "bounds", "score", "audit", "decrypto"),
         "design",
         *("import", "verify", "arena", "ratings", "play", "study", "view"),
-        *("init", "schema"),
+        *("init", "schema", "merge", "watch"),
     }
     for name in names:
         assert tomeval(name, "--help")[0] == 0

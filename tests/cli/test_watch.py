@@ -18,6 +18,7 @@ import pytest
 from tomeval.cli import progress_replicas, progress_words, watching
 from tomeval.core.errors import TomevalError
 from tomeval.runs import live_file as files
+from tomeval.runs import writer
 from tomeval.runs.checksums import signed
 from tomeval.runs.folder import locked
 from tomeval.runs.live import Live, ModelCount, ReplicaCount
@@ -221,8 +222,9 @@ def test_a_run_that_goes_and_its_end_without_a_word(tmp_path) -> None:
     assert Looking(tmp_path).look().goes == "gone"  # it was killed
 
 
-def test_clocks_that_differ(tmp_path) -> None:
+def test_clocks_that_differ(tmp_path, monkeypatch) -> None:
     """The file of a machine whose clock is ten minutes late, or early, changes: it is played."""
+    monkeypatch.setattr(writer, "filesystem", lambda folder: "nfs4")
     (tmp_path / "run.pid").write_text("process 1 on elsewhere")
     now = [1000.0]
     looking = Looking(tmp_path, lambda: now[0])

@@ -6,6 +6,9 @@ import random
 
 import pytest
 
+from tomeval.runs.counts import Counts
+from tomeval.runs.live import Live
+from tomeval.runs.live_state import state_of
 from tomeval.runs.speeds import Meter, Speeds
 
 
@@ -51,6 +54,20 @@ def test_what_stands_still_gets_slower_and_slower() -> None:
     assert said[600] == pytest.approx(10)
     assert said[610] > said[640] > said[700] > said[1000]
     assert said[1000] < 0.2
+
+
+def test_what_earlier_sessions_played_is_no_speed() -> None:
+    """A run that goes on is looked at before the episodes on disk are counted."""
+    now, live = [0.0], Live()
+    live.speeds = Speeds(lambda: now[0])
+    assert state_of(live).episodes_speed is None
+    live.counts, live.total = Counts(complete=96_665), 1000
+    said = []
+    for second in (10.0, 20.0, 30.0):
+        now[0] = second
+        live.counts = Counts(complete=96_665 + 5 * int(second - 10))
+        said.append(state_of(live).episodes_speed)
+    assert said == [None, 5, 5]
 
 
 def test_a_count_that_falls_is_another_one() -> None:

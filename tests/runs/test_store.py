@@ -196,11 +196,26 @@ def test_a_second_result_is_compared(tmp_path, other, table) -> None:
     with writing(folder) as store:
         store.add(0, block(), store.origin(*HERE))
         before = dump(folder)
-        assert store.differs(0, other) == table
+        assert store.differs(0, other).table == table
         with store.together():
-            assert store.differs(0, other) == table
+            assert store.differs(0, other).table == table
         assert dump(folder) == before
     assert verified(folder).sound
+
+
+@pytest.mark.parametrize(
+    ("other", "table", "rounding"),
+    [
+        (block(reward=8), "", 0.0),
+        (block(reward=8.0005), "", 0.0005),
+        (block(reward=8.01), "steps", 0.0),
+        (block(reward=8.0005, call=record("I choose F.")), "calls", 0.0005),
+    ],
+)
+def test_rounding_is_told_apart(tmp_path, other, table, rounding) -> None:
+    with writing(tmp_path / "run") as store:
+        store.add(0, block(), store.origin(*HERE))
+        assert store.differs(0, other) == (table, pytest.approx(rounding))
 
 
 def test_a_run_of_one_process_has_one_origin(tmp_path) -> None:

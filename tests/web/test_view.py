@@ -16,6 +16,7 @@ from viewer_support import interrupt, viewing
 import tomeval
 from tomeval.report.blocks import unpack
 from tomeval.report.episodes import Episodes
+from tomeval.runs.folder import locked
 from tomeval.runs.results import Run
 from tomeval.web.server import POLICY
 from tomeval.web.view import check, view_app
@@ -187,12 +188,12 @@ def test_who_writes_is_told_and_who_has_gone(tmp_path) -> None:
     experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
     tomeval.run(experiment, tmp_path / "run").close()
     holder = tmp_path / "run" / "run.pid"
-    holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
-    assert f"Being written by process {os.getpid()} on" in part(tmp_path / "run", "progress")
+    with locked(tmp_path / "run"):
+        assert f"Being written by process {os.getpid()} on" in part(tmp_path / "run", "progress")
     holder.write_text(f"process {2**22 + 1} on {platform.node()}", encoding="utf-8")
     assert "is gone" in part(tmp_path / "run", "progress")
-    holder.write_text("process 1 on <b>elsewhere</b>", encoding="utf-8")
-    assert "process 1 on &lt;b&gt;elsewhere" in part(tmp_path / "run", "progress")
+    holder.write_text("<b>process</b> 1 on elsewhere", encoding="utf-8")
+    assert "&lt;b&gt;process&lt;/b&gt; 1 on elsewhere" in part(tmp_path / "run", "progress")
 
 
 def test_the_command_ends_quietly_by_ctrl_c(tmp_path) -> None:

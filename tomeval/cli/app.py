@@ -56,7 +56,7 @@ def _options(
             "--plugin",
             metavar="FILE",
             help="Load this Python file, or module, which registers parts of your own; before the "
-            "command. Installed packages need it not. Repeatable.",
+            "command. Installed packages do not need it. Repeatable.",
         ),
     ] = None,
 ) -> None:

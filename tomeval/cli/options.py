@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca"]
 
+MODELS = "Language models"
+MANY_MACHINES = "Many processes, many machines"
+"""Panels of ``--help``, which keep together what belongs together.
+
+A panel is as wide as its own names need; with the longest name in it, the others would be cut off.
+"""
+
 
 def run_folder(run: str) -> Path:
     """Return the folder of a run that is to be read; one at an address is fetched."""
@@ -76,18 +83,17 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         help="Measure this model in place of the experiment's: pocket, "
-        "hf:REPO_OR_PATH[@revision] or openai:MODEL@BASE_URL. Where neither names one: pocket.",
+        "hf:REPO_OR_PATH, hf:REPO@REVISION or openai:MODEL@BASE_URL. Where neither names one: "
+        "pocket.",
         autocompletion=completing.models,
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", help="Episodes with language models at a time.")
+    int,
+    typer.Option(
+        "--concurrency", help="Episodes with language models at a time.", rich_help_panel=MODELS
+    ),
 ]
-MANY_MACHINES = "Many machines"
-"""The panel of the help that these options are shown in.
-
-A panel is as wide as its own names need; with the longest name in it, the others would be cut off.
-"""
 Engine = Annotated[
     str | None,
     typer.Option(
@@ -116,10 +122,16 @@ GpusPerReplica = Annotated[
     ),
 ]
 MaxCalls = Annotated[
-    int | None, typer.Option("--max-calls", help="Stop before a served model's next call.")
+    int | None,
+    typer.Option(
+        "--max-calls", help="Stop before a served model's next call.", rich_help_panel=MODELS
+    ),
 ]
 MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", help="Stop before this many tokens are passed.")
+    int | None,
+    typer.Option(
+        "--max-tokens", help="Stop before this many tokens are passed.", rich_help_panel=MODELS
+    ),
 ]
 TrustHost = Annotated[
     list[str] | None,
@@ -127,6 +139,7 @@ TrustHost = Annotated[
         "--trust-host",
         help="HOST=VARIABLE: the key in this environment variable may go to this host, not only to "
         "its own provider. Repeatable.",
+        rich_help_panel=MODELS,
     ),
 ]
 TrustCode = Annotated[
@@ -134,13 +147,15 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-remote-code",
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
+        rich_help_panel=MODELS,
     ),
 ]
 StartupTest = Annotated[
     bool,
     typer.Option(
         help="Before playing, ask a served model one question of each kind, and say if it "
-        "explains, thinks, is cut off or cannot be read."
+        "explains, thinks, is cut off or cannot be read.",
+        rich_help_panel=MODELS,
     ),
 ]
 

@@ -12,6 +12,7 @@ import typer
 from tomeval.cli import completing
 from tomeval.cli.options import (
     MANY_MACHINES,
+    MODELS,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -65,7 +66,12 @@ def run(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes to play with. Default: 1.")
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Processes of this machine to play with. Default: 1.",
+            rich_help_panel=MANY_MACHINES,
+        ),
     ] = None,
     engine: Engine = None,
     replicas: Replicas = None,
@@ -75,7 +81,11 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     prefix_reuse: Annotated[
-        bool, typer.Option(help="Encode every token of an episode once (local models).")
+        bool,
+        typer.Option(
+            help="Encode every token of an episode once (local models).",
+            rich_help_panel=MODELS,
+        ),
     ] = True,
     startup_test: StartupTest = True,
     verbose: Annotated[
@@ -89,9 +99,10 @@ def run(
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
-    2, the input, a model or the address of --out cannot be used, or a cap is reached;
-    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished, a second one stops at
-    once.
+    2, the input, a model or the address of --out cannot be used, or a cap
+    is reached;
+    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
+    a second one stops at once.
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
@@ -366,7 +377,9 @@ def prompt(
 
 
 def convert(
-    old: Annotated[Path, typer.Argument(help="A run folder of store version 1.", metavar="OLD")],
+    old: Annotated[
+        Path, typer.Argument(help="A run folder of store version 1 or 2.", metavar="OLD")
+    ],
     new: Annotated[Path, typer.Argument(help="The folder to make.", metavar="NEW")],
 ) -> None:
     """Copy a run of an earlier version into a new folder of this one; OLD is not changed."""

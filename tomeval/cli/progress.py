@@ -207,10 +207,17 @@ def _display(live: Live) -> Iterator[None]:
 
     from tomeval.runs.live_state import state_of
 
+    over = False
+
     def shown() -> Group:
-        # Nothing may have begun, and perhaps nothing will.
-        return screen(state_of(live), console) if live.total else Group()
+        # Nothing may have begun, and perhaps nothing will: then nothing of it stays.
+        if live.total:
+            return screen(state_of(live), console)
+        return Group() if over else Group("starting")
 
     console = Console(stderr=True)
     with Shown(get_renderable=shown, console=console, refresh_per_second=2, redirect_stdout=False):
-        yield
+        try:
+            yield
+        finally:
+            over = True

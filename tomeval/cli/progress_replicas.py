@@ -75,7 +75,8 @@ def closing_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
     if rest := [replicas[place].episodes for place in order[_ROWS:]]:
         lines.append(f"  {len(rest):,} more: {min(rest):,} to {max(rest):,} episodes each")
     if second:
-        same = "all the same" if not differed else f"{differed:,} of them different"
+        rounded = " up to rounding" if any(one.rounded for one in replicas) else ""
+        same = f"all the same{rounded}" if not differed else f"{differed:,} of them different"
         which = "" if not differed else "; the first ones are kept, see the warnings above"
         lines.append(f"episodes played twice, and compared: {second:,}, {same}{which}")
     return lines

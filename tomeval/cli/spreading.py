@@ -38,8 +38,9 @@ def merge(
 ) -> None:
     """Merge run folders of one experiment into one; they are verified first, and not changed.
 
-    Exit codes are those of tomeval run: 0, nothing is missing; 1, an episode is missing or failed,
-    or a cell has no complete episode; 2, the folders do not fit together, and nothing was merged.
+    Exit codes are those of tomeval run: 0, nothing is missing;
+    1, an episode is missing or failed, or a cell has no complete episode;
+    2, the folders do not fit together, and nothing was merged.
     """
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run

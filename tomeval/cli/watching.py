@@ -37,11 +37,12 @@ def watch(
 ) -> None:
     """Show runs that other processes play, here or on machines that share the folder.
 
-    At a terminal until they end; Ctrl-C leaves them alone. Else one report, or with --follow one
-    each minute. The folders are only read.
+    At a terminal until they end; Ctrl-C leaves them alone. Else one report,
+    or with --follow one each minute. The folders are only read.
 
-    Exit codes: 0, what was seen goes on or is finished; 1, a run was stopped, failed, or its
-    process is gone; 2, a folder is no run folder.
+    Exit codes: 0, what was seen goes on or is finished;
+    1, a run was stopped, failed, or its process is gone;
+    2, a folder is no run folder.
     """
     from tomeval.runs.standing import Looking
 

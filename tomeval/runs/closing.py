@@ -24,7 +24,8 @@ class Closing(NamedTuple):
     """The lines, and what they amount to.
 
     `measurable`: whether any episode is complete. `whole`: whether every cell has a complete
-    episode and an answer that could be read, no episode failed and no cell was stopped.
+    episode and an answer that could be read, no episode failed or is missing, and no cell was
+    stopped.
     """
 
     lines: list[str]
@@ -47,9 +48,13 @@ def closing(run: Run) -> Closing:
     without = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     empty = [cell for cell in without if cell not in others]
     partly = [cell for cell in cells if cell in stops and cell not in empty]
+    mine = (cell for cell in run.cells if cell.number not in others)
+    lacks = sum(
+        max(0, (run.wanted(cell) or 0) - sum(counts.get(cell.number, {}).values())) for cell in mine
+    )
     lines = [
         *([] if share is None else _of_shard(share, run)),
-        f"episodes: {_counted(total)}",
+        f"episodes: {_counted(total)}" + (f"; {lacks:,} not played" if lacks else ""),
         *_reasons(store, total),
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
@@ -69,7 +74,8 @@ def closing(run: Run) -> Closing:
     lines += [wrapped(f"note: {note}", 2) for note in copies_notes(run)]
     lines += [wrapped(line) for line in closing_lines(run)]
     lines += _used(store)
-    return Closing(lines, bool(total[COMPLETE]), not (empty or partly or unread or total[FAILED]))
+    whole = not (empty or partly or unread or total[FAILED] or lacks)
+    return Closing(lines, bool(total[COMPLETE]), whole)
 
 
 def _nothing(shard: Shard) -> list[str]:

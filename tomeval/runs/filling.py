@@ -116,8 +116,8 @@ class Filler:
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
         self.origin = here()
+        self._tell_counts()  # first, for speeds are taken from when the steps are known
         self._tell_steps()
-        self._tell_counts()
 
     def play(self, how: How) -> None:
         """Play all that is missing."""

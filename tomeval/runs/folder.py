@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import platform
-import re
 import subprocess
 from collections.abc import Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,7 +19,7 @@ from tomeval.core.files import write_text
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.database import old_version
 from tomeval.runs.origins import DECIDING, installed
-from tomeval.runs.places.holding import CLOCK, beating, has_locks, held_between_hosts
+from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
 from tomeval.runs.places.journal import PROBE
 from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
@@ -36,6 +34,7 @@ from tomeval.runs.store import (
     Store,
     identity_sha256,
 )
+from tomeval.runs.writer import this_process, writer_of
 
 logger = logging.getLogger(__name__)
 
@@ -68,13 +67,12 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder; refuse a second process and a folder that cannot be written."""
     holder = folder / HOLDER
     try:
-        who = f"process {os.getpid()} on {platform.node()}"
-        with _system_lock(folder / LOCK), held_between_hosts(holder, who):
+        with _system_lock(folder / LOCK), held_between_hosts(holder, this_process()):
             yield
     except filelock.Timeout:
         raise TomevalError(
-            f"{folder}: another process is running in this folder{_held_by(holder)}; wait for it, "
-            "stop it, or choose another folder with --out"
+            f"{folder}: another process is running in this folder{_writer_in(folder)}; wait for "
+            "it, stop it, or choose another folder with --out"
         ) from None
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
@@ -97,7 +95,8 @@ def at_rest(folder: Path) -> Iterator[None]:
 
     One that cannot be written, or that nothing ever ran in, is read without that.
     """
-    lock, busy = folder / LOCK, beating(folder / HOLDER)
+    lock, writer = folder / LOCK, writer_of(folder)  # before this process holds the lock
+    busy = bool(writer.there)
     with ExitStack() as held:
         try:
             if lock.exists():
@@ -108,43 +107,16 @@ def at_rest(folder: Path) -> Iterator[None]:
             pass  # it can only be read
         if busy:
             raise TomevalError(
-                f"{folder}: a process is running in this folder{_held_by(folder / HOLDER)}; wait "
+                f"{folder}: a process is running in this folder{_writer_in(folder)}; wait "
                 "for it, or leave the folder out"
             )
         yield
 
 
-def writer(folder: Path) -> tuple[str, bool]:
-    """Return who writes a run, in words, and whether that may still be there; empty: nobody.
-
-    A process of this machine that is gone broke off; of other machines that is not known.
-    """
-    try:
-        holder = (folder / HOLDER).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return "", False
-    found = re.fullmatch(r"process (\d+) on (.*)", holder)
-    here = found is not None and found[2] == platform.node()
-    return holder, not (here and found is not None and not _alive(int(found[1])))
-
-
-def _alive(process: int) -> bool:
-    """Tell whether a process of this machine is there."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _held_by(holder: Path) -> str:
-    """Return who holds a folder, in brackets; empty if that is not known."""
-    try:
-        return f" ({holder.read_text(encoding='utf-8')})"
-    except (OSError, ValueError):
-        return ""
+def _writer_in(folder: Path) -> str:
+    """Return who writes a folder, in brackets; empty if that is not known."""
+    who = writer_of(folder).who
+    return f" ({who})" if who else ""
 
 
 def begin_or_resume(

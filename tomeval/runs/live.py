@@ -92,8 +92,9 @@ class ReplicaCount:
         The last thing that went wrong; empty: nothing did.
     lost : int
         How often it was lost and another one took its place, or none.
-    second, differed : int
-        Results that came after those of another replica, and how many of them were different.
+    second, differed, rounded : int
+        Results that came after those of another replica, how many of them were different, and how
+        many only by rounding.
     since : float
         When it started, by `time.monotonic`.
     """
@@ -111,6 +112,7 @@ class ReplicaCount:
     lost: int = 0
     second: int = 0
     differed: int = 0
+    rounded: int = 0
     since: float = 0.0
 
 

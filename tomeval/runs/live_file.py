@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import platform
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from tomeval.runs.checksums import holds, signed
 from tomeval.runs.live import Live
 from tomeval.runs.live_state import Over, State, state_of
 from tomeval.runs.store import LIVE
+from tomeval.runs.writer import this_process
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +43,7 @@ class LiveFile:
 
     def __init__(self, folder: Path, live: Live, name: str, shard: str = "") -> None:
         self._path, self._live, self._last = folder / LIVE, live, -EVERY
-        who = f"process {os.getpid()} on {platform.node()}"
-        self._whose = State(name=name, shard=shard, process=who, began=time.time())
+        self._whose = State(name=name, shard=shard, process=this_process(), began=time.time())
         self._over, self._lock, self._failed = threading.Event(), threading.Lock(), False
         self._thread = threading.Thread(target=self._by_itself, daemon=True)
 

@@ -218,6 +218,7 @@ def state_of(live: Live, whose: State | None = None) -> State:
     left = live.left
     ended = counts.complete + counts.void + counts.failed
     tokens = sum(model.prompt + model.completion for model in models)
+    begun = live.total > 0  # before, what earlier sessions played is not counted yet
     return replace(
         whose or State(),
         written=time.time(),
@@ -231,8 +232,8 @@ def state_of(live: Live, whose: State | None = None) -> State:
         left=left if left is not None and math.isfinite(left) else None,
         unseen=live.pace.unseen,
         note=live.note,
-        episodes_speed=live.speeds.of("episodes", ended),
-        tokens_speed=live.speeds.of("tokens", tokens),
+        episodes_speed=live.speeds.of("episodes", ended) if begun else None,
+        tokens_speed=live.speeds.of("tokens", tokens) if begun else None,
         models=tuple(models),
         replicas=tuple(ReplicaState.of(count, live) for count in list(live.replicas)),
     )

@@ -94,10 +94,13 @@ class Schedule:
             self._begun[job[0]] += 1
         return job
 
-    def give_back(self, job: Job) -> None:
-        """Put an episode that was taken and has not ended back to the front."""
+    def give_back(self, job: Job, last: bool = False) -> None:
+        """Put an episode that was taken and has not ended back to the front, or to the end."""
         self._one_less(job[0])
-        self._waiting.put_back(job)
+        if last:
+            self._waiting.add((job,))
+        else:
+            self._waiting.put_back(job)
         self._change.set()
 
     def _one_less(self, cell: int) -> None:

@@ -1,4 +1,4 @@
-"""Whether a run that another process plays goes on: by its file, its lock and its holder.
+"""Whether a run that another process plays goes on: by its file and its writer.
 
 Clocks of two machines need not agree, so a file that looks old is looked at again before it is
 taken for old.
@@ -6,10 +6,6 @@ taken for old.
 
 from __future__ import annotations
 
-import os
-import platform
-import re
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,12 +16,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.runs.live_file import EVERY, read_live
 from tomeval.runs.live_state import State
 from tomeval.runs.store import EXPERIMENT, HOLDER, LIVE, STORE
+from tomeval.runs.writer import writer_of
 
 OLD = 20.0
 """Seconds after which a file that did not change is old: it is written every two."""
-
-_TOUCHED = 90.0
-"""Seconds after which who holds a folder from another machine is gone: it touches its file."""
 
 Goes = Literal["begins", "goes", "silent", "gone", "over", "unknown", "none"]
 
@@ -78,9 +72,8 @@ class Looking:
             found, trouble = self._state, str(error)
         now = self._clock()
         if found is None:
-            _, held = _held(self.folder)
             goes: Goes = "unknown" if (self.folder / STORE).exists() else "none"
-            goes = "begins" if held else goes
+            goes = "begins" if writer_of(self.folder).there else goes
             return Standing(self.folder, goes, trouble=trouble)
         if self._state is None:
             self._new = min(now, found.written)
@@ -100,54 +93,7 @@ class Looking:
     def _goes(self, state: State, age: float) -> Goes:
         if state.over:
             return "over"
-        here, held = _held(self.folder)
-        if age < OLD and not (here and held is False):
+        writer = writer_of(self.folder)
+        if age < OLD and not (writer.sure and writer.there is False):
             return "goes"
-        return "gone" if held is False else "silent"
-
-
-def _held(folder: Path) -> tuple[bool, bool | None]:
-    """Tell whether that can be said for sure, and whether a process holds a run folder.
-
-    The second is None if it cannot be said at all.
-    """
-    holder = folder / HOLDER
-    try:
-        found = re.fullmatch(r"process (\d+) on (.*)", holder.read_text(encoding="utf-8"))
-        touched = time.time() - holder.stat().st_mtime
-    except FileNotFoundError:
-        return True, False
-    except (OSError, ValueError):
-        return False, None
-    if found is None:
-        return False, None
-    if found[2] == platform.node():
-        return True, _alive(int(found[1])) and _locked(folder) is not False
-    # A lock need not reach from one machine to another; who holds a folder from there touches it.
-    return False, bool(_locked(folder)) or touched < _TOUCHED
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _locked(folder: Path) -> bool | None:
-    """Tell whether the lock of a folder is held, as far as this machine sees; None: not known."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        with (folder / "run.lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    return False
+        return "gone" if writer.there is False else "silent"

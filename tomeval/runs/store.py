@@ -22,7 +22,7 @@ from tomeval.runs.domain import Block, Domain, get_domain
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import Unpackable, pack, unpack
-from tomeval.runs.rows import Rows, difference
+from tomeval.runs.rows import Differing, Rows, difference
 from tomeval.runs.schema import AS_IF, READABLE, SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.seal import NAME, SealFile, read_seal
 from tomeval.runs.spent import by_episode, kept
@@ -254,8 +254,8 @@ class Store:
                         row = spent_row(place, checksum, str(said))
                         db.execute("INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def differs(self, cell: int, played: Block | Rows) -> str:
-        """Return the first table in which episodes are not what is stored of them; empty: none.
+    def differs(self, cell: int, played: Block | Rows) -> Differing:
+        """Return how episodes differ from what is stored of them.
 
         Where they were played does not count, nor what records say of the time it took and of
         tokens that were read before. Episodes that are not stored differ in ``episodes``.

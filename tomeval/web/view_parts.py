@@ -24,8 +24,8 @@ from tomeval.report.results import results
 from tomeval.report.table import Column, Table, Value
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
-from tomeval.runs.folder import writer
 from tomeval.runs.results import Run
+from tomeval.runs.writer import writer_of
 from tomeval.statistics.estimates import AUTO
 from tomeval.web.watched import Part
 
@@ -111,10 +111,12 @@ def _number(value: float) -> str:
 
 def _state(folder: Path, *, done: bool) -> str:
     """Say who writes the run."""
-    who, alive = writer(folder)
-    if not who:
+    writer = writer_of(folder)
+    if not writer.who:
         return "The run is complete." if done else "No process is writing this run."
-    return f"Being written by {who}." if alive else f"The run was broken off: {who} is gone."
+    if writer.there is False:
+        return f"The run was broken off: {writer.who} is gone."
+    return f"Being written by {writer.who}."
 
 
 def _results(run: Run | None) -> str:

@@ -74,12 +74,12 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
     # Broken off again and again, then grown from one game to two.
     add, count = Store.add, 0
 
-    def sometimes(self, cell, block):
+    def sometimes(self, *given):
         nonlocal count
         count += 1
         if count % 3 == 0:
             raise KeyboardInterrupt
-        add(self, cell, block)
+        add(self, *given)
 
     monkeypatch.setattr(Store, "add", sometimes)
     for games in (1, 2):

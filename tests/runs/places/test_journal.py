@@ -21,6 +21,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.interchange.push import stage
 from tomeval.runs import folder as folders
+from tomeval.runs import writer
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.places import holding, journal, reading
 from tomeval.runs.places.filesystems import kind_of_mount, shared_by_hosts
@@ -54,7 +55,7 @@ def on_nfs(monkeypatch) -> None:
 
 
 def share(monkeypatch, kind: str) -> None:
-    for module in (journal, reading, holding):
+    for module in (journal, reading, holding, writer):
         monkeypatch.setattr(module, "filesystem", lambda folder: kind)
 
 
@@ -262,23 +263,23 @@ def test_killed_at_any_moment_nothing_is_lost(local, tmp_path, on_nfs) -> None:
     folder = tmp_path / "run"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", KILLED, str(folder), json.dumps(SMALL)]
-    finished = 0
+    commits = complete = 0
     for pause in (0.005, 0.03):
         with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as running:
             deadline = time.monotonic() + 60
             begun = folder / "run.sqlite"
             while running.poll() is None and not (
-                begun.exists() and (read_seal(folder) or [0])[0] > finished
+                begun.exists() and (read_seal(folder) or [0])[0] > commits
             ):
                 assert time.monotonic() < deadline
                 time.sleep(0.002)
             time.sleep(pause)
             running.kill()
         with tomeval.Run(folder) as run:
-            now = sum(row["complete"] for row in run.status())
+            before, complete = complete, sum(row["complete"] for row in run.status())
             run.store.guard.check_all()
-        finished = read_seal(folder).commits
-        assert now >= 0
+        commits = read_seal(folder).commits
+        assert complete >= before
     run_experiment(make_experiment(SMALL), folder)
     assert dump(folder) == dump(local)
     assert verified(folder).sound

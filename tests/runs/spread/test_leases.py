@@ -51,6 +51,9 @@ class Machine(RuleBasedStateMachine):
             assert job[0] in grant.group.schedule.cells
             self.held[replica][job] = grant.number
             self.begun.discard(job)
+        mine = self.held[replica]
+        if any(self.losses.get(job, 0) == LOSSES - 1 for job in mine):
+            assert len(grant.jobs) == len(mine) == 1  # nothing else can be what it is lost for
 
     @rule(data=st.data(), replica=st.integers(0, REPLICAS - 1))
     def begins(self, data, replica):
@@ -93,12 +96,20 @@ class Machine(RuleBasedStateMachine):
         gone = self.leases.silent(replica) if silent else self.leases.lost(replica)
         begun = mine.keys() & self.begun
         assert set(gone.begun) == begun
+        blamed = begun
+        if mine and not begun and next(iter(mine))[0] > 1:  # it may have begun without a word
+            blamed = {next(iter(mine))}
+        if silent:
+            blamed = set()
+        assert set(gone.blamed) == blamed
         for job in mine:
-            if job in begun and not silent:
+            if job in blamed:
                 self.losses[job] = self.losses.get(job, 0) + 1
+            if self.losses.get(job, 0) >= LOSSES:
+                continue
             if job[0] in self.stopped and job not in self.ever_begun():
                 self.left.add(job)
-        failed = {job for job in begun if self.losses.get(job, 0) >= LOSSES}
+        failed = {job for job in blamed if self.losses.get(job, 0) >= LOSSES}
         assert set(gone.failed) == failed
         for job in failed:
             assert self.leases.ended(None, job, self.now)

@@ -37,6 +37,7 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import locked, make_folder, planned
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.spent import kept
 from tomeval.runs.spread import merging
 from tomeval.runs.spread.merging import DRAFT, merge
 from tomeval.runs.spread.sharding import Shard
@@ -143,6 +144,35 @@ def test_shards_are_merged_one_after_the_other(tmp_path) -> None:
     assert missing[3] == []
     assert merge(shards, out).episodes == 0
     assert dump(out) == dump(play("simulated", tmp_path / "whole"))
+
+
+def test_a_merged_run_knows_what_its_calls_came_to(tmp_path, whole) -> None:
+    half = part_of(whole, tmp_path / "half", sorted(places(whole))[::2])
+    with opened(half) as store:
+        store.count_spent()
+    parts = [half, whole]
+    for number, order in enumerate((parts, parts[::-1])):
+        for out in (tmp_path / f"new{number}", tmp_path / "grown"):
+            merge(order, out)
+            with opened(out) as store, opened(whole) as original:
+                rows = store.query("SELECT * FROM spent")
+                assert rows == original.query("SELECT * FROM spent")
+                assert rows
+                assert kept(store).left == []
+
+
+def test_shards_are_told_only_if_they_explain_what_is_missing(tmp_path, whole) -> None:
+    shards = play_shards("matrix", tmp_path, 3)
+    some = merge(shards[:2], tmp_path / "some").folder
+    assert merge([some, shards[0]], tmp_path / "again").missing == [Shard(3, 3)]
+    every = merge([some, shards[2]], tmp_path / "every").folder
+    # A shard that is behind all others: what is missing is missing in all of them.
+    grown = play("matrix", shards[0], Shard(1, 3), episodes=9)
+    merged = merge([grown, every], tmp_path / "behind")
+    assert merged.lacks
+    assert merged.missing == []
+    part = part_of(whole, tmp_path / "part", sorted(places(whole))[:3])
+    assert merge([shards[1], part], tmp_path / "with part").missing == []
 
 
 def test_a_shard_that_never_began_is_told(tmp_path) -> None:

@@ -120,7 +120,7 @@ def hold_losses(whole, folder, domain, kills, replicas) -> None:
         lambda: play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
     )
     if error:
-        assert "all replicas were lost 3 times in a row" in error
+        assert "all replicas were lost at least 3 times in a row" in error
         assert len(kills) >= 3 * replicas
     found, rows = dump(folder), whole(domain)
     if found["episodes"] == rows["episodes"]:

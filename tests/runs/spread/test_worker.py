@@ -201,3 +201,17 @@ def test_an_error_in_an_order_ends_the_replica_and_is_told(replica, monkeypatch)
     go.set()
     (broken,) = kinds(hear(here, [], lambda h: kinds(h, Broken)), Broken)
     assert "ZeroDivisionError" in broken.trace
+
+
+def test_an_order_that_comes_as_the_replica_is_closed_says_nothing(replica, caplog) -> None:
+    """What it would answer is not heard any more; that is no error of the loop that plays."""
+    go = threading.Event()
+    SCRIPTS["a"] = lambda request: go.wait(20) and "1"
+    here = replica()
+    hear(here, [Lease(1, (A,), ((0, 0),))], lambda heard: kinds(heard, Begun))
+    here.exchange([Withdraw((0,))])
+    here.close()
+    go.set()
+    here._thread.join(20)
+    assert not here._thread.is_alive()
+    assert caplog.records == []

@@ -12,11 +12,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import platform
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -97,17 +95,6 @@ def held_between_hosts(holder: Path, who: str) -> Iterator[None]:
         with suppress(OSError):
             if holder.read_text(encoding="utf-8") == who:
                 holder.unlink()
-
-
-def beating(holder: Path) -> bool:
-    """Tell whether a process of another host seems to hold a folder; nothing is written."""
-    if not shared_by_hosts(filesystem(holder.parent)):
-        return False
-    try:
-        age, who = time.time() - holder.stat().st_mtime, holder.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return False
-    return age < LEFT and who.rpartition(" on ")[2] != platform.node()
 
 
 def _take(holder: Path, who: str) -> None:

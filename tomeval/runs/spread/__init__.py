@@ -19,11 +19,12 @@ tells the replica that its answer is committed. A replica waits once 32 MB are n
 
 So a lost replica loses what it had not said. What it held waits again; kept replies go along and
 are not asked for again. An episode that had begun counts a loss, and after three it is stored as
-failed (`lost`), as without a reply. A place that loses three replicas in a row, none of which
-finished anything, is given up. A replica that does not answer for a minute loses what it held and
-may come back: the first result of an episode is kept, a second one is compared with it, and a
-difference is logged and never written. Libraries and revisions must be the same on all replicas
-(`same`).
+failed (`lost`), as without a reply. One of them may be what kills the process, so an episode that
+was lost twice is played last, and alone. A place that loses three replicas in a row, none of which
+finished anything, is given up; six, where each played one episode. A replica that does not answer
+for a minute loses what it held and may come back: the first result of an episode is kept, a second
+one is compared with it, and a difference is logged and never written. Libraries and revisions must
+be the same on all replicas (`same`).
 
 Cells stop as in one process: the driver counts, and asks replicas for the episodes that have not
 begun. Cells with a served model play in the driver.

@@ -69,8 +69,8 @@ def copy_people(folder: Path, out: Path) -> None:
 
 
 def shards_in(folder: Path) -> set[str]:
-    """Return the shards whose sessions a folder has, its own or merged ones."""
-    return {str(entry["shard"]) for entry in entries(folder, SESSIONS) if entry.get("shard")}
+    """Return the shards that a folder has sessions of, also merged ones; ``""``: of no shard."""
+    return {str(entry.get("shard") or "") for entry in entries(folder, SESSIONS)}
 
 
 def copy_store(source: Path, target: Path) -> None:

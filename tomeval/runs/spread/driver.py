@@ -62,6 +62,9 @@ logger = logging.getLogger(__name__)
 SILENT = 60.0
 """Seconds without an answer after which what a replica holds is given to others."""
 
+GONE = 600.0
+"""Seconds without an answer after which a replica is ended, and another one takes its place."""
+
 TURN = 1.0
 """Seconds for which answers are waited for before other things are looked after."""
 
@@ -170,8 +173,10 @@ class _Place:
     origin: Origin | None = None  # known once it has started
     asked: float | None = None  # when, if a question is under way
     orders: list[Order] = field(default_factory=list)  # to go with the next question
+    opened: tuple[str, ...] = ()  # the models that it has now
     lost: str = ""  # why, the last time
     in_vain: int = 0  # how often it was lost since it finished something
+    given_up: bool = False
 
     def __str__(self) -> str:
         return f"{self.count.name} on {self.count.host}" if self.count.host else self.count.name
@@ -200,6 +205,7 @@ class _Driver:
         self._committed = Jobs()
         self._replies: dict[Job, list[tuple[int, int, str, str, bytes]]] = {}  # of this turn
         self._recalled: dict[int, Callable[[int], None]] = {}
+        self._rounding = 0.0  # by how much second results differ that are the same but for that
         self._same = Same()
         self._names: dict[str, tuple[str, str]] = {}  # of models: name and revision
         self._error: Exception | None = None
@@ -224,11 +230,7 @@ class _Driver:
         finally:
             for place in self._places:
                 place.replica.stop()
-        if differed := sum(place.count.differed for place in self._places):
-            logger.warning(
-                "%d episodes were played twice with different results: the first ones are kept",
-                differed,
-            )
+        self._tell_differences()
 
     # A turn
 
@@ -272,7 +274,7 @@ class _Driver:
             while (
                 place.origin is not None
                 and not self._stopping.signal
-                and (grant := self.leases.grant(place.number, now)) is not None
+                and (grant := self.leases.grant(place.number, now, place.in_vain)) is not None
             ):
                 place.orders.append(self._lease(*grant))
             orders, place.orders = place.orders, []
@@ -315,11 +317,11 @@ class _Driver:
 
     def _lose(self, place: _Place, why: str) -> None:
         """Take back what a lost replica held, and start another one in its place."""
-        gone = self.leases.lost(place.number)
+        gone = self.leases.lost(place.number, place.opened)
         self._take_back(gone)
         place.in_vain += 1
         who = str(place)
-        place.origin, place.orders = None, []
+        place.origin, place.orders, place.opened = None, [], ()
         place.lost = why
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
         place.count.lost += 1
@@ -328,17 +330,20 @@ class _Driver:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
             return
-        if place.in_vain < LOSSES:
+        # Where it played one episode, that may be what it was lost for; others may do better.
+        if place.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
             logger.warning("%s is lost (%s); what it held is given out again", who, why)
             place.replica = self._engine.start(place.number, self._setting)
             place.count.state = "starting"
             return
-        logger.warning("%s was lost %d times in a row and is given up (%s)", who, LOSSES, why)
+        times = place.in_vain
+        logger.warning("%s was lost %d times in a row and is given up (%s)", who, times, why)
         self.leases.give_up(place.number)
-        if all(other.in_vain >= LOSSES for other in self._places):
+        place.given_up = True
+        if all(other.given_up for other in self._places) and not self.leases.done:
             raise TomevalError(
-                f"all replicas were lost {LOSSES} times in a row; the last one, {who}: {why}; "
-                "everything is kept: run the same command again to go on"
+                f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}: "
+                f"{why}; everything is kept: run the same command again to go on"
             )
 
     def _note_silent(self) -> None:
@@ -347,13 +352,17 @@ class _Driver:
         for place in self._places:
             if place.origin is None and (note := place.replica.note):
                 place.count.last_error = note
-            late = place.asked is not None and now - place.asked > SILENT
-            if late and place.origin is not None and place.count.state != "silent":
+            quiet = 0.0 if place.asked is None else now - place.asked
+            if quiet > SILENT and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
                 place.count.state, place.count.leases = "silent", 0
                 self._filler.live.pace.gone(place.count.name)
                 place.count.last_error = f"no answer for {SILENT:.0f} s"
                 logger.warning("%s does not answer; what it held is given out again", place)
+            if quiet > GONE and place.count.state == "silent":
+                place.replica.stop()
+                place.asked = None
+                self._lose(place, f"no answer for {GONE:.0f} s")
 
     def _take_back(self, gone: Gone) -> None:
         for job in gone.begun:
@@ -417,6 +426,7 @@ class _Driver:
             self._same.versions(str(place), said.versions)
 
     def _opened(self, place: _Place, said: Opened) -> None:
+        place.opened = tuple(said.revisions)
         for key, revision in said.revisions.items():
             model = shown_name(json.loads(key))
             with self._noting():
@@ -470,11 +480,29 @@ class _Driver:
     def _compare(self, place: _Place, job: Job, block: Rows) -> None:
         """Hold a second result against the first one, which stays."""
         place.count.second += 1
-        if table := self._store.differs(job[0], block):
+        table, rounding = self._store.differs(job[0], block)
+        if rounding and not table:
+            place.count.rounded += 1
+            self._rounding = max(self._rounding, rounding)
+        if table:
             place.count.differed += 1
             logger.warning(
                 "%s, episode %d: played again by %s, with other %s; the first result is kept",
                 *(self._filler.name(job[0]), job[1], place, table),
+            )
+
+    def _tell_differences(self) -> None:
+        """Say how many episodes were played twice and are not the same."""
+        if differed := sum(place.count.differed for place in self._places):
+            logger.warning(
+                "%d episodes were played twice with different results: the first ones are kept",
+                differed,
+            )
+        if rounded := sum(place.count.rounded for place in self._places):
+            logger.warning(
+                "%d episodes were played twice with results that differ by rounding only, at most "
+                "by %.1g: the first ones are kept",
+                *(rounded, self._rounding),
             )
 
     def _count(self, place: _Place, said: Counts) -> None:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.runs import tallies
 from tomeval.runs.database import NothingPlayed
-from tomeval.runs.folder import planned, writer
+from tomeval.runs.folder import planned
 from tomeval.runs.results import WANTED, Run
 from tomeval.runs.spread.sharding import Shard
 from tomeval.runs.spread.sources import lacking, missing_shards, same_experiment
+from tomeval.runs.writer import writer_of
 
 TOTAL = "total"
 
@@ -119,12 +120,12 @@ def _part(folder: Path, where: Sequence[str], most: int) -> _Part:
 
 def _state(run: Run) -> str:
     """Say whether a run is played, finished or broken off."""
-    who, alive = writer(run.folder)
-    if who and alive:
-        return f"played by {who}"
+    writer = writer_of(run.folder)
+    if writer.who and writer.there is not False:
+        return f"played by {writer.who}"
     if run.share is not None and not any(run.share.wanted):
         return "empty"
     lacks = lacking(run)
     if not lacks:
         return "finished"
-    return f"{lacks:,} missing" + (", broken off" if who else "")
+    return f"{lacks:,} missing" + (", broken off" if writer.who else "")

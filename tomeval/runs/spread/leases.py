@@ -3,13 +3,16 @@
 A job is an episode, or a stretch of them named by its first one. It waits in its group's schedule,
 is held by one replica, or has ended; in cells that were stopped it may also be left out. A replica
 holds two leases at most, so that one is there when the other is over.
+
+A job may be what kills the process that plays it, and with others beside it nobody knows which one
+it was. So one that was lost twice is played last and alone: a third loss is then its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,18 +59,21 @@ class Grant(NamedTuple):
 class Gone(NamedTuple):
     """Jobs that a replica had begun and plays no more; `failed` were lost too often to try again.
 
-    The others wait again, with those that it had not begun.
+    The others wait again, with those that it had not begun. `blamed` are those that it may have
+    been lost for.
     """
 
     begun: list[Job]
     failed: list[Job]
+    blamed: list[Job]
 
 
 @dataclass
 class _Lease:
     replica: int
     group: Group
-    jobs: set[Job]
+    jobs: dict[Job, None]  # in the order of play
+    alone: bool
     begun: set[Job] = field(default_factory=set)
 
 
@@ -104,6 +110,7 @@ class Leases:
         self._holder: dict[Job, int] = {}  # by job, the number of its lease
         self._tried = Jobs()
         self._losses: Counter[Job] = Counter()
+        self._suspects: set[Job] = set()  # lost so often that they are played alone
         self._failing: set[Job] = set()
         self._ended, self._left_out = Jobs(), Jobs()
         self._stopped: dict[int, int] = {}  # by cell, how many of its jobs came back
@@ -151,23 +158,40 @@ class Leases:
 
     # What happens to jobs
 
-    def grant(self, replica: int, now: float) -> Grant | None:
-        """Give a replica a lease; None: it has two, or there is nothing for it now."""
-        if self.leases_of(replica) >= AT_A_TIME:
+    def grant(self, replica: int, now: float, in_vain: int = 0) -> Grant | None:
+        """Give a replica a lease; None: it has two, or there is nothing for it now.
+
+        One in whose place several were lost, `in_vain` without an end of a job between them, is
+        given one job at a time, so that the next loss tells more.
+        """
+        mine = [lease for lease in self._leases.values() if lease.replica == replica]
+        if len(mine) >= AT_A_TIME or any(lease.alone for lease in mine):
             return None
         self._plays.setdefault(replica, None)
         for group in self._choice(replica):
-            size = self._size(replica, group, now)
-            jobs: list[Job] = []
-            while len(jobs) < size and (job := group.schedule.take()) is not None:
-                jobs.append(job)
+            alone = in_vain >= (1 if group.slots == 1 else LOSSES - 1)
+            jobs = self._take(group, self._size(replica, group, now), alone, not mine)
             if jobs:
                 self._next += 1
                 self._plays[replica] = group
-                self._leases[self._next] = _Lease(replica, group, set(jobs))
+                lone = alone or jobs[0] in self._suspects
+                self._leases[self._next] = _Lease(replica, group, dict.fromkeys(jobs), lone)
                 self._holder.update(dict.fromkeys(jobs, self._next))
                 return Grant(self._next, group, tuple(jobs))
         return None
+
+    def _take(self, group: Group, size: int, alone: bool, free: bool) -> list[Job]:
+        """Take jobs for a lease: one to be played alone only by itself, on a free replica."""
+        jobs: list[Job] = []
+        while len(jobs) < size and (job := group.schedule.take()) is not None:
+            suspect = job in self._suspects
+            if (suspect and jobs) or ((suspect or alone) and not free):
+                group.schedule.give_back(job, last=suspect)
+                break
+            jobs.append(job)
+            if suspect or alone:
+                break
+        return jobs
 
     def begun(self, replica: int, job: Job, now: float) -> bool:
         """Hear that a replica begins a job; return whether it holds it."""
@@ -219,15 +243,18 @@ class Leases:
     def _release(self, job: Job) -> int:
         """Take a job from its lease; return whose that was."""
         lease = self._leases[self._holder.pop(job)]
-        lease.jobs.remove(job)
+        del lease.jobs[job]
         lease.begun.discard(job)
         return lease.replica
 
     # What happens to replicas
 
-    def lost(self, replica: int) -> Gone:
-        """Hear that a replica is gone; another one may take its place."""
-        gone = self._take_back(replica, loses=True)
+    def lost(self, replica: int, opened: Container[str] = ()) -> Gone:
+        """Hear that a replica is gone; another one may take its place.
+
+        `opened` has the models that it was known to have opened.
+        """
+        gone = self._take_back(replica, self._blamed(replica, opened))
         self._plays[replica] = None
         for key in [key for key in self._speeds if key[0] == replica]:
             del self._speeds[key]
@@ -235,7 +262,7 @@ class Leases:
 
     def silent(self, replica: int) -> Gone:
         """Hear that a replica does not answer; it is given nothing until `grant` names it."""
-        gone = self._take_back(replica, loses=False)
+        gone = self._take_back(replica, [])
         self._plays.pop(replica, None)
         return gone
 
@@ -243,9 +270,23 @@ class Leases:
         """Hear that a replica is lost for good."""
         self._plays.pop(replica, None)
 
-    def _take_back(self, replica: int, loses: bool) -> Gone:
+    def _blamed(self, replica: int, opened: Container[str]) -> list[Job]:
+        """Return the jobs that a replica was playing when it was lost.
+
+        What it said last is lost with it: if it had begun nothing that is known, and was not
+        opening a model, it had begun the first ones.
+        """
+        leases = [lease for lease in self._leases.values() if lease.replica == replica]
+        begun = [job for lease in leases for job in lease.begun]
+        first = next((lease for lease in leases if lease.jobs), None)
+        if begun or first is None or not all(key in opened for key in first.group.models):
+            return begun
+        return list(first.jobs)[: first.group.slots]
+
+    def _take_back(self, replica: int, blamed: list[Job]) -> Gone:
         """Let the jobs of a replica wait again, in their order."""
-        gone = Gone([], [])
+        gone = Gone([], [], blamed)
+        self._losses.update(blamed)
         mine = [number for number, lease in self._leases.items() if lease.replica == replica]
         leases = [self._leases.pop(number) for number in mine]
         found = [(job, lease) for lease in leases for job in lease.jobs]
@@ -253,14 +294,15 @@ class Leases:
             del self._holder[job]
             if job in lease.begun:
                 gone.begun.append(job)
-                self._losses[job] += loses
             if self._losses[job] >= LOSSES:
                 self._failing.add(job)
                 gone.failed.append(job)
             elif job[0] in self._stopped and job not in self._tried:
                 self._leave_out(job)
             else:
-                lease.group.schedule.give_back(job)
+                if self._losses[job] == LOSSES - 1:
+                    self._suspects.add(job)
+                lease.group.schedule.give_back(job, last=job in self._suspects)
         return gone
 
     # Cells that stop

@@ -118,10 +118,9 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         people = people_of([source.folder for source in sources])
         work = _Merge(base, parts, _revisions(sources))
         draft = held.enter_context(_drafted(out))
-        before = shards_in(out)
         episodes = work.into(draft)
         _install(draft, out, sources, people)
-        return _told(out, episodes, parts, before, empty)
+        return _told(out, episodes, parts, empty)
 
 
 @contextmanager
@@ -281,11 +280,15 @@ class _Merge:
         )
         where = f"WHERE c.store = {place}"
         yield f"INSERT INTO episodes SELECT {', '.join(own)} {episodes} {where}"
-        for table in OF_EPISODES[1:]:
+        for table in (*OF_EPISODES[1:], "spent"):  # which repeats the checksum of its calls
             yield (
                 f"INSERT INTO {table} SELECT t.* FROM chosen c CROSS JOIN part.{table} t "
                 f"ON t.cell = c.cell AND t.episode = c.episode {where}"
             )
+        yield (  # so that what calls came to need not be read from them again
+            "INSERT INTO spent SELECT t.* FROM chosen c CROSS JOIN part.spent t "
+            f"ON t.cell = c.cell AND t.episode = c.episode {where}"
+        )
         sums = ", ".join(f"c.{table}" for table in OF_EPISODES[1:])
         yield (
             f"INSERT INTO sums (cell, episode, {', '.join(OF_EPISODES)}) "
@@ -345,18 +348,19 @@ def _install(draft: Path, out: Path, sources: Sequence[Source], people: Path | N
         copy_people(people, out)
 
 
-def _told(
-    out: Path, episodes: int, parts: Sequence[Source], before: set[str], empty: list[Path]
-) -> Merged:
+def _told(out: Path, episodes: int, parts: Sequence[Source], empty: list[Path]) -> Merged:
     """Return what has become of a merge."""
     with Run(out) as run:
         lacks = lacking(run)
-    present = [part.shard for part in parts] + [parse_shard(shard) for shard in before]
+    played = shards_in(out)
+    present = [part.shard for part in parts] + [parse_shard(shard) for shard in played if shard]
+    # Where the whole experiment was played, that a shard is not there explains nothing.
+    missing = missing_shards(present) if lacks and "" not in played else []
     return Merged(
         out,
         episodes,
         lacks,
-        missing_shards(present) if lacks else [],
+        missing,
         [part for part in parts if part.lacks],
         empty,
     )

@@ -53,6 +53,18 @@ class Outbox:
             self._uncommitted += sum(size for _, size in sized)
             self._changed.notify_all()
 
+    def told(self) -> None:
+        """Wait until all that was said is committed.
+
+        Raises
+        ------
+        Closed
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._uncommitted or self._closed)
+            if self._closed:
+                raise Closed("ended by the driver")
+
     def stepped(self, job: Job) -> None:
         """Count a step of an episode."""
         with self._changed:

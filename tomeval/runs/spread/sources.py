@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -143,11 +142,6 @@ def same_experiment(folders: Sequence[Path], hashes: Sequence[str]) -> None:
 def _identity(folder: Path) -> dict[str, Any]:
     with closing(Store(folder)) as store:
         return store.identity()
-
-
-def open_store(source: Source) -> sqlite3.Connection:
-    """Open the store of a folder to read single episodes."""
-    return sqlite3.connect(source.uri, uri=True)
 
 
 def run_folders(given: Iterable[str | Path]) -> list[Path]:

@@ -305,6 +305,7 @@ class Worker:
         """Say which models play, and let orders come."""
         revisions = {key: model.revision for key, model in models.items()}
         self._said.say(Opened(revisions, {key: model.name for key, model in models.items()}))
+        self._said.told()  # if it is lost from here on, that was not for opening them
         self._loop = asyncio.get_running_loop()
         self._hear()
 
