@@ -285,18 +285,10 @@ class _Merge:
                 f"INSERT INTO {table} SELECT t.* FROM chosen c CROSS JOIN part.{table} t "
                 f"ON t.cell = c.cell AND t.episode = c.episode {where}"
             )
-        yield (  # so that what calls came to need not be read from them again
-            "INSERT INTO spent SELECT t.* FROM chosen c CROSS JOIN part.spent t "
-            f"ON t.cell = c.cell AND t.episode = c.episode {where}"
-        )
         sums = ", ".join(f"c.{table}" for table in OF_EPISODES[1:])
         yield (
             f"INSERT INTO sums (cell, episode, {', '.join(OF_EPISODES)}) "
             f"SELECT c.cell, c.episode, checksum({', '.join(own)}), {sums} {episodes} {where}"
-        )
-        yield (  # good for the same calls; what is not is found out when it is read
-            "INSERT INTO spent SELECT t.* FROM chosen c CROSS JOIN part.spent t "
-            f"ON t.cell = c.cell AND t.episode = c.episode {where}"
         )
         yield (
             "INSERT INTO answered SELECT t.* FROM replies c CROSS JOIN part.answered t "
