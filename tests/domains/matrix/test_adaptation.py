@@ -370,3 +370,21 @@ def test_a_detector_against_a_partner_without_change_plays_its_best(tmp_path):
         [row] = run.rows()
         assert row["delta_functional_per_step"] == 0
         assert row["tom_percent"] == 100
+
+
+def test_a_cell_of_void_episodes_alone_has_no_adaptation(tmp_path) -> None:
+    refuse = tmp_path / "refuse.json"
+    refuse.write_text(json.dumps(["I will not say."] * 50))
+    experiment = tomeval.make_experiment(
+        {
+            "games": "RPS",
+            "partners": {"switch": "single_action", "at": 4},
+            "subjects": [{"strategy": "QA", "model": f"scripted:{refuse}", "max_attempts": 1}],
+            "horizon": 8,
+            "episodes": 2,
+        }
+    )
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (row,) = run.rows()
+        assert all(cell.played.own.shape[0] == 0 for cell in run.cells)
+        assert math.isnan(row["adaptation_steps"])

@@ -112,7 +112,9 @@ def _lags(found: Around, side: Side, window: Window) -> Lags:
     known = last >= 0
     lag = np.where(known, last_split(side.right, tells, asked) - start, nothing)
     limited = np.minimum(lag, window.after)
-    first = np.where(tells.any(axis=1), tells.argmax(axis=1) - start, nothing)
+    first = nothing  # also of a cell without a complete episode, which has no steps
+    if tells.any():
+        first = np.where(tells.any(axis=1), tells.argmax(axis=1) - start, nothing)
     early = last_split(side.early, side.early_tells, side.early_asked)
     able = _last_start(side.early_tells, side.early_asked) >= 0
     return Lags(
