@@ -147,6 +147,7 @@ UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @settings(max_examples=6, **UNHURRIED)
 @given(**LOSSES)
 @example(domain="matrix", kills={12, 24, 36}, replicas=1)
+@example(domain="arena", kills={1, 31, 45, 70}, replicas=1)  # lost for a probe
 def test_rows_do_not_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
     hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
 
