@@ -44,7 +44,8 @@ def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
         "shard 2/3: 3 episodes of 1 of 4 cells are its share\n"
         "episodes: 3 complete, 0 void, 0 failed\n"
         "cells: 1 with complete episodes, 0 without\n"
-        "next: tomeval merge, once all 3 shards are played\n"
+        "next, once all shards are played: "
+        "tomeval merge runs/small-*-of-3 --out runs/small\n"
     )
     play(tomeval, "3/3")
     code, out, _ = tomeval("status", "runs")
@@ -104,6 +105,7 @@ def test_bad_input_is_one_line(tomeval, here) -> None:
     same = ("run", "small.toml", "--out", "runs/small-1-of-2")
     assert "holds shard 1/2 of this experiment, not shard 2/2" in refused(*same, "--shard", "2/2")
     assert "not the whole" in refused(*same)
+    assert "--out: is empty" in refused("run", "small.toml", "--out", "")
     assert "no folder has a name like this" in refused("merge", "other-*", "--out", "c")
     assert "not a run folder" in refused("status", "runs/small-1-of-2", "nowhere")
     (here / "other.toml").write_text(SMALL.replace("horizon = 5", "horizon = 6"))

@@ -108,6 +108,8 @@ def run(
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.spread.sharding import parse_shard
 
+    if out is not None and not out.strip():  # as of a variable that is not set
+        raise TomevalError("--out: is empty; name a folder or an address, or leave it out")
     part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
     named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
@@ -195,12 +197,28 @@ def _close(place: Place) -> bool:
     with Run(place.folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    then = f"tomeval {verb} {place.name}"
+    then = f"next: tomeval {verb} {place.name}"
     if (share := opened.share) is not None:
-        then = f"tomeval merge, once all {share.shard.count:,} shards are played"
-    for line in (*found.lines, f"next: {then}"):
+        then = _after_shard(place.name, share.shard)
+    for line in (*found.lines, then):
         tell(line)
     return found.whole
+
+
+def _after_shard(name: str, shard: Shard) -> str:
+    """Say which command merges the shards; whole if this folder is called as they are by default.
+
+    Examples
+    --------
+    >>> from tomeval.runs.spread.sharding import Shard
+    >>> _after_shard("runs/grid-3-of-16", Shard(3, 16))
+    'next, once all shards are played: tomeval merge runs/grid-*-of-16 --out runs/grid'
+    """
+    whole = name.removesuffix(f"-{shard.number}-of-{shard.count}")
+    if whole == name or any(sign.isspace() or sign in "*?[]'\"\\$`" for sign in name):
+        return f"next: tomeval merge, once all {shard.count:,} shards are played"
+    these = f"{whole}-*-of-{shard.count}"
+    return f"next, once all shards are played: tomeval merge {these} --out {whole}"
 
 
 def plan(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tomeval.cli.progress_text import columns, cut, per_second, short, size
+from tomeval.cli.progress_text import columns, cut, per_second, rate, short, size
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
@@ -104,12 +104,8 @@ def _rank(one: ReplicaState) -> int:
 def _cells(one: ReplicaState) -> list[str]:
     goes = one.state in _USUAL
     speeds = (one.episodes_speed, one.tokens_speed) if one.state == "playing" else (None, None)
-    said = ["–" if speed is None else _speed(speed) for speed in speeds]
-    return [in_line(one.state), f"{one.episodes:,}", *said, size(one.memory if goes else 0)]
-
-
-def _speed(speed: float) -> str:
-    return f"{speed:.2g}" if speed < 10 else short(speed)
+    memory = size(one.memory if goes else 0)
+    return [in_line(one.state), f"{one.episodes:,}", *map(rate, speeds), memory]
 
 
 def _where(one: ReplicaState) -> str:

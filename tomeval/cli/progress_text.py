@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tomeval.core.numbers import MISSING
+
 
 def short(number: float) -> str:
     """Return a count in at most six characters.
@@ -31,7 +33,31 @@ def per_second(speed: float, what: str) -> str:
     """
     if 0 < speed < 0.1:
         return f"{speed * 3600:.3g} {what}s/h"
-    return f"{speed:,.3g} {what}s/s" if speed < 1000 else f"{short(speed)} {what}s/s"
+    return f"{rate(speed)} {what}s/s"
+
+
+def rate(speed: float | None) -> str:
+    """Return how many there are in a second as a cell; a dash if that is not known.
+
+    Examples
+    --------
+    >>> rate(0.0123), rate(12.345), rate(123_456), rate(None)
+    ('0.0123', '12.3', '123k', '–')
+    """
+    if speed is None:
+        return MISSING
+    return f"{speed:.3g}" if speed < 1000 else short(speed)
+
+
+def money(cost: float | None) -> str:
+    """Return a cost; a dash if there is no price.
+
+    Examples
+    --------
+    >>> money(1234.5), money(None)
+    ('1,234.50', '–')
+    """
+    return MISSING if cost is None else f"{cost:,.2f}"
 
 
 def size(number: int) -> str:
@@ -43,7 +69,7 @@ def size(number: int) -> str:
     ('–', '734 MB', '43.1 GB')
     """
     if not number:
-        return "–"
+        return MISSING
     for unit, letters in ((1e12, "TB"), (1e9, "GB")):
         if number >= unit:
             return f"{number / unit:.3g} {letters}"
@@ -55,8 +81,8 @@ def columns(names: Sequence[str], table: Sequence[Sequence[str]], width: int) ->
 
     Examples
     --------
-    >>> columns(["model", "a-long-name"], [["calls"], ["12"]], 17)
-    ['model       calls', 'a-long-name    12']
+    >>> columns(["model", "a-long-name"], [["calls"], ["12"]], 18)
+    ['model        calls', 'a-long-name     12']
     """
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
     room = max(8, width - sum(widths) - 2 * len(widths))

@@ -8,7 +8,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from tomeval.cli.progress_replicas import replica_lines, replica_screen
-from tomeval.cli.progress_text import columns, cut, per_second, short
+from tomeval.cli.progress_text import columns, cut, money, per_second, short
+from tomeval.core.numbers import MISSING
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def line_of(live: Live | State) -> str:
         if model.calls:
             said = f"{model.calls:,} calls, {short(model.prompt)} tokens in, "
             said += f"{short(model.completion)} out"
-            said += f", cost {model.cost:,.2f}" if model.cost is not None else ""
+            said += f", cost {money(model.cost)}" if model.cost is not None else ""
             said += f", {model.retries:,} retries" if model.retries else ""
             said += f", {_share(model)} unreadable" if model.answers else ""
         else:
@@ -123,7 +124,7 @@ def spend_words(state: State) -> str:
     known = sum(model.cost is not None for model in state.models)
     asked = sum(model.cost is not None or model.calls > 0 for model in state.models)
     rest = f" for {known} of {asked} models" if known < asked else ""
-    return f"cost {state.cost:,.2f}{rest}"
+    return f"cost {money(state.cost)}{rest}"
 
 
 def _state(live: Live | State) -> State:
@@ -166,13 +167,13 @@ def _cells(model: ModelState, priced: bool) -> Iterator[str]:
     yield f"{model.ended:,}/{model.wanted:,}"
     yield from map(short, (model.calls, model.prompt, model.completion))
     if priced:
-        yield "–" if model.cost is None else f"{model.cost:,.2f}"
+        yield money(model.cost)
     yield short(model.retries)
     yield _share(model)
 
 
 def _share(model: ModelState) -> str:
-    return f"{100 * model.unreadable / model.answers:.3g} %" if model.answers else "–"
+    return f"{100 * model.unreadable / model.answers:.3g} %" if model.answers else MISSING
 
 
 def _servers(state: State) -> Iterator[str]:

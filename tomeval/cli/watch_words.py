@@ -9,8 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tomeval.cli.progress_text import columns, cut, short
+from tomeval.cli.progress_text import columns, cut, money, rate
 from tomeval.cli.progress_words import clock, line_of, percent, time_left
+from tomeval.core.numbers import MISSING
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _after(one: Standing, state: str) -> str:
 
 def _cells(one: Standing, state: State | None) -> list[str]:
     if state is None:
-        return ["–", "–", "–", "–", "–", "–"]
+        return [MISSING] * 6
     left = state.over or one.goes
     if one.goes == "goes":
         left = "stopping" if state.note else time_left(state.left).removesuffix(" left")
@@ -142,19 +143,14 @@ def _cells(one: Standing, state: State | None) -> list[str]:
 
 
 def _counted(state: State) -> list[str]:
-    speeds = (_speed(state.episodes_speed), _speed(state.tokens_speed))
-    cost = "–" if state.cost is None else f"{state.cost:,.2f}"
-    return [f"{state.ended:,}/{state.wanted:,}", *speeds, cost]
-
-
-def _speed(speed: float | None) -> str:
-    return "–" if speed is None else f"{speed:.3g}" if speed < 1000 else short(speed)
+    speeds = (rate(state.episodes_speed), rate(state.tokens_speed))
+    return [f"{state.ended:,}/{state.wanted:,}", *speeds, money(state.cost)]
 
 
 def _total(states: Sequence[State]) -> list[str]:
     """Return the cells of all runs together: over when the last one is."""
     if not states:
-        return ["–"] * 6
+        return [MISSING] * 6
     left = [state.left for state in states]
     known = [seconds for seconds in left if seconds is not None]
     steps, total = sum(state.steps for state in states), sum(state.total for state in states)
@@ -162,7 +158,7 @@ def _total(states: Sequence[State]) -> list[str]:
         [each for state in states if (each := getattr(state, name)) is not None]
         for name in ("episodes_speed", "tokens_speed")
     ]
-    speeds = [_speed(sum(found) if found else None) for found in known_speeds]
+    speeds = [rate(sum(found) if found else None) for found in known_speeds]
     costs = [state.cost for state in states if state.cost is not None]
     share = 100 * steps // total if total else 100
     return [
@@ -170,5 +166,5 @@ def _total(states: Sequence[State]) -> list[str]:
         clock(max(known)) if known and len(known) == len(left) else "not known",
         f"{sum(state.ended for state in states):,}/{sum(state.wanted for state in states):,}",
         *speeds,
-        f"{sum(costs):,.2f}" if costs else "–",
+        money(sum(costs) if costs else None),
     ]

@@ -15,7 +15,7 @@ from tomeval.models.base import Reply, Scores
 from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
-from tomeval.runs.counts import Counts
+from tomeval.runs.counts import Asked, Counts
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.pace import Pace
 from tomeval.runs.pace_fit import Work
@@ -58,6 +58,23 @@ class ModelCount:
     def unreadable_share(self) -> float | None:
         """The share of answers that could not be read; None before the first."""
         return self.unreadable / self.answers if self.answers else None
+
+    @property
+    def asked(self) -> Asked:
+        """The sums of what it was asked."""
+        return Asked(
+            *(self.calls, self.prompt, self.completion, self.cost, self.answers, self.unreadable)
+        )
+
+    def add(self, more: Asked) -> None:
+        """Add what it was asked elsewhere."""
+        self.calls += more.calls
+        self.prompt += more.prompt
+        self.completion += more.completion
+        self.answers += more.answers
+        self.unreadable += more.unreadable
+        if more.cost is not None:
+            self.cost = (self.cost or 0.0) + more.cost
 
     def replied(self, reply: Reply | Scores) -> None:
         """Count a reply that came."""
@@ -194,14 +211,8 @@ class Live:
         for (number, seat), said in asked.items():
             whose = keys[number].get(seat) if number < len(keys) else None
             if whose is not None:
-                count = found[whose]
-                count.calls += said.calls
-                count.prompt += said.prompt
-                count.completion += said.completion
-                count.answers += said.answers
-                count.unreadable += said.unreadable
-                if said.cost is not None:
-                    count.cost = (count.cost or 0.0) + said.cost
+                sums = (said.calls, said.prompt, said.completion, said.cost)
+                found[whose].add(Asked(*sums, said.answers, said.unreadable))
         brief = brief_names(count.name for count in found.values())
         for count, name in zip(found.values(), brief, strict=True):
             count.waiting.model = name

@@ -351,6 +351,24 @@ def test_a_run_that_is_to_stop_finishes_its_leases(tmp_path, capfd) -> None:
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 
+def test_a_replica_that_is_lost_while_leases_are_finished_is_told(tmp_path, caplog) -> None:
+    def change(who, message):
+        if isinstance(message, Played) and message.cell == 0 and not told:
+            told.append(who)
+            os.kill(os.getpid(), signal.SIGINT)
+            who.stop()
+        return message
+
+    told, engine = [], FakeEngine(change=change)
+    with pytest.raises(KeyboardInterrupt):
+        play(tmp_path / "run", engine, 1, script=dawdling, episodes=60, options={"concurrency": 2})
+    assert "what it held is left for the next session" in caplog.text
+    assert len(engine.replicas) == 1
+    play(tmp_path / "run", FakeEngine(), episodes=60)
+    play(tmp_path / "whole", episodes=60)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+
+
 def test_the_second_stop_is_at_once_and_replies_are_kept(tmp_path) -> None:
     stuck = Stuck(1)
 

@@ -20,6 +20,7 @@ from tomeval.runs.spread.ray_engine import reason
     ("arguments", "said"),
     [
         (("rey",), "unknown engine 'rey' (did you mean 'ray'?)"),
+        (("ray:",), "--engine 'ray:': nothing follows the colon"),
         (("ray", 0), "--replicas must be at least 1, is 0"),
         (("ray", 1, -1.0), "--gpus-per-replica must be a whole number or"),
         (("ray", 1, 1.5), "between 0 and 1; is 1.5"),

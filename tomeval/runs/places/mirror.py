@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import platform
 import re
 import secrets
 import shutil
@@ -31,6 +30,7 @@ from tomeval.runs.places.remote import Remote, Unreachable
 from tomeval.runs.places.snapshot import copy_folder
 from tomeval.runs.seal import read_seal
 from tomeval.runs.store import HOLDER, LOCK, STORE
+from tomeval.runs.writer import this_process
 
 logger = logging.getLogger(__name__)
 
@@ -277,7 +277,7 @@ class Mirror:
             f"{generation:06d}-{secrets.token_hex(4)}",
             commits,
             files,
-            f"process {os.getpid()} on {platform.node()}",
+            this_process(),
             datetime.now(UTC).isoformat(timespec="seconds"),
             "" if there is None else there.name,
         )

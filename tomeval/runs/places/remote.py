@@ -37,13 +37,12 @@ def is_address(text: str | Path) -> bool:
     return isinstance(text, str) and _ADDRESS.match(text) is not None
 
 
-def refuse_address(folder: Path) -> None:
+def refuse_address(folder: Path, instead: str = "") -> None:
     """Raise if a folder was meant as an address: a path holds one slash where there were two."""
     if _COLLAPSED.fullmatch(folder.parts[0] if folder.parts else ""):
-        raise TomevalError(
-            f"{folder}: this needs a folder, not an address; `tomeval run --out` takes addresses, "
-            "and so do the commands that read a run"
-        )
+        known = "`tomeval run --out` takes addresses, and so do the commands that read a run"
+        address = shown(str(folder).replace(":/", "://", 1))
+        raise TomevalError(f"{address}: this needs a folder, not an address; {instead or known}")
 
 
 def shown(address: str) -> str:

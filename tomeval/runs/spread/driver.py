@@ -329,6 +329,7 @@ class _Driver:
         for job in gone.failed:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
+            logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
             return
         # Where it played one episode, that may be what it was lost for; others may do better.
         if place.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
@@ -511,16 +512,9 @@ class _Driver:
                 self._steps[job] += steps
                 self._schedules[job[0]].stepped(job[0])
                 self._filler.stepped(*job, steps)
-        for key, (calls, prompt, completion, cost, answers, unreadable) in said.asked.items():
-            count = self._filler.count_of(key)
-            count.calls += calls
-            count.prompt += prompt
-            count.completion += completion
-            count.answers += answers
-            count.unreadable += unreadable
-            if cost is not None:
-                count.cost = (count.cost or 0.0) + cost
-            place.count.tokens += prompt + completion
+        for key, asked in said.asked.items():
+            self._filler.count_of(key).add(asked)
+            place.count.tokens += asked.prompt + asked.completion
         for _ in range(said.again):
             self._filler.asked_again()
         place.count.memory = said.memory or place.count.memory

@@ -56,9 +56,13 @@ def make_engine(
                 known = ", ".join(ENGINES)
                 raise TomevalError(f"{option} goes with --engine (known: {known})")
         return None
-    kind, _, address = name.partition(":")
+    kind, colon, address = name.partition(":")
     if kind not in ENGINES:
         raise unknown("engine", kind, ENGINES, "--engine")
+    if colon and not address:  # as of a variable that is not set
+        raise TomevalError(
+            f"--engine {name!r}: nothing follows the colon; leave it out, or name an address"
+        )
     if workers is not None:
         raise TomevalError(
             "--workers does not go with --engine: replicas play what workers would; see --replicas"

@@ -280,7 +280,7 @@ class _Merge:
         )
         where = f"WHERE c.store = {place}"
         yield f"INSERT INTO episodes SELECT {', '.join(own)} {episodes} {where}"
-        for table in (*OF_EPISODES[1:], "spent"):  # which repeats the checksum of its calls
+        for table in (*OF_EPISODES[1:], "spent"):  # so that calls need not be read again
             yield (
                 f"INSERT INTO {table} SELECT t.* FROM chosen c CROSS JOIN part.{table} t "
                 f"ON t.cell = c.cell AND t.episode = c.episode {where}"

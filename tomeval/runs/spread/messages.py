@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tomeval.runs.counts import Asked
 from tomeval.runs.jobs import Job
 from tomeval.runs.rows import Rows
 
@@ -173,9 +174,8 @@ class Counts:
     ----------
     steps : mapping of job to int
         Steps that episodes of language models got through.
-    asked : mapping of str to sequence
-        By model's `spec_key`, additions to the fields of `tomeval.runs.live.ModelCount`: calls,
-        prompt, completion, cost or None, answers, unreadable.
+    asked : mapping of str to Asked
+        By model's `spec_key`.
     again : int
         Questions that were asked once more.
     memory : int
@@ -183,7 +183,7 @@ class Counts:
     """
 
     steps: Mapping[Job, int] = field(default_factory=dict)
-    asked: Mapping[str, tuple[int, int, int, float | None, int, int]] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
     again: int = 0
     memory: int = 0
 

@@ -199,10 +199,12 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
         for n in list(nodes)[:8]
         if n["Alive"]
     )
+    lower = f"lower --replicas{' or --gpus-per-replica' if gpus else ''}"
+    if gpus and not any(n["Resources"].get("GPU") for n in nodes if n["Alive"]):
+        lower = "no node has a GPU: without --gpus-per-replica, models run on the processor"
     more = f" and {len(rooms) - 8} more nodes" if len(rooms) > 8 else ""
     raise TomevalError(
-        f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); lower "
-        f"--replicas{' or --gpus-per-replica' if gpus else ''}"
+        f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); {lower}"
     )
 
 

@@ -134,8 +134,7 @@ def same_experiment(folders: Sequence[Path], hashes: Sequence[str]) -> None:
         if sha256 != hashes[0]:
             raise TomevalError(
                 f"{folder}: holds another experiment than {folders[0]} "
-                f"({differing_words(_identity(folders[0]), _identity(folder))}, with {folders[0]} "
-                "there and this one here)"
+                f"({differing_words(_identity(folders[0]), _identity(folder))})"
             )
 
 

@@ -27,6 +27,7 @@ from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name
 from tomeval.models.trust import trusting
+from tomeval.runs.counts import Asked
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.jobs import Job
@@ -83,7 +84,7 @@ class Worker:
         self._kept: dict[Job, Kept] = {}
         self._opened: dict[str, Model | LocalModel] = {}
         self._asked: dict[str, ModelCount] = {}
-        self._asked_before: dict[str, tuple[int, int, int, float | None, int, int]] = {}
+        self._asked_before: dict[str, Asked] = {}
         self._loop: asyncio.AbstractEventLoop | None = None  # while language models play
         self._models: tuple[str, ...] = ()
         self._schedule: Schedule | None = None
@@ -119,24 +120,14 @@ class Worker:
             with suppress(RuntimeError):  # it has just ended: the thread looks for orders by itself
                 loop.call_soon_threadsafe(self._hear_in_loop)
 
-    def _newly_asked(self) -> dict[str, tuple[int, int, int, float | None, int, int]]:
+    def _newly_asked(self) -> dict[str, Asked]:
         """Return what was asked of each model since this was last called."""
         found = {}
         for key, count in list(self._asked.items()):
-            now = count.calls, count.prompt, count.completion, count.cost
-            all_now = (*now, count.answers, count.unreadable)
-            old = self._asked_before.get(key, (0, 0, 0, None, 0, 0))
-            if all_now != old:
-                cost = None if count.cost is None else count.cost - (old[3] or 0.0)
-                found[key] = (
-                    all_now[0] - old[0],
-                    all_now[1] - old[1],
-                    all_now[2] - old[2],
-                    cost,
-                    all_now[4] - old[4],
-                    all_now[5] - old[5],
-                )
-                self._asked_before[key] = all_now
+            now, before = count.asked, self._asked_before.get(key, Asked())
+            if now != before:
+                found[key] = now.since(before)
+                self._asked_before[key] = now
         return found
 
     # The thread that plays
