@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import DEFAULT_MODEL, model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt  # noqa: E402
+from tomeval.models.local.load import load  # noqa: E402
 from tomeval.models.local.opening import POCKET  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
@@ -46,6 +49,21 @@ def test_it_goes_through_the_transformers_backend(name) -> None:
     assert model.model.dtype == torch.float32
     assert 0.5e6 < model.model.num_parameters() < 3e6
     assert model.context_length() >= 8192
+
+
+def test_models_that_load_at_the_same_time_have_the_same_weights() -> None:
+    folder = str(ROOT / "tomeval" / "models" / "pocket" / POCKET["pocket"])
+    options = {"dtype": "float32", "device": "cpu", "device_map": None, "quantization": None}
+
+    def loaded(_: int) -> Any:
+        found = load(folder, None, **options, local_files_only=True, trust_remote_code=False)
+        return found.model.state_dict()
+
+    alone = loaded(0)
+    with ThreadPoolExecutor(4) as threads:
+        for weights in threads.map(loaded, range(6)):
+            assert weights.keys() == alone.keys()
+            assert all(bool((weights[name] == alone[name]).all()) for name in alone)
 
 
 def test_its_tokens_give_back_any_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ from tomeval.core.extras import LOCAL, installed, need
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
 _BLOCK = 1 << 20  # bytes read at each of three places of a weights file
+_LOADING = threading.Lock()
+"""One model at a time: transformers switches settings of the whole process while it loads, and a
+second one that loads beside it fails or is left with weights that are drawn at random."""
 
 
 class Loaded(NamedTuple):
@@ -81,9 +85,10 @@ def load(
             revision = _commit(transformers, path_or_repo, revision, common["local_files_only"])
         common["revision"] = revision
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            source, use_safetensors=True, **common, **options
-        )
+        with _LOADING:
+            model = transformers.AutoModelForCausalLM.from_pretrained(
+                source, use_safetensors=True, **common, **options
+            )
         if device_map is None:
             model = model.to(device)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
