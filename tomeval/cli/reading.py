@@ -13,7 +13,7 @@ import typer
 
 from tomeval.cli.options import RunFolder, TableFormat, WhereOption, run_folder, show_table
 from tomeval.cli.spreading import of_wanted, show_parts
-from tomeval.core.printing import show
+from tomeval.core.printing import show, tell
 
 
 def status(
@@ -41,6 +41,8 @@ def status(
         show_parts(folders, where or (), form)
         return
     (folder,) = folders
+    if folder not in runs:  # the only one in the folder that was named
+        tell(f"{folder}:")
     from tomeval.report.tables import DATA
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
