@@ -83,11 +83,10 @@ def run_experiment(
     identity = experiment.identity()
     live = live or Live()
     with ExitStack() as stack:
+        where = None
         if engine is not None:
             stack.callback(engine.close)
             engine.check()
-        where = None
-        if engine is not None:
             setting = make_setting(experiment, prefix_reuse, concurrency)
             where = Where(engine, replicas, setting)
         make_folder(folder)
