@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: help quickstart test check bench docs slow versions clean
+.PHONY: help quickstart test check bench docs slow ray versions clean
 
 help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
 	@echo "make test        everything that must pass before a commit: check, tests, doctests"
 	@echo "make check       ruff, ruff format, mypy"
 	@echo "make slow        the tests that take more than half a minute each"
+	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/speed.md"
 	@echo "make versions    the tests under every supported Python and with the lowest versions"
@@ -54,6 +55,9 @@ test: check
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
+
+ray: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/runs/spread/test_real_ray.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
