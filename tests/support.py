@@ -25,6 +25,16 @@ ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
 # A spec per shipped partner; `mixture` has no default that plays.
 SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
+# An experiment of 80 episodes that plays in a moment, for tests of folders.
+SMALL = {
+    "name": "small",
+    "games": ["IPD"],
+    "partners": ["tit_for_tat"],
+    "subjects": ["rmax", "random"],
+    "horizon": 10,
+    "episodes": 40,
+    "seed": 3,
+}
 
 
 @contextmanager

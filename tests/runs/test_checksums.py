@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from support import dump, forget_checksums
+from support import SMALL, dump, forget_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -19,16 +19,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import Seal, read_seal
 from tomeval.runs.verify import drop_damaged, verified
-
-SMALL = {
-    "name": "small",
-    "games": ["IPD"],
-    "partners": ["tit_for_tat"],
-    "subjects": ["rmax", "random"],
-    "horizon": 10,
-    "episodes": 40,
-    "seed": 3,
-}
 
 
 @pytest.fixture(scope="module")

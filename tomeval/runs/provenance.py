@@ -49,7 +49,7 @@ def closing_lines(run: Run) -> Iterator[str]:
     counts += [f"{len(hosts):,} hosts"] * (len(hosts) > 1)
     devices = _joined([origin.device for origin in origins])
     said = "; ".join(filter(None, (", ".join(counts), devices)))
-    yield f"origins: {len(origins):,} ({said}), see tomeval export RUN --what origins"
+    yield f"origins: {len(origins):,} ({said}), see tomeval export {run.folder} --what origins"
     known = [origin.versions for origin in origins if origin.versions]
     for name in dict.fromkeys(name for found in known for name in found):
         each = [found.get(name, "none") for found in known]

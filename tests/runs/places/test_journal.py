@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support import dump
+from support import SMALL, dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -29,16 +29,6 @@ from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import read_seal
 from tomeval.runs.spread.merging import merge
 from tomeval.runs.verify import drop_damaged, verified
-
-SMALL = {
-    "name": "small",
-    "games": ["IPD"],
-    "partners": ["tit_for_tat"],
-    "subjects": ["rmax", "random"],
-    "horizon": 10,
-    "episodes": 40,
-    "seed": 3,
-}
 
 
 @pytest.fixture(scope="module")

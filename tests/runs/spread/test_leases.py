@@ -204,7 +204,7 @@ def simulate(speeds, jobs, slots, models=("m",), load=0.0):
 
     Return when each replica ended, and all leases: seconds from when they were held to their end.
     """
-    random.seed(0)
+    drawn = random.Random(0)
     schedule = Schedule([(0, e) for e in range(jobs)], 0)
     leases = Leases([Group(models, schedule, slots)], len(speeds))
     queue: dict[int, list] = {replica: [] for replica in range(len(speeds))}
@@ -231,7 +231,7 @@ def simulate(speeds, jobs, slots, models=("m",), load=0.0):
             free[replica] -= 1
             leases.begun(replica, job, now)
             spans.setdefault(number, now)
-            after = now + speeds[replica] * random.uniform(0.8, 1.2)
+            after = now + speeds[replica] * drawn.uniform(0.8, 1.2)
             heapq.heappush(events, (after, replica, job, number))
     assert leases.done
     return ends, [seconds for seconds, _ in took]
