@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
+from tomeval.core.thinking import without_thinking
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
-from tomeval.strategies.readers import visible
 
 EXCERPT = 200
 """How many characters of a reply are shown."""
@@ -169,7 +169,7 @@ def thinks(call: Mapping[str, Any]) -> bool:
     """Tell whether a reply holds thinking, apart or in its text."""
     reply = call.get("reply", {})
     text = reply.get("text", "")
-    return bool(reply.get("reasoning")) or visible(text) != text
+    return bool(reply.get("reasoning")) or without_thinking(text) != text
 
 
 def _ended_by_itself(call: Mapping[str, Any]) -> int | None:

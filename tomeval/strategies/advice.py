@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
+from tomeval.core.thinking import without_thinking
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
@@ -15,7 +16,7 @@ from tomeval.strategies.contexts import Context
 from tomeval.strategies.lines import split_lines
 from tomeval.strategies.parts import Part
 from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
-from tomeval.strategies.readers import MARKER, Marked, marked_answer, visible
+from tomeval.strategies.readers import MARKER, Marked, marked_answer
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ class PlansInsights(Advice):
 
     def _keep(self, text: str) -> None:
         """Keep the text from "Plans:" on without answers; if there is none, nothing changes."""
-        found = self._NOTES.search(visible(text) or "")
+        found = self._NOTES.search(without_thinking(text) or "")
         if found:
             lines = [line.rstrip("\r\n") for line in split_lines(found[0])]
             kept = [line for line in lines if MARKER.casefold() not in line.casefold()]

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
+from tomeval.core.thinking import without_thinking
 from tomeval.models.base import (
     BackendError,
     ContextExceeded,
@@ -29,7 +30,7 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
-from tomeval.strategies.readers import Reader, visible
+from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
 
@@ -168,7 +169,7 @@ class Asker:
             raise
         except BackendError as error:
             return Invalid("backend_error", self._said(error))
-        shown = visible(reply.text)
+        shown = without_thinking(reply.text)
         if reply.finish != "refusal" and shown is not None:
             return shown.strip()
         reason = "refusal" if reply.finish == "refusal" else "truncated"

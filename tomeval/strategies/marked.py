@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from tomeval.core.thinking import without_thinking
 from tomeval.strategies.introductions import is_own
 from tomeval.strategies.lines import split_lines, without_comments
 from tomeval.strategies.loose_json import read_object
-from tomeval.strategies.thinking import visible
 from tomeval.strategies.wrappings import (
     AFTER,
     EMOJI,
@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 _WORDS = re.compile(r"\s+".join(MARKER[:-1].split()), re.IGNORECASE)
 _COLON = re.compile(r"\s*[:：]")
+# The marker behind signs that are no marks: such a line is not looked past for a looser form.
+_BEHIND_SIGNS = re.compile(rf"[\W_]*{_WORDS.pattern}{_COLON.pattern}", re.IGNORECASE)
 # Other words that say the same, where a reply has no line in the form that was asked for.
 _LOOSE_WORDS = re.compile(
     r"(?:(?:and |so|thus|hence|therefore|overall|in (?:conclusion|short|summary)),?\s+)?"
@@ -86,14 +88,14 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     1. A reply that the backend calls a refusal is ``refusal``. One that was cut off is
        ``truncated``, whatever it says by then: a label may be the beginning of another one, and
        the rest might have taken it back.
-    2. Thinking is set aside (`visible`); if it never ends, the reply is ``truncated``.
+    2. Thinking is set aside (`without_thinking`); if it never ends, the reply is ``truncated``.
     3. A marked line begins with the marker. Case, width, and what Markdown, LaTeX, tags or quotes
        put around the line or the marker do not matter, nor does a heading, list or quote mark
        before it. What it marks stands on the line or, if nothing does, below it. The marker as a
        heading (with ``#``, underlined or in bold, alone on its line) needs no colon. If no line is
-       marked so, other words that say the same mark it ("So my answer is"), and if there are none,
-       a tag, a box or an object that begins a line. A reply without any is ``unparsable``: no other
-       text is ever searched for an answer.
+       marked so, nor begins with the marker behind other signs, other words that say the same mark
+       it ("So my answer is"), and if there are none, a tag, a box or an object that begins a line.
+       A reply without any is ``unparsable``: no other text is ever searched for an answer.
     4. What is commented out is not there (`without_comments`). A last marked line that its
        introduction gives to somebody else, or asks about, is no answer (`is_own`).
     5. The last marked line is the answer. Earlier ones must give the same answer, except where they
@@ -108,7 +110,7 @@ def marked_answer(text: str, finish: str) -> Marked | Read[Any]:
     """
     if finish == "refusal":
         return Read("refusal")
-    shown = visible(text)
+    shown = without_thinking(text)
     if finish == "length" or shown is None:
         return Read("truncated")
     lines = split_lines(without_comments(shown))
@@ -151,7 +153,7 @@ def _marked_lines(lines: list[str]) -> list[tuple[int, int, str]]:
             said = _said(line, words, colon, ruled)
             if said is not None and not (words is _LOOSE_WORDS and _OBJECT.match(line.lstrip())):
                 found.append((place, place + 1, said))
-        if found:
+        if found or any(_BEHIND_SIGNS.match(line) for line in lines):
             return found
     return _unmarked(lines)
 

@@ -17,10 +17,9 @@ from tomeval.strategies.lines import split_lines
 from tomeval.strategies.loose_json import read_object
 from tomeval.strategies.marked import MARKER, NOUN, Claim, Marked, Read, marked_answer
 from tomeval.strategies.remarks import in_brackets, leaves_no_doubt
-from tomeval.strategies.thinking import visible
 from tomeval.strategies.wrappings import AFTER, BEFORE, folded, lines_that_say, normal, unwrapped
 
-__all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_answer", "visible"]
+__all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_answer"]
 
 T = TypeVar("T")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tomeval.core.outcomes import Said
+from tomeval.core.thinking import without_thinking
 from tomeval.domains.arena.game import ArenaGame, Ask, Form, Probe, View
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
-from tomeval.strategies.readers import MARKER, JsonShape, visible
+from tomeval.strategies.readers import MARKER, JsonShape
 from tomeval.strategies.templates import Prompts
 
 
@@ -63,7 +64,7 @@ class ArenaScene:
         """Take a decision into the conversation once its stage is over, if it was legal."""
         self._coming = ()
         if self.conversation and asked.prompt is not None and isinstance(asked.answer, Said):
-            reply = Message("assistant", visible(asked.text) or "")
+            reply = Message("assistant", without_thinking(asked.text) or "")
             self._coming = (asked.prompt.messages[-1], reply)
 
     def advance(self, told: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tomeval.core.outcomes import Said
+from tomeval.core.thinking import without_thinking
 from tomeval.domains.decrypto.game import (
     DecoderView,
     EncoderView,
@@ -18,7 +19,7 @@ from tomeval.domains.decrypto.seats import NAMES
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
-from tomeval.strategies.readers import MARKER, JsonShape, visible
+from tomeval.strategies.readers import MARKER, JsonShape
 from tomeval.strategies.templates import Prompts
 
 View = EncoderView | DecoderView | InterceptorView
@@ -58,7 +59,7 @@ class TableScene:
         """Take the turn's last move into the conversation once the turn is over, if it is legal."""
         self._coming = ()
         if self.conversation and asked.prompt is not None and isinstance(asked.answer, Said):
-            reply = Message("assistant", visible(asked.text) or "")
+            reply = Message("assistant", without_thinking(asked.text) or "")
             self._coming = (asked.prompt.messages[-1], reply)
 
     def observe(self, turn: Turn) -> None:

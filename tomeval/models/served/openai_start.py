@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tomeval.core.thinking import marks_thinking
 from tomeval.models.base import GenerateRequest, Message, Prompt, Reply, Sampling
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_mends import Refused
@@ -22,12 +22,6 @@ _BEGUN, _REST = "maple seven river", "amber cloud"
 PREFILL_TEST = Prompt(
     (Message("user", f"Copy this line and write nothing else: {_BEGUN} {_REST}"),), prefill=_BEGUN
 )
-# Marks of a thinking block, as models write them where the server does not set it apart.
-_MARKS = re.compile(
-    r"</?(seed:)?(think|thinking|thought|reasoning)>|◁/?think▷|\[/?THINK\]|<\|channel\|?>",
-    re.IGNORECASE,
-)
-
 Ask = Callable[[GenerateRequest], Awaitable[Reply]]
 
 
@@ -58,7 +52,7 @@ def shows_thinking(reply: Reply) -> bool:
     (True, False)
     """
     hidden = reply.finish == "length" and not reply.text and not reply.reasoning
-    marked = _MARKS.search(reply.text) is not None
+    marked = marks_thinking(reply.text)
     return bool(reply.reasoning) or marked or hidden or "reasoning_tokens" in reply.details
 
 

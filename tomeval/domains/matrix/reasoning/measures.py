@@ -12,6 +12,7 @@ import numpy as np
 
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.thinking import without_thinking
 from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
@@ -22,7 +23,6 @@ from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.expectations import last_expectation
-from tomeval.strategies.thinking import visible
 
 NAME = "reasoning"
 _FIRST = 25  # replies that show whether a model thinks
@@ -69,7 +69,7 @@ def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
     if strategy.answer.startswith("cot"):
         return True
     return any(
-        bool(reply.get("reasoning")) or visible(reply["text"]) != reply["text"]
+        bool(reply.get("reasoning")) or without_thinking(reply["text"]) != reply["text"]
         for _, _, reply in islice(_replies(store, number), _FIRST)
     )
 
