@@ -13,7 +13,7 @@ help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
 	@echo "make test        everything that must pass before a commit: check, tests, doctests"
 	@echo "make check       ruff, ruff format, mypy"
-	@echo "make slow        the tests that take more than half a minute each"
+	@echo "make slow        the tests that take more than half a minute each; a free search of the drawn ones"
 	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/speed.md"
@@ -55,6 +55,7 @@ test: check
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "hypothesis and not slow" --hypothesis-profile search
 
 ray: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/runs/spread/test_real_ray.py

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+from unittest import mock
 
 import pytest
-from support import scripts
+from hypothesis import HealthCheck, settings
+
+from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.models import BACKENDS
+from tomeval.models.scripted import SCRIPTS
+from tomeval.runs.outside import LOADED
 
 # Loaded as a module of its own for doctests, it would register a second domain of the same name.
 collect_ignore = ["toy_domain.py"]
 
+# The gate draws the same examples each time, however busy the machine is; `make slow` searches on.
+settings.register_profile(
+    "gate",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "search", settings.get_profile("gate"), derandomize=False, print_blob=True
+)
+settings.load_profile("gate")
 
-@pytest.fixture
-def own_scripts() -> Iterator[None]:
-    """Let a test register scripts; afterwards the registry is what it was before."""
-    with scripts():
+REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED)
+
+
+def restored() -> Iterator[None]:
+    """Leave the registries as they were found, so that no test depends on another one's."""
+    with ExitStack() as stack:
+        for registry in REGISTRIES:
+            stack.enter_context(mock.patch.dict(registry))
         yield
+
+
+# What a module's own fixtures register lasts as long as they do.
+registries_of_a_module = pytest.fixture(scope="module", autouse=True)(restored)
+registries = pytest.fixture(autouse=True)(restored)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.runs.domain import get_domain
 from tomeval.runs.packing import unpacked
 
 ROOT = Path(__file__).parent.parent
@@ -40,8 +39,6 @@ SMALL = {
 @contextmanager
 def scripts(**named: Script) -> Iterator[None]:
     """Register scripts by name; afterwards the registry is what it was before."""
-    get_domain("decrypto")  # once registered, its script is there to stay
-
     with mock.patch.dict(SCRIPTS, named):
         yield
 

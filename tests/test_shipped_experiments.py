@@ -24,8 +24,6 @@ from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 FOLDER = ROOT / "experiments"
 FILES = [
     path

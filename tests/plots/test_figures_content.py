@@ -25,8 +25,6 @@ from tomeval.plots.families import families
 from tomeval.plots.levels import can_compare, comparisons
 from tomeval.plots.style import fold
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
 SUBJECTS = [
     "rmax",

@@ -12,8 +12,6 @@ from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw
 from tomeval.plots.overlays import overlays
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 LABELS = ["canonical", "letters", "neutral", "long_neutral", "nonsense"]
 METRICS = {"regret": "delta_functional_per_step", "tom": "tom_percent"}
 

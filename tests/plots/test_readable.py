@@ -16,8 +16,6 @@ from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw
 from tomeval.plots.style import COLOURS, WIDTHS
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 
 @pytest.fixture(scope="module")
 def eight(tmp_path_factory):

@@ -14,8 +14,6 @@ from tomeval.domains.matrix.published import beside
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.best_of import best_of
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 FUNCTIONAL = "delta_functional_per_step"
 HEADER = "table,model,prompting,game,partner,metric,mean,ci95\n"
 

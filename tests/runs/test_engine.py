@@ -46,8 +46,6 @@ from tomeval.runs.store import Store
 from tomeval.runs.transcripts import call_lines, transcript_lines
 from tomeval.strategies import NAMED, all_strategies
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 NAMES = [strategy.name for strategy in NAMED]
 IPD = get_game("IPD")
 LABELS = ("J", "F")

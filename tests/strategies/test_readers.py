@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tomeval.strategies.readers import MARKER, JsonShape, Labels, visible
+from tomeval.core.thinking import without_thinking
+from tomeval.strategies.readers import MARKER, JsonShape, Labels
 
 JF = ("J", "F")
 
@@ -263,10 +264,10 @@ def test_awkward_labels(said, labels, expected):
     assert read(f"{MARKER} {said}", labels) == expected
 
 
-def test_visible():
-    assert visible("a<think>b") is None
-    assert visible("a<think>b</think> c") == " c"
-    assert visible("plain") == "plain"
+def test_thinking_is_set_aside():
+    assert without_thinking("a<think>b") is None
+    assert without_thinking("a<think>b</think> c") == " c"
+    assert without_thinking("plain") == "plain"
 
 
 # --- one rule for all readers ---------------------------------------------------------------------
@@ -487,6 +488,14 @@ def check(text, finish, labels):
     return True
 
 
+# What a free search found.
+@pytest.mark.parametrize(
+    ("text", "labels"), [("⢪Final answer: J or F\n”䏎\nAnswer:*a", ("*a", "a", "**a**"))]
+)
+def test_replies_that_were_accepted_once(text, labels):
+    assert not check(text, "stop", labels)
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_replies_that_shrink(data):
@@ -512,6 +521,7 @@ def ten_thousand(random):
         ACCEPTED.append(check(*reply(random.choice, letters)))
 
 
+@pytest.mark.hypothesis
 def test_never_accepts_what_a_strict_reader_would_not():
     ten_thousand()
     assert len(ACCEPTED) >= 10_000

@@ -189,7 +189,7 @@ def _template(group: str, domain: str, template: Template) -> dict[str, Any]:
 def models() -> Rows:
     """Return the kinds of language model, as experiments and ``--model`` write them."""
     from tomeval.models import BACKENDS
-    from tomeval.models.scripted import SCRIPTS
+    from tomeval.models.scripted import all_scripts
 
     domain_names()  # with the plugins
     rows = [
@@ -200,7 +200,7 @@ def models() -> Rows:
         }
         for backend in BACKENDS.values()
     ]
-    for name in SCRIPTS:
+    for name, _ in all_scripts():
         rows.append({"model": f"scripted:{name}", "runs": "in this process", "about": "a script"})
     return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,16 @@ Script = Callable[[GenerateRequest | ScoreRequest], Said]
 
 SCRIPTS: dict[str, Script] = {}
 """Scripts that an experiment can name ``scripted:NAME``; register your own function here."""
+
+SOURCES: list[Callable[[], Iterable[tuple[str, Script]]]] = []
+"""Functions that yield more scripts by name; they are asked when `SCRIPTS` has no such name."""
+
+
+def all_scripts() -> Iterator[tuple[str, Script]]:
+    """Yield every script by name: those registered here, then those that domains bring."""
+    yield from tuple(SCRIPTS.items())
+    for source in SOURCES:
+        yield from source()
 
 
 class ScriptedModel(Model):
@@ -78,16 +88,17 @@ class ScriptedModel(Model):
 def open_named(name: str, options: dict[str, Any], opening: Opening) -> ScriptedModel:
     """Open ``scripted:NAME``.
 
-    NAME is a key of `SCRIPTS`, or a JSON file with a list of replies: texts, or lists of
-    log-probabilities.
+    NAME is a key of `SCRIPTS`, a script of a domain, or a JSON file with a list of replies: texts,
+    or lists of log-probabilities.
     """
     if options:
         raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
     script = name.partition(":")[2]
-    if script in SCRIPTS:
-        return ScriptedModel(SCRIPTS[script], name)
-    if not script.endswith(".json"):
-        raise unknown("script", script, SCRIPTS)
+    if script in SCRIPTS or not script.endswith(".json"):
+        for known, function in all_scripts():
+            if known == script:
+                return ScriptedModel(function, name)
+        raise unknown("script", script, [known for known, _ in all_scripts()])
     path = (opening.base or Path()) / script
     try:
         replies = json.loads(read_text(path))

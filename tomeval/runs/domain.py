@@ -17,7 +17,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
-from tomeval.models.scripted import SCRIPTS, Script
+from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import LOADED, add_outside_measures
 
@@ -643,7 +643,6 @@ def register_domain(domain: _Kind) -> _Kind:
         raise TomevalError(f"domain {checked.name!r}: the name is taken by a domain that ships")
     LOADED[checked.name] = checked
     add_outside_measures(checked)
-    SCRIPTS.update(checked.scripts)
     return domain
 
 
@@ -655,3 +654,12 @@ def domain_names() -> list[str]:
     """Return the names of all domains."""
     load_plugins()
     return list({**DOMAINS, **LOADED})
+
+
+def _scripts() -> Iterator[tuple[str, Script]]:
+    """Yield the scripts that domains bring, those of loaded ones first: the others load for it."""
+    for name in sorted(domain_names(), key=lambda name: name not in LOADED):
+        yield from get_domain(name).scripts.items()
+
+
+SOURCES.append(_scripts)

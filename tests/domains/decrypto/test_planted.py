@@ -14,9 +14,9 @@ from support import scripts
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, Rules
 from tomeval.domains.decrypto.planting import Planted, plant_guess
+from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.tables import table_rows
-from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
@@ -124,7 +124,7 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
 
     def heeds(request):
         question = request.prompt.messages[-1].content
-        answer = SCRIPTS["decrypto"](request)
+        answer = play_decrypto(request)
         if '{"hints"' not in question or "You think that" not in question:
             return answer
         stated = question.split("Eve will guess ")[1][:5]
@@ -186,7 +186,7 @@ def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
         asks = request.prompt.messages[-1].content
         if '{"hints"' in asks and "Turn 1: hints" not in flatten(request.prompt):
             return "I do not know."
-        return SCRIPTS["decrypto"](request)
+        return play_decrypto(request)
 
     with scripts(slow=slow_to_start):
         made = experiment(

@@ -16,6 +16,7 @@ from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.play import play_game
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.results import pairings
+from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_batch, plays_in_batch, table_of
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
@@ -363,7 +364,7 @@ class Echo(LocalModel):
 
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
         self.batches.append(len(requests))
-        return [Reply(SCRIPTS["decrypto"](request)) for request in requests]  # type: ignore[arg-type]
+        return [Reply(play_decrypto(request)) for request in requests]  # type: ignore[arg-type]
 
     def score_batch(self, requests):
         raise NotImplementedError

@@ -21,8 +21,6 @@ from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies import NAMED
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 NAMES = [strategy.name for strategy in NAMED]
 T, EPISODES, SEED = 9, 4, 3
 # Payoffs of the subject by (own, partner), as the source paper prints them.

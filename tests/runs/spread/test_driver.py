@@ -24,8 +24,6 @@ from tomeval.runs.runner import run_experiment
 from tomeval.runs.spread import driver, worker
 from tomeval.runs.spread.messages import Begun, Broken, Opened, Played, Ready, Replied
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 
 def play(folder, engine=None, replicas=2, *, script=None, domain="toy", options=None, **more):
     SCRIPTS["rule"] = script or good(domain)

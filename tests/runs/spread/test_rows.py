@@ -18,7 +18,6 @@ from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.remembering import request_hash
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.counts import Counts
-from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
 from tomeval.runs.results import Run
@@ -48,7 +47,6 @@ def made(domain, **more):
 
 
 def play(folder, domain, script, engine=None, replicas=2, options=None, **more):
-    get_domain("arena")  # its own script first
     with scripts(rule=script):
         return run_experiment(
             made(domain, **more), folder, engine=engine, replicas=replicas, **(options or {})

@@ -30,8 +30,6 @@ from tomeval.runs.spread.messages import (
 )
 from tomeval.runs.spread.worker import Worker
 
-pytestmark = pytest.mark.usefixtures("own_scripts")
-
 A, B = (spec_key(f"scripted:{name}") for name in "ab")
 
 
