@@ -5,8 +5,10 @@ from support import dump
 from toy_domain import TOY, Toy
 
 from tomeval.core.errors import TomevalError
+from tomeval.models import open_model
 from tomeval.runs.domain import check_domain, domain_names, get_domain, register_domain
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.outside import LOADED
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
@@ -72,6 +74,16 @@ def test_names_of_domains():
         assert get_domain(name).name == name
     register_domain(TOY)
     assert get_domain("toy") is TOY
+
+
+def test_a_script_that_a_domain_brings_loads_the_domain(monkeypatch):
+    for name in ("arena", "decrypto"):
+        monkeypatch.delitem(LOADED, name, raising=False)
+    monkeypatch.setattr("tomeval.models.scripted.SCRIPTS", {})
+    assert open_model("scripted:arena").name == "scripted:arena"
+    assert "arena" in LOADED
+    with pytest.raises(TomevalError, match=r"unknown script 'decripto' \(did you mean 'decrypto'"):
+        open_model("scripted:decripto")
 
 
 def test_rows_do_not_depend_on_workers_or_interruption(tmp_path, monkeypatch):

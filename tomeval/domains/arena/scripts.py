@@ -99,4 +99,4 @@ OWN: dict[str, Callable[[str, int], list[Any]]] = {
 """Answers without a list of labels by key, given the whole prompt and the number of items."""
 
 SCRIPTS: dict[str, Script] = {"arena": play_arena}
-"""What experiments can name ``scripted:NAME`` once this domain is loaded."""
+"""What experiments can name ``scripted:NAME``."""

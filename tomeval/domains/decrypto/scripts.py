@@ -66,4 +66,4 @@ def _said(key: str, value: list[str] | list[int]) -> str:
 
 
 SCRIPTS: dict[str, Script] = {"decrypto": play_decrypto}
-"""What experiments can name ``scripted:NAME`` once this domain is loaded."""
+"""What experiments can name ``scripted:NAME``."""
