@@ -189,8 +189,13 @@ COMMANDS = (
     ("table", "--all"),
     ("export", "--what", "cells"),
     ("transcript",),
+    ("plot",),
+    ("report",),
     ("run",),
 )
+
+WRITTEN = {"export": "cells.csv", "plot": "pictures", "report": "report.html"}
+"""Where commands write to that need to be told."""
 
 
 def main() -> None:
@@ -212,8 +217,9 @@ def main() -> None:
             if not folder.exists():
                 make(folder, SIZES[size], options.share)
             for command in COMMANDS:
-                more: tuple[str, ...] = ("-o", str(Path(name) / "cells.csv"))
-                row = timed(folder, *command, *(more if command[0] == "export" else ()))
+                written = WRITTEN.get(command[0])
+                more = ("-o", str(Path(name) / written)) if written else ()
+                row = timed(folder, *command, *more)
                 words = f"{size}: {' '.join(command)}"
                 found[words] = {**row, "command": words}
                 if words in before:

@@ -3,7 +3,10 @@
 import pytest
 
 import tomeval
-from tomeval.runs.selection import choose_measures
+from tomeval.plots.registry import draw_one
+from tomeval.report.page import write_report
+from tomeval.runs import selection
+from tomeval.runs.selection import choose_measures, first_part
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,28 @@ def test_conditions_hold_together_and_keep_the_order(folder):
     ]
     assert chosen(folder, "subject!=simulated*") == [("random", "RPS"), ("random", "IPD")]
     assert chosen(folder, "T=5", "game!=RPS") == chosen(folder, "horizon=5", "game=IPD")
+
+
+def test_of_a_large_run_a_part_is_shown_that_where_names(folder, monkeypatch):
+    with tomeval.Run(folder) as run:
+        assert first_part(run) == (run, "")
+        monkeypatch.setattr(selection, "MANY", 5)
+        monkeypatch.setattr(selection, "SHOWN", 2)
+        part, said = first_part(run)
+        assert said.startswith("2 of the 6 cells are shown: those with game=RPS and subject=random")
+        assert said.endswith("; --where chooses others")
+        texts = said.split("those with ")[1].split("; ")[0].split(" and ")
+        same = tomeval.Run(folder, texts)
+        assert [c.number for c in same.cells] == [c.number for c in part.cells] == [0, 1]
+        same.close()
+        assert all(said in one.caption for one in draw_one(run, "forest"))
+        assert not any(said in one.caption for one in draw_one(run, "profiles"))
+        page = write_report(run, folder.parent / "page.html").read_text()
+        assert said in page
+        assert "simulated(p=0.5" in page
+        assert "simulated(p=1.0" not in page
+        monkeypatch.setattr(selection, "SHOWN", 1)
+        assert len(first_part(run)[0].cells) == 1
 
 
 @pytest.mark.parametrize(

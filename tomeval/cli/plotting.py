@@ -74,7 +74,7 @@ def plot(
     from tomeval.plots import Options, chosen, drawable, plot_run
     from tomeval.runs.draws import weight_notes
     from tomeval.runs.results import Run
-    from tomeval.runs.selection import choose_measures
+    from tomeval.runs.selection import choose_measures, first_part
 
     with Run(folder, where or ()) as opened:
         metrics = tuple(choose_measures(opened.measures, metric or ()))
@@ -98,7 +98,8 @@ def plot(
                 f"note: the font has no sign for {in_line(''.join(lacking))}, and draws boxes; "
                 "name one that has it as font.family in your matplotlibrc"
             )
-        for note in weight_notes(opened, interval):
+        part, left_out = first_part(opened)
+        for note in [*filter(None, [left_out]), *weight_notes(part, interval)]:
             tell(f"note: {in_line(note)}")
         if only:
             return

@@ -13,6 +13,7 @@ import typer
 from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
+from tomeval.core.text import in_line
 
 
 def report(
@@ -66,6 +67,7 @@ def report(
     from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
+    from tomeval.runs.selection import first_part
 
     if (only or everything) and not figures:
         raise TomevalError("--only and --all draw figures: leave out --no-figures")
@@ -86,6 +88,8 @@ def report(
         with working("writing the report"):
             written = write_report(opened, out, options)
         show(written)
+        if left_out := first_part(opened)[1]:
+            tell(f"note: {in_line(left_out)}")
 
 
 def _count(text: str) -> int | None:

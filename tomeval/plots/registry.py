@@ -12,6 +12,7 @@ from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, safe_stems, save
 from tomeval.plots.overlays import check_by
 from tomeval.runs.results import Run
+from tomeval.runs.selection import first_part
 from tomeval.statistics import AUTO
 
 FIGURES: dict[str, str] = {
@@ -26,6 +27,10 @@ CHOOSE_BY = ("differences", "profiles")
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that heed `Options.metrics`."""
+
+
+WHOLE = ("profiles",)
+"""Those of `FIGURES` that are of all cells of a run, however many; see `first_part`."""
 
 
 def figures_of(run: Run) -> dict[str, str]:
@@ -100,7 +105,10 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
     """
     figure = _figure(run, name)
     found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[figure])
-    drawings = safe_stems(found(run, options))
+    part, left_out = (run, "") if figure in WHOLE else first_part(run)
+    drawings = safe_stems(found(part, options))
+    if left_out:
+        drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
     if name == figure or not drawings:
         return drawings
     mine = [one for one in drawings if one.stem == name or one.stem.startswith(f"{name}_")]

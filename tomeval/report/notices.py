@@ -26,11 +26,12 @@ class Notice(NamedTuple):
     text: str
 
 
-def notices(run: Run, episodes: Episodes, interval: str) -> list[Notice]:
-    """Return the warnings of a run, serious ones first."""
+def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> list[Notice]:
+    """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
     counts = {cell.number: episodes.counts(cell.number) for cell in run.cells}
     sampled = [cell for cell in run.cells if not cell.each_once]
     found = [
+        *([Notice("serious", _sentence(left_out))] if left_out else []),
         *_unfinished(run, counts),
         *_invalid(run, counts, episodes.total),
         *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),

@@ -26,7 +26,7 @@ from tomeval.report.headline import headline
 from tomeval.report.results import results, valued
 from tomeval.runs.provenance import report_rows
 from tomeval.runs.results import Run
-from tomeval.runs.selection import choose_measures
+from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
@@ -88,13 +88,14 @@ def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> P
         The run is damaged or has no cell; a wrong option; a file that cannot be written.
     """
     options = options or ReportOptions()
+    run, left_out = first_part(run)
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
-        for part in _pieces(run, options):
+        for part in _pieces(run, options, left_out):
             file.write(part)
     return out
 
 
-def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
+def _pieces(run: Run, options: ReportOptions, left_out: str) -> Iterator[str]:
     """Yield the page's text; the blocks of episodes are made one by one as they are written."""
     if not run.cells:
         raise TomevalError(f"{run.folder}: has no cell, nothing to report")
@@ -112,7 +113,7 @@ def _pieces(run: Run, options: ReportOptions) -> Iterator[str]:
             options.all_figures,
         )
     try:
-        yield from page.generate(**_context(run, rows, names, figures, options))
+        yield from page.generate(**_context(run, rows, names, figures, options, left_out))
     finally:
         if figures is not None:
             figures.stop()
@@ -136,6 +137,7 @@ def _context(
     names: list[str],
     figures: Figures | None,
     options: ReportOptions,
+    left_out: str,
 ) -> dict[str, Any]:
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference, names)
@@ -159,7 +161,7 @@ def _context(
         "kind": run.domain.title,
         "sizes": facts.sizes(run, episodes.total, episodes.steps),
         "headline": headline(run, rows, names),
-        "notices": notices.notices(run, episodes, options.interval),
+        "notices": notices.notices(run, episodes, options.interval, left_out),
         "invalid": notices.invalid_rows(run),
         "reasons": notices.REASONS,
         **results(run, rows, names, options.interval),

@@ -12,8 +12,15 @@ from tomeval.runs.columns import HEADINGS, heading
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
     from tomeval.runs.measures import Measure
+    from tomeval.runs.results import Run
 
 WHERE = "COLUMN=VALUE[,VALUE], with * for any text; COLUMN!=VALUE for all others"
+
+
+MANY = 1000
+"""Cells of a run that is too large for pictures and reports of all of it."""
+SHOWN = 40
+"""Cells that these show of such a run: as many as one picture has room for."""
 
 
 class Condition(NamedTuple):
@@ -72,6 +79,39 @@ def select(cells: Sequence[RunCell], conditions: Iterable[Condition]) -> list[Ru
     if cells and not chosen:
         raise TomevalError(f"no cell has {' and '.join(map(str, conditions))}")
     return chosen
+
+
+def first_part(run: Run) -> tuple[Run, str]:
+    """Return what figures and reports show of a run, and words for what that leaves out.
+
+    A run of at most `MANY` cells is shown whole, without words. Of a larger one the first values of
+    its columns are kept, as many as give at most `SHOWN` cells: of those of the task before those
+    that tell players apart. The words are its `WHERE`, so that others can be chosen in its place.
+    """
+    cells, domain = run.cells, run.domain
+    if len(cells) <= MANY:
+        return run, ""
+    conditions = []
+    players = list(reversed(domain.by))
+    for column in (*(name for name in reversed(domain.task) if name not in players), *players):
+        groups: dict[str, list[RunCell]] = {}
+        for cell in cells:
+            groups.setdefault(str(cell.facts.get(column, "")), []).append(cell)
+        if len(cells) <= SHOWN or len(groups) == 1:
+            continue
+        kept, room = [], SHOWN
+        for value, group in groups.items():
+            if kept and len(group) > room:
+                break
+            kept.append(value)
+            room -= len(group)
+        cells = [cell for cell in cells if str(cell.facts.get(column, "")) in kept]
+        conditions.append(f"{column}={','.join(kept)}")
+    several = f"the first {SHOWN} of " if len(cells) > SHOWN else ""
+    return run.part(cells[:SHOWN]), (
+        f"{len(cells[:SHOWN])} of the {len(run.cells):,} cells are shown: {several}those with "
+        f"{' and '.join(conditions)}; --where chooses others"
+    )
 
 
 def _column(condition: Condition, cells: Sequence[RunCell]) -> str:
