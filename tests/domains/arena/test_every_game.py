@@ -16,6 +16,10 @@ SMALL = {
     "ipd3": {"game": "ipd3", "rounds": 3},
     "ipd3 without talk": {"game": "ipd3", "rounds": 4, "talk": 0, "reward": "rank"},
     "blotto": {"game": "blotto", "fields": 3, "units": 4, "rounds": 3},
+    "blotto by rounds": {
+        **{"game": "blotto", "fields": 3, "units": 4, "rounds": 3, "reward": "rounds"},
+        **{"win": 7.0, "tie": 1.0, "loss": -5.0},
+    },
     "codenames": {"game": "codenames", "red": 3, "blue": 3, "neutral": 2, "assassin": 1},
     "mafia": {"game": "mafia"},
     "mafia with acts": {"game": "mafia", "talk": "acts"},
@@ -154,6 +158,25 @@ def test_nonsense_is_refused_with_a_known_error_or_legal(game, items):
                 if fits(game.probe_form(view, probe), items):
                     found = game.read_probe(view, probe, items)
                     assert not isinstance(found, Broken) or found.error in ERRORS[:3]
+
+
+def test_one_step_payoffs_are_parts_of_the_reward(game):
+    """Over a game those of what was done sum to the reward, but for one constant; or none has one.
+
+    So belief and response, which are differences of them, have the unit of regret.
+    """
+    without, rest = set(), set()
+    for seed in range(10):
+        states, _, actions = played(game, seed)
+        for seat, reward in enumerate(game.rewards(states[-1])):
+            mine = [at for at in actions if seat in actions[at]]
+            paid = [game.stepwise(states[at], seat, actions[at], None) for at in mine]
+            without |= {one is None for one in paid}
+            if None not in paid:
+                assert all(one.best >= one.chosen for one in paid)
+                rest.add(round(reward - sum(one.chosen for one in paid), 9))
+    assert len(without) == 1
+    assert without == {True} or len(rest) == 1
 
 
 def test_what_is_hidden_changes_no_view(game):

@@ -121,6 +121,9 @@ class Stage(NamedTuple, Generic[S]):
 class Stepwise(NamedTuple):
     """One-step payoffs of a decision, the other seats' actions of the stage held fixed.
 
+    What the stage adds to the seat's reward: over a whole game those of what was done sum to the
+    reward, but for a constant of the game.
+
     Attributes
     ----------
     chosen, best : float

@@ -209,15 +209,25 @@ def test_the_probe_asks_for_the_other_seats_allocation():
     assert game.hit(probe, (2, 1, 3), LOSE) == 0
 
 
-def test_one_step_payoffs_hold_the_other_seat_fixed():
-    game = small()
+def test_one_step_payoffs_hold_the_other_seat_fixed_in_the_unit_of_the_reward():
+    game = small(reward="rounds")  # of five: each is a fifth of winning or losing them all
     found = game.stepwise(State(), 0, {0: LOSE, 1: WIN}, (1, 4, 1))
-    assert (found.chosen, found.best, found.reply) == (-1, 1, 1)
+    assert found == (-0.2, 0.2, 0.2)
     found = game.stepwise(State(), 1, {0: LOSE, 1: WIN}, None)
-    assert (found.chosen, found.best) == (1, 1)
+    assert found[:2] == (0.2, 0.2)
     assert np.isnan(found.reply)
-    two = Blotto(BlottoRules(fields=2, units=6))
+    two = Blotto(BlottoRules(fields=2, units=6, reward="rounds"))
     assert two.stepwise(State(), 0, {0: (6, 0), 1: (3, 3)}, (3, 3)) == (0, 0, 0)
+    # Of five rounds each is worth a fifth of 20 - 5.
+    scaled = small(reward="rounds", win=20, tie=5, loss=-10)
+    assert scaled.stepwise(State(), 0, {0: LOSE, 1: WIN}, LOSE) == (-3, 3, -3)
+
+
+@pytest.mark.parametrize(
+    "rewards", [{}, {"reward": "rounds", "win": 2.0}, {"reward": "match", "win": 2.0, "tie": 0.5}]
+)
+def test_where_the_reward_is_no_sum_over_rounds_none_has_a_payoff(rewards):
+    assert small(**rewards).stepwise(State(), 0, {0: LOSE, 1: WIN}, (1, 4, 1)) is None
 
 
 @pytest.mark.parametrize(

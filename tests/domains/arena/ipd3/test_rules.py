@@ -243,6 +243,11 @@ def test_what_a_round_pays():
     assert np.isnan(game.stepwise(state, 2, actions, None).reply)
     ranked, start = silent([], reward="rank")
     assert ranked.stepwise(start, 2, actions, (C, D)) is None
+    halved, start = silent([], scale=0.5)
+    assert halved.stepwise(start, 2, actions, (C, D)) == (1.5, 3, 2.5)
+    talking = game_of(talk=1)
+    start = talking.deal(np.random.default_rng(0))
+    assert talking.stepwise(start, 0, {0: "Hello."}, None) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,12 @@ class BlottoRules(BaseModel):
             return end if lead else self.tie
         return self.tie + (end - self.tie) * abs(lead) / self.rounds
 
+    @property
+    def round_worth(self) -> float | None:
+        """What each round taken adds to the reward, and each one lost takes; None without such."""
+        up, down = self.win - self.tie, self.tie - self.loss
+        return up / self.rounds if self.reward == "rounds" and math.isclose(up, down) else None
+
 
 PRESETS: dict[str, dict[str, Any]] = {
     "v0": {"fields": 3, "units": 20, "rounds": 9},
@@ -362,11 +368,17 @@ class Blotto(ArenaGame[State]):
 
     def stepwise(
         self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None
-    ) -> Stepwise:
-        """Return results of the round (1, 0 or -1), the other seat's allocation held fixed."""
+    ) -> Stepwise | None:
+        """Return what the round pays, in reward, the other seat's allocation held fixed.
+
+        None where the reward is no sum over rounds: that of a match, and rewards that rounds taken
+        raise by another amount than rounds lost lower them.
+        """
+        if (worth := self.rules.round_worth) is None:
+            return None
         other = actions[1 - seat]
-        replied = math.nan if reply is None else float(result(reply, other))
-        return Stepwise(float(result(actions[seat], other)), float(best_result(other)), replied)
+        replied = math.nan if reply is None else worth * result(reply, other)
+        return Stepwise(worth * result(actions[seat], other), worth * best_result(other), replied)
 
     def broken(self, items: Sequence[Any]) -> Broken | None:
         """Return why items are no legal allocation; None if they are one."""

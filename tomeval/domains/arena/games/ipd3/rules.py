@@ -348,9 +348,14 @@ class Ipd3(ArenaGame[State]):
     def stepwise(
         self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None
     ) -> Stepwise | None:
-        """Return what the round pays, in reward; None for talk, and where ranks are the reward."""
-        if state.stage < DECIDE or self.rules.reward == "rank" or seat not in actions:
+        """Return what the round pays in reward, a message nothing; None where ranks are the reward.
+
+        After a message there is nothing to reply to, so that whatever is said replies best.
+        """
+        if self.rules.reward == "rank" or seat not in actions:
             return None
+        if state.stage < DECIDE:
+            return Stepwise(0.0, 0.0, 0.0)
         moves = [actions.get(s) for s in range(3)]
         paid = {}
         for own in PAIRS:
