@@ -166,6 +166,26 @@ def test_plan_counts(tomeval) -> None:
     assert {row["steps"] for row in rows} == {10_000}
 
 
+def test_a_number_of_episodes_that_cells_do_not_take_is_said(tomeval, tmp_path) -> None:
+    line = '{game = "ipd3", subject = "a", others = "b"'
+    text = f"""domain = "arena"
+    players.a.kind = "coin"
+    players.b.kind = "grim"
+    lineups = [{line}}}, {line}, values = false, episodes = 1}}]
+    """.replace('subject = "a", others = "b", v', 'subject = "b", others = "a", v')
+    (tmp_path / "e.toml").write_text(text, encoding="utf-8")
+    said = "--set episodes=4 does not change 1 of 2 cells"
+    told = tomeval("plan", tmp_path / "e.toml", "--set", "episodes=4")[2]
+    assert said in told
+    assert "a number of its own: 1 episodes" in told
+    assert "does not change" not in tomeval("plan", tmp_path / "e.toml")[2]
+    assert "does not change" not in tomeval("plan", "known_players", "--set", "episodes=4")[2]
+    played = tomeval("run", tmp_path / "e.toml", "--out", tmp_path / "r", "--set", "episodes=4")
+    assert played[0] == 0
+    assert said in played[2]
+    assert "5 episodes played" in played[2]
+
+
 def test_bounds_of_the_reference(tomeval) -> None:
     row = parsed("json", tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
     assert row["regret_max"] == pytest.approx(3.02)

@@ -106,12 +106,14 @@ def run(
     """
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.plan import own_numbers
     from tomeval.runs.spread.sharding import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out: is empty; name a folder or an address, or leave it out")
     part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
+    tell_notes(own_numbers(loaded, overrides or []))
     named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
@@ -260,6 +262,7 @@ def plan(
     from tomeval.runs.plan import (
         for_reading,
         lacks,
+        own_numbers,
         plan_rows,
         plan_totals,
         scoring_words,
@@ -294,6 +297,7 @@ def plan(
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
+    tell_notes(own_numbers(loaded, overrides or []))
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
     found = too_long(rows)

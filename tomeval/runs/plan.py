@@ -145,6 +145,22 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def own_numbers(experiment: Experiment, overrides: Sequence[str]) -> list[str]:
+    """Say which cells a number of episodes that was set does not reach: they have their own."""
+    if not any(text.partition("=")[0].strip() == "episodes" for text in overrides):
+        return []
+    cells = [experiment.cells[number] for number in sorted(experiment.apart)]
+    own = sorted({wanted for cell in cells if (wanted := cell.wanted(experiment.per_cell))})
+    if not own:
+        return []
+    each = f"{own[0]:,}" if len(own) == 1 else f"{own[0]:,} to {own[-1]:,}"
+    return [
+        f"--set episodes={experiment.per_cell} does not change {len(cells):,} of "
+        f"{len(experiment.cells):,} cells, for which the experiment has a number of its own: "
+        f"{each} episodes"
+    ]
+
+
 def scoring_words(experiment: Experiment) -> str:
     """Say whether log-probabilities of labels are needed, and by how many cells."""
     asking = [cell for cell in experiment.cells if cell.models]
