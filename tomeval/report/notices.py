@@ -12,6 +12,7 @@ from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.draws import weight_notes
 from tomeval.runs.intervals import alike_notes
+from tomeval.runs.rates import INVALID
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
 
@@ -51,7 +52,7 @@ def _sentence(note: str) -> str:
 
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
     """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
-    outcomes, rates = tallies.invalid_answers(run.store), tallies.invalid_rates(run.store)
+    outcomes, rates = tallies.own_invalid_answers(run.store), tallies.invalid_rates(run.store)
     rows = [
         {
             "cell": cell.number,
@@ -110,7 +111,6 @@ def _unfinished(run: Run, counts: dict[int, dict[str, int]]) -> Iterator[Notice]
 
 def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterator[Notice]:
     """Tell of answers that could not be used, and what was done about them."""
-    rates = tallies.invalid_rates(run.store)
     void = sum(count.get(VOID, 0) for count in counts.values())
     if void:
         yield Notice(
@@ -119,9 +119,12 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
             "ended them. They count in no measure, so measures hold for the episodes that the "
             "players got through.",
         )
+    invalid = tallies.invalid_answers(run.store)
     random = (cell for cell in run.cells if cell.definition["on_invalid"] == "random")
-    drawn = [cell for cell in random if rates.get(cell.number, 0) > 0]
+    drawn = [cell for cell in random if any(invalid.get(cell.number, {}).values())]
     if drawn:
+        answers = tallies.answers(run.store, [cell.number for cell in drawn])
+        rates = {number: said.rates()[INVALID.name] for number, said in answers.items()}
         worst = max(drawn, key=lambda cell: rates[cell.number])
         yield Notice(
             "serious",

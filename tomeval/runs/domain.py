@@ -340,6 +340,9 @@ class Domain(ABC):
     first_table : str
         Which of `tables` is of cells and has their notes too; it is printed if only ``--by`` is
         given. Default: the first of `tables`, without such notes.
+    own_seat : str
+        The seat of the view ``asked`` that is measured, whose answers `tomeval.runs.rates` are of;
+        empty: all seats are.
     aside : tuple of str
         Measures that tables for reading leave out where they add nothing: where all rows that have
         them agree, or each has the value of an earlier measure. That is said above the table.
@@ -378,6 +381,7 @@ class Domain(ABC):
     tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
     rated: ClassVar[Mapping[str, str]] = {}
     first_table: ClassVar[str] = ""
+    own_seat: ClassVar[str] = ""
     aside: ClassVar[tuple[str, ...]] = ()
     figures: ClassVar[Mapping[str, str]] = {}
     first_figures: ClassVar[tuple[str, ...]] = ("forest",)

@@ -192,9 +192,10 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers that were invalid, those of voided episodes included),
-            ``reask_rate`` (the share for which the question was asked more than once), the rates of
-            `Domain.rates`, and the measures, each followed by the half-width of its 95 % interval.
+            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
+            episodes included), ``reask_rate`` (the share for which the question was asked more
+            than once), the rates of `Domain.rates`, and the measures, each followed by the
+            half-width of its 95 % interval.
             NaN: no data; one episode has no interval. Then, if chance limits what can be attained
             in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``interval``
             (the kind, see `RunCell.interval_kind`), ``seed`` and ``on_invalid`` come last.

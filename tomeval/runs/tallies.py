@@ -48,11 +48,21 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
 @_once
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     """Return how many answers were invalid in each way, those of void episodes included."""
+    return _invalid_answers(store, _odd(store))
+
+
+@_once
+def own_invalid_answers(store: Store) -> dict[int, dict[str, int]]:
+    """Return the same of the measured seat's answers, see `Domain.own_seat`."""
+    return _invalid_answers(store, _odd_own(store))
+
+
+def _invalid_answers(store: Store, odd: Odd) -> dict[int, dict[str, int]]:
     counts = {
         cell: dict.fromkeys(INVALID_REASONS, 0)
         for (cell,) in store.query("SELECT DISTINCT cell FROM episodes")
     }
-    for cell, rows in _odd(store).items():
+    for cell, rows in odd.items():
         for outcome, count, _, _ in rows:
             if outcome in INVALID_REASONS:
                 counts[cell][outcome] += count
@@ -61,19 +71,37 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
 
 _ODD = f"outcome != '{VALID}' OR attempts != 1"
 
+Odd = dict[int, list[tuple[str, int, int, int]]]
+"""By cell the answers that were not valid at once: those of each outcome.
+
+Their number, how many were asked for again, and of how many that is not known. Nearly all answers
+are valid at once: counting the others is far cheaper than testing every one.
+"""
+
 
 @_once
-def _odd(store: Store) -> dict[int, list[tuple[str, int, int, int]]]:
-    """Return by cell the answers that were not valid at once: those of each outcome.
+def _odd(store: Store) -> Odd:
+    """Return the answers of all seats that were not valid at once."""
+    return _not_at_once(store, "1")
 
-    Their number, how many were asked for again, and of how many that is not known. Nearly all
-    answers are valid at once: counting the others is far cheaper than testing every one.
-    """
-    found: dict[int, list[tuple[str, int, int, int]]] = {}
-    sql = f"SELECT cell, {_COUNTS} FROM asked WHERE {_ODD} GROUP BY cell, outcome"
+
+@_once
+def _odd_own(store: Store) -> Odd:
+    """Return those of the measured seat."""
+    return _not_at_once(store, own) if (own := _own(store)) != "1" else _odd(store)
+
+
+def _not_at_once(store: Store, where: str) -> Odd:
+    found: Odd = {}
+    sql = f"SELECT cell, {_COUNTS} FROM asked WHERE ({_ODD}) AND ({where}) GROUP BY cell, outcome"
     for cell, *row in store.query(sql):
         found.setdefault(cell, []).append(tuple(row))
     return found
+
+
+def _own(store: Store) -> str:
+    """Return SQL over the view ``asked``: the measured seat's answers."""
+    return f"seat = '{store.domain.own_seat}'" if store.domain.own_seat else "1"
 
 
 _COUNTS = "outcome, COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
@@ -117,9 +145,13 @@ class Answers(NamedTuple):
 
 @_once
 def rates(store: Store) -> dict[int, dict[str, float]]:
-    """Return by cell its rates, see `Answers.rates`; cells without answers are left out."""
-    odd = set(_odd(store))
-    found = {cell: said.rates() for cell, said in answers(store, sorted(odd)).items() if said.asked}
+    """Return by cell the rates of the measured seat's answers, see `Answers.rates`.
+
+    Cells without answers are left out.
+    """
+    odd = set(_odd_own(store))
+    counted = answers(store, sorted(odd), _own(store))
+    found = {cell: said.rates() for cell, said in counted.items() if said.asked}
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
     one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
     plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in odd]
