@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,6 +104,29 @@ def test_wins_in_clean_and_in_decided_games():
         100 / 3
     )
     assert math.isnan(rows_of(rows, player="A", subset="clean")["win_percent_ci95"])
+
+
+def test_wins_of_games_that_pay_in_other_units_are_told_apart():
+    records = [game(0, (1, 0, 0)), game(1, (10, 0, 0), game="ranked")]
+    rows = [row for row in attribution.win_rows(records) if row["subset"] == "all"]
+    assert [(row["game"], row["reward"]) for row in rows if row["player"] == "A"] == [
+        ("ipd3", 1),
+        ("ranked", 10),
+    ]
+
+
+def test_errors_of_the_measured_seat_are_those_of_all_games():
+    """Void games too; the numbers are those of the table of errors for a player of one seat."""
+    row = attribution.subject_errors(RECORDS)
+    a = rows_of(attribution.error_rows(RECORDS), player="A", error="any")
+    assert row["void"] == 1
+    assert row["witnessed_fatal_percent"] == a["witnessed_fatal_percent"] == pytest.approx(60)
+    assert row["caused_fatal_percent"] == a["caused_fatal_percent"] == 0
+    assert row["refused_per_game"] == pytest.approx(1 / 5)
+    second = attribution.subject_errors([replace(record, subject=1) for record in RECORDS])
+    b = rows_of(attribution.error_rows(RECORDS), player="B", error="any")
+    assert second["caused_fatal_percent"] == b["caused_fatal_percent"] == pytest.approx(40)
+    assert second["witnessed_fatal_percent"] == b["witnessed_fatal_percent"] == pytest.approx(20)
 
 
 def test_who_survives_the_errors_of_others():

@@ -22,6 +22,7 @@ from tomeval.domains.arena.tables import SHOWN, result_rows
 from tomeval.plots import FIGURES, Options, draw
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.tables import render
+from tomeval.runs.columns import is_interval
 
 LONG = "a player whose name is long, " * 2
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -95,8 +96,14 @@ def test_the_first_table_has_the_numbers_of_the_cells(dilemma):
     rows, cells = result_rows(dilemma, ()), dilemma.rows()
     assert len(rows) == len(cells) == 12
     for row, cell in zip(rows, cells, strict=True):
-        assert all(repr(cell[name]) == repr(value) for name, value in row.items())
+        assert all(repr(row[name]) == repr(cell[name]) for name in set(row) & set(cell))
         assert {"seed", "on_invalid", *SHOWN} <= set(row)
+        assert [name for name in row if name not in cell and not is_interval(name)] == [
+            "void",
+            "refused_per_game",
+            "caused_fatal_percent",
+            "witnessed_fatal_percent",
+        ]
 
 
 # Facts and notes

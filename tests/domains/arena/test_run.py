@@ -2,17 +2,22 @@
 
 import json
 
+import arena_runs
 import numpy as np
 import pytest
-from support import dump
+from arena_table import said
+from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
+from tomeval.domains.arena.attribution import error_rows
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.replaying import actions_of, replay
+from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.plots.drawing import Options
 from tomeval.plots.forest import forest
+from tomeval.report.notices import invalid_rows
 from tomeval.report.views import Asked, cells_view
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -132,9 +137,9 @@ def test_asked_again_nothing_changes_but_the_count(played):
     broken = played(["sloppy"], ["noisy", "alld"], episodes=30)
     rewards = [run.cells[0].totals("reward").values.tolist() for run in (clean, broken)]
     assert rewards[0] == rewards[1]
-    refused = broken.cells[0].totals("refused_per_game").values
+    [row] = result_rows(broken, ())
     # Attempts before the valid one are geometric: 0.4 / 0.6 a decision, four decisions a game.
-    assert refused.mean() == pytest.approx(4 * 0.4 / 0.6, abs=0.8)
+    assert row["refused_per_game"] == pytest.approx(4 * 0.4 / 0.6, abs=0.8)
     assert broken.cells[0].totals("exact_percent").values == pytest.approx(100.0)
 
 
@@ -150,13 +155,43 @@ def test_a_void_game_counts_in_no_measure(played):
     assert all(r.clean for r in records if r.complete)
 
 
+def test_results_and_ratings_count_the_same_games(played):
+    """Half of the games are void by another's answer: both tables say so."""
+    run = played(["tft"], ["sloppy", "alld"], episodes=60, attempts=1)
+    void = statuses(run)["void"]
+    [row] = result_rows(run, ())
+    errors = error_rows(game_records(run))
+    [own] = (r for r in errors if r["player"] == "tft" and r["error"] == "any")
+    assert 30 < void < 60
+    assert row["void"] == void
+    assert row["witnessed_fatal_percent"] == own["witnessed_fatal_percent"]
+    assert row["witnessed_fatal_percent"] == pytest.approx(100 * void / 60)
+    assert row["caused_fatal_percent"] == row["invalid_rate"] == 0
+
+
+def test_answers_of_others_are_not_those_of_the_measured_player(played):
+    more = {"episodes": 30, "attempts": 1, "on_invalid": "default"}
+    run = played(["tft", "sloppy"], ["sloppy", "alld"], **more)
+    clean, sloppy = run.rows()
+    asked = (
+        "SELECT COUNT(*), SUM(outcome != 'valid') FROM asked WHERE cell = 1 AND seat = 'subject'"
+    )
+    [(count, bad)] = run.store.query(asked)
+    assert (clean["invalid_rate"], sloppy["invalid_rate"]) == (0, bad / count)
+    assert 0.3 < bad / count < 0.5
+    again = played(["tft"], ["sloppy", "alld"], episodes=30)
+    assert again.rows()[0]["reask_rate"] == 0
+    assert invalid_rows(again) == []
+
+
 def test_forfeit_loses_at_once(played):
     run = played(["sloppy"], ["noisy", "alld"], episodes=60, on_invalid="forfeit", attempts=1)
     assert statuses(run) == {"complete": 60}
     [cell] = run.cells
-    fatal = cell.totals("fatal_percent").values
-    assert 40 <= fatal.sum() / 100 <= 60
-    assert (cell.totals("win_percent").values[fatal > 0] == 0).all()
+    fatal = np.array([any(e.fatal for e in r.caused("sloppy")) for r in game_records(run)])
+    assert 40 <= fatal.sum() <= 60
+    assert result_rows(run, ())[0]["caused_fatal_percent"] == pytest.approx(fatal.mean() * 100)
+    assert (cell.totals("win_percent").values[fatal] == 0).all()
     for record in game_records(run):
         assert record.decided == (record.ending == "forfeit") == bool(record.errors)
 
@@ -174,10 +209,11 @@ def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(play
         assert cost == [e.seat for e in record.errors if e.decided]
         assert cost == ([record.rewards.index(-1.0)] if record.errors else [])
     own = [r.episode for r in records if any(e.fatal and e.seat == r.episode % 3 for e in r.errors)]
-    assert np.flatnonzero(cell.totals("fatal_percent").values).tolist() == own
+    assert [r.subject for r in records] == [r.episode % 3 for r in records]
     ended = [r.episode for r in records if r.errors]
-    witnessed = np.flatnonzero(cell.totals("witnessed_percent").values).tolist()
-    assert witnessed == sorted(set(ended) - set(own))
+    [row] = result_rows(run, ())
+    assert row["caused_fatal_percent"] == pytest.approx(100 * len(own) / 60)
+    assert row["witnessed_fatal_percent"] == pytest.approx(100 * (len(ended) - len(own)) / 60)
     for record in records:  # the transcript says the same
         told = " ".join(line.text for line in game_lines(run.store, cell, record.episode))
         assert told.count("which cost it the game") == (1 if record.errors else 0)
@@ -186,13 +222,12 @@ def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(play
 
 def test_the_default_action_is_not_the_players_own(played):
     run = played(["sloppy"], ["noisy", "alld"], episodes=30, on_invalid="default", attempts=1)
-    [cell] = run.cells
     rows = run.store.query(
         "SELECT action, regret_low, chosen_low FROM steps WHERE slot = 0 AND verdict = 'default'"
     )
     assert len(rows) > 20
     assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
-    assert cell.totals("fatal_percent").values.sum() == 0
+    assert result_rows(run, ())[0]["caused_fatal_percent"] == 0
 
 
 def test_eliminated_players_leave_the_game_to_others(played):
@@ -361,3 +396,64 @@ def test_belief_response_and_foresight_add_up(played):
     # Its predictions are right, so belief loses nothing; in three of four rounds it forgoes
     # 2 * (5 - 3) for cooperation, which the later rounds repay in full.
     assert [planner.totals(name).values[0] for name in names] == pytest.approx([0.0, 3.0, -3.0])
+
+
+def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
+    """Messages are decisions of regret and of its parts; without a prediction there is none."""
+
+    def script(request):
+        text = request.prompt.messages[-1].content
+        key = next(k for k in ("message", "moves", "answer", "move") if f'"{k}"' in text)
+        if key == "move" and "round 3" in text.lower():
+            return "I cannot tell."
+        items = {"message": ["Hello."], "moves": ["cooperate", "defect"], "answer": ["yes"]}
+        return said(key, *items.get(key, ["cooperate"]))
+
+    games = {"g": {"game": "ipd3", "rounds": 3}}
+    lineups = [{"game": "g", "subject": "m", "others": ["noisy", "alld"]}]
+    players = {**PLAYERS, "m": {"model": "scripted:half"}}
+    with (
+        scripts(half=script),
+        arena_runs.played(tmp_path, lineups, games, players=players, attempts=1) as run,
+    ):
+        [cell] = run.cells
+        found = {name: cell.totals(name).values for name in cell.names}
+        parts = [found[f"{name}_per_decision"] for name in ("belief", "response", "foresight")]
+        # Of three rounds with a message and two moves, one lacks its prediction.
+        assert found["split_percent"] == pytest.approx([100 * 5 / 6] * 6)
+        assert found["delta_tom_known_percent"] == pytest.approx([100 * 2 / 3] * 6)
+        rows = run.store.query(
+            "SELECT episode, SUM(regret_low) / COUNT(*) FROM steps WHERE slot = 0 "
+            "AND NOT (round = 3 AND kind = 'moves') GROUP BY episode"
+        )
+        assert sum(parts) == pytest.approx([value for _, value in rows])
+        assert (parts[2] != 0).any()
+
+
+@pytest.mark.parametrize(
+    ("game", "other"),
+    [
+        ({"game": "ipd3", "rounds": 3}, {"kind": "promise_breaker"}),
+        ({"game": "ipd3", "rounds": 3, "scale": 0.25}, {"kind": "always_defect"}),
+        (
+            {
+                "game": "blotto",
+                "units": 6,
+                "rounds": 3,
+                "reward": "rounds",
+                "win": 6.0,
+                "loss": -6.0,
+            },
+            {"kind": "mixture", "allocations": [[3, 2, 1]]},
+        ),
+    ],
+)
+def test_there_is_no_foresight_where_nobody_reacts_and_all_can_be_foreseen(tmp_path, game, other):
+    """All of regret is then lost in its own round; a part in another unit would not balance it."""
+    lineups = [{"game": "g", "subject": "chance", "others": "fixed"}]
+    players = {"fixed": other}
+    with arena_runs.played(tmp_path, lineups, {"g": game}, players=players) as run:
+        [cell] = run.cells
+        found = {name: cell.totals(name).values for name in cell.names}
+        assert found["foresight_per_decision"] == pytest.approx([0.0] * 6, abs=1e-12)
+        assert found["delta_functional_per_decision"].min() > 0

@@ -5,6 +5,7 @@ Pure functions from records of games to tables. Intervals take games on one deal
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -85,6 +86,23 @@ def _errors(mine: Records, player: str, kind: str) -> Row:
     return row | shares
 
 
+def subject_errors(records: Records) -> Row:
+    """Return errors of one line-up as the measured seat caused and witnessed them, in all games.
+
+    ``void`` games have no other measure: they were not played to their end. The shares are as in
+    `error_rows`, of the seat instead of all seats of its player; ``refused_per_game`` counts its
+    attempts that broke the rules.
+    """
+    own = [[e for e in r.errors if e.seat == r.subject] for r in records]
+    others = [[e for e in r.errors if e.seat != r.subject] for r in records]
+    row: Row = {"void": sum(not record.complete for record in records)}
+    row |= mean(records, "refused_per_game", [sum(e.refused for e in errors) for errors in own])
+    for name, found in (("caused", own), ("witnessed", others)):
+        fatal = [any(e.fatal for e in errors) for errors in found]
+        row |= share(records, f"{name}_fatal_percent", fatal)
+    return row
+
+
 def game_rows(records: Records) -> list[Row]:
     """Return for each game how many of its games had an error, and what the validity rule says.
 
@@ -133,15 +151,16 @@ SUBSETS: dict[str, Callable[[GameRecord], bool]] = {
 def win_rows(records: Records) -> list[Row]:
     """Return each player's share of the win and its reward in all, clean and error-decided games.
 
-    Of complete games. A player that sits in several seats has the mean of them. ``own`` counts the
-    games of the subset in which the player itself caused an error.
+    Of complete games, by game, since games pay in units of their own. A player that sits in several
+    seats has the mean of them. ``own`` counts the games of the subset in which the player itself
+    caused an error.
     """
     rows = []
-    for player in players_of(records):
-        played = [record for record in records if record.complete and player in record.players]
-        for name, holds in SUBSETS.items():
+    for game, player in itertools.product(games_of(records), players_of(records)):
+        played = [r for r in records if r.complete and r.game == game and player in r.players]
+        for name, holds in SUBSETS.items() if played else ():
             mine = [record for record in played if holds(record)]
-            row: Row = {"player": player, "subset": name, "games": len(mine)}
+            row: Row = {"game": game, "player": player, "subset": name, "games": len(mine)}
             row["own"] = sum(bool(record.caused(player)) for record in mine)
             row |= share(mine, "win_percent", [_mean(r, player, r.wins) for r in mine])
             row |= mean(mine, "reward", [_mean(r, player, r.rewards) for r in mine])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tomeval.domains.arena.bounds import bounds_rows
 from tomeval.domains.arena.browsing import GameBrowser
-from tomeval.domains.arena.cells import ArenaCell
+from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.described import described_keys
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
@@ -73,6 +73,7 @@ class Arena(Domain):
     shares_draws = ("game",)
     drawn = "seating"
     unit = "deal"
+    own_seat = SUBJECT
     rated: ClassVar = RATED
     tables: ClassVar = {"results": result_rows, "fitted": fitted_rows}
     first_table = "results"

@@ -64,27 +64,51 @@ def exact_share(played: Played, reference: str) -> Totals:
 
 
 def step_parts(played: Played) -> dict[str, Floats]:
-    """Return the three parts of regret, each of shape (N,); NaN where one is not defined.
+    """Return the three parts of regret, each of shape (N,), all NaN on the same decisions.
 
     - ``belief``: one-step payoff of the best answer to what the others did, less that of the best
       reply to what was stated.
     - ``response``: that of the reply, less that of what was done.
-    - ``foresight``: regret, less the one-step regret, where both are known.
+    - ``foresight``: regret, less the one-step regret.
+
+    So they add up wherever they are known. What a whole line-up lacks only its own parts lack:
+    without any exact regret there is no foresight, without any statement neither belief nor
+    response.
     """
     whole, known = exact(played, "regret")
     payoff, best, reply = (played.values[f"step_{name}"] for name in ("payoff", "best", "reply"))
+    among = ~np.isnan(payoff)
+    stating = np.isin(played.decision, played.probed[played.valid]) & ~np.isnan(reply)
+    if stated := bool(stating.any()):
+        among &= stating
+    if valued := bool(known.any()):
+        among &= known
     parts = {
-        "belief": best - reply,
-        "response": reply - payoff,
-        "foresight": np.where(known, whole, np.nan) - (best - payoff),
+        "belief": best - reply if stated else np.nan,
+        "response": reply - payoff if stated else np.nan,
+        "foresight": whole - (best - payoff) if valued else np.nan,
     }
-    return parts
+    return {name: np.where(among, values, np.nan) for name, values in parts.items()}
 
 
 def part(played: Played, reference: str, name: str) -> Totals:
     """Return one part of regret by game."""
     values = step_parts(played)[name]
     return _by_game(played, played.decision, values, ~np.isnan(values))
+
+
+def split_share(played: Played, reference: str) -> Totals:
+    """Return on how many of the subject's own decisions the parts are known, if on any."""
+    split = ~np.all([np.isnan(values) for values in step_parts(played).values()], axis=0)
+    among = played.own if split.any() else np.zeros_like(played.own)
+    return _share(_by_game(played, played.decision, split.astype(np.float64), among))
+
+
+def tom_share(played: Played, reference: str) -> Totals:
+    """Return on how many decisions with a question beside them ΔToM is known."""
+    _, known = exact(played, "tom_regret")
+    among = played.own & played.asked
+    return _share(_by_game(played, played.decision, known.astype(np.float64), among))
 
 
 def acted_on(played: Played, reference: str) -> Totals:
@@ -132,11 +156,6 @@ def _plain(name: str) -> Callable[[Played, str], Totals]:
     return lambda played, _: Totals(np.asarray(getattr(played, name), dtype=np.float64))
 
 
-def _games(played: Played, reference: str, of: Callable[[Played], Bools | Floats]) -> Totals:
-    """Return a share of games."""
-    return Totals(np.asarray(of(played), dtype=np.float64), np.ones(played.games), share=True)
-
-
 MEASURES = registry(
     Measure(
         "reward",
@@ -154,7 +173,7 @@ MEASURES = registry(
         "%",
         1,
         "the game's rules, docs/arena.md",
-        partial(_games, of=lambda played: played.won),
+        lambda played, _: Totals(played.won, np.ones(played.games), share=True),
     ),
     Measure(
         "tom_percent",
@@ -259,6 +278,16 @@ MEASURES = registry(
         least=0.0,
     ),
     Measure(
+        "delta_tom_known_percent",
+        "ΔToM of %",
+        "On how many of the decisions that predictions are asked beside ΔToM is known: they are "
+        "readable, contradict neither each other nor what was seen, and values are exact.",
+        "%",
+        0,
+        OWN,
+        tom_share,
+    ),
+    Measure(
         "belief_per_decision",
         "belief/decision",
         "One-step payoff lost by the best reply to what was stated, the others' moves held fixed; "
@@ -290,6 +319,16 @@ MEASURES = registry(
         partial(part, name="foresight"),
     ),
     Measure(
+        "split_percent",
+        "split %",
+        "On how many of the subject's decisions belief, response and foresight are known. They add "
+        "up to ΔFunctional of these decisions.",
+        "%",
+        0,
+        OWN,
+        split_share,
+    ),
+    Measure(
         "acted_on_percent",
         "acted on %",
         "On how many decisions the subject did what is the best reply to its own predictions.",
@@ -306,35 +345,6 @@ MEASURES = registry(
         0,
         "the game's rules, docs/arena.md",
         _plain("rounds"),
-    ),
-    Measure(
-        "refused_per_game",
-        "refused/game",
-        "The subject's attempts to decide that broke the rules, those included after which it was "
-        "asked again.",
-        "attempts",
-        -1,
-        OWN,
-        lambda played, _: Totals(played.refused[0].astype(np.float64)),
-        least=0.0,
-    ),
-    Measure(
-        "fatal_percent",
-        "fatal %",
-        "Share of games that the subject lost, or was put out of, because it broke the rules.",
-        "%",
-        -1,
-        OWN,
-        partial(_games, of=lambda played: played.fatal[0] > 0),
-    ),
-    Measure(
-        "witnessed_percent",
-        "witnessed %",
-        "Share of games in which that happened to another player.",
-        "%",
-        0,
-        OWN,
-        partial(_games, of=lambda played: played.fatal[1] > 0),
     ),
     Measure(
         "use_slope",

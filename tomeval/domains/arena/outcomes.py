@@ -34,6 +34,8 @@ class ErrorRecord:
         fatal and did not decide.
     repaired : bool
         A later attempt was valid.
+    refused : int
+        Attempts that broke the rules.
     """
 
     seat: int
@@ -42,6 +44,7 @@ class ErrorRecord:
     fatal: bool = False
     decided: bool = False
     repaired: bool = False
+    refused: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class GameRecord:
         ``complete``, ``void`` or ``failed``.
     ending : str
     errors : tuple of ErrorRecord
+    subject : int
+        The seat of the player who is measured in the line-up.
     """
 
     cell: int
@@ -84,6 +89,7 @@ class GameRecord:
     status: str = COMPLETE
     ending: str = ""
     errors: tuple[ErrorRecord, ...] = ()
+    subject: int = 0
 
     @property
     def complete(self) -> bool:
@@ -151,3 +157,17 @@ def players_of(records: Records) -> tuple[str, ...]:
 def games_of(records: Records) -> tuple[str, ...]:
     """Return the names of the games in order of appearance."""
     return tuple(dict.fromkeys(record.game for record in records))
+
+
+def struck_seats(marks: Sequence[Any]) -> set[int]:
+    """Return the seats that a broken rule cost the game or their place, from a game's record.
+
+    Of several that break the rules in one stage the first is struck; if that ends the game, it cost
+    the others nothing.
+
+    Examples
+    --------
+    >>> struck_seats([0, 1, (2, "vote", "eliminate"), 0])
+    {2}
+    """
+    return {mark[0] for mark in marks if not isinstance(mark, int)}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import VALID
-from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord
-from tomeval.domains.arena.results import ArenaRunCell, struck_seats
+from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord, struck_seats
+from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.runs.results import Run
 
 
@@ -28,7 +28,7 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     names = [player["name"] for player in cell.definition["players"]]
     errors: dict[int, list[tuple[Any, ...]]] = {}
     for episode, *row in cell._store.query(
-        "SELECT episode, seat, step, stage, verdict, outcome, tries FROM steps "
+        "SELECT episode, seat, step, stage, verdict, outcome, attempts, tries FROM steps "
         "WHERE cell = ? AND (tries IS NOT NULL OR verdict != 'valid') ORDER BY episode, step",
         (cell.number,),
     ):
@@ -57,12 +57,13 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
             status=status,
             ending=ending,
             errors=tuple(_error(row, policy, marks) for row in errors.get(episode, ())),
+            subject=seats[0],
         )
 
 
 def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorRecord:
     """Return a decision some of whose attempts were refused."""
-    seat, step, stage, verdict, outcome, tries = row
+    seat, step, stage, verdict, outcome, attempts, tries = row
     fatal = verdict == "invalid" or (verdict == "fatal" and seat in struck_seats(marks))
     last = stage >= len(marks) - 1
     return ErrorRecord(
@@ -72,4 +73,5 @@ def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorReco
         fatal=fatal,
         decided=fatal and (verdict == "invalid" or policy == "forfeit" or last),
         repaired=outcome == VALID,
+        refused=attempts - (outcome == VALID),
     )

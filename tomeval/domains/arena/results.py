@@ -41,12 +41,12 @@ class Played:
     deal : ndarray of int, shape (E,)
         Games with equal numbers share a deal.
     role : list of str, length E
-    refused, fatal : ndarray of int, shape (2, E)
-        Refused attempts, and decisions that cost a seat its game: the subject's, and all others'.
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
     own : ndarray of bool, shape (N,)
         Whether what counted was the subject's own.
+    asked : ndarray of bool, shape (N,)
+        Whether the subject was asked for a prediction beside it.
     acted_on : ndarray of bool, shape (N,)
         Whether it was the best reply to what the subject stated.
     values : dict of str to ndarray, shape (N,)
@@ -68,10 +68,9 @@ class Played:
     rounds: Ints
     deal: Ints
     role: list[str]
-    refused: Ints
-    fatal: Ints
     decision: Ints
     own: Bools
+    asked: Bools
     acted_on: Bools
     values: Mapping[str, Floats]
     probed: Ints
@@ -135,32 +134,17 @@ class ArenaRunCell(RunCell):
         return {str(i): p["model"] for i, p in enumerate(players) if p.get("model")}
 
 
-def struck_seats(marks: Sequence[Any]) -> set[int]:
-    """Return the seats that a broken rule cost the game or their place, from a game's record.
-
-    Of several that break the rules in one stage the first is struck; if that ends the game, it cost
-    the others nothing.
-
-    Examples
-    --------
-    >>> struck_seats([0, 1, (2, "vote", "eliminate"), 0])
-    {2}
-    """
-    return {mark[0] for mark in marks if not isinstance(mark, int)}
-
-
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell._store, cell.number
     games = store.query(
-        "SELECT episode, reward, won, rounds, deal, role, steps, marks FROM episodes "
+        "SELECT episode, reward, won, rounds, deal, role, steps FROM episodes "
         "WHERE cell = ? AND status = ? ORDER BY episode",
         (number, COMPLETE),
     )
     place = {row[0]: index for index, row in enumerate(games)}
-    struck = [struck_seats(json.loads(row[7])) for row in games]
     rows = store.query(
-        f"SELECT s.episode, s.slot, s.verdict, s.attempts, s.outcome, s.action IS s.reply, s.seat, "
+        f"SELECT s.episode, s.step, s.slot, s.verdict, s.action IS s.reply, "
         f"{', '.join(f's.{name}' for name in _VALUES)}, json_extract(s.details, '$.belief') "
         "FROM steps s JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY episode, step",
@@ -168,20 +152,15 @@ def _read(cell: ArenaRunCell) -> Played:
     )
     if len(rows) != sum(row[6] for row in games):
         raise store.damaged("the decisions of a complete game are not complete")
-    mine = [row for row in rows if row[1] == 0]
-    refused = np.zeros((2, len(games)), dtype=np.int64)
-    fatal = np.zeros((2, len(games)), dtype=np.int64)
-    for episode, slot, verdict, attempts, outcome, _, seat, *_ in rows:
-        side = int(slot > 0)
-        refused[side, place[episode]] += attempts - (outcome == VALID)
-        fatal[side, place[episode]] += verdict == "fatal" and seat in struck[place[episode]]
+    mine = [row for row in rows if row[2] == 0]
     probes = store.query(
-        "SELECT a.episode, a.question, a.outcome, a.value FROM answers a "
+        "SELECT a.episode, a.step, a.outcome, a.value FROM answers a "
         "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
         "ORDER BY episode, step, question",
         (number, COMPLETE),
     )
     told = [json.loads(row[3]) for row in probes]
+    asked = {(row[0], row[1]) for row in probes}
 
     def known(name: str) -> Floats:
         return np.array([one[name] for one in told], dtype=np.float64)  # None becomes NaN
@@ -193,13 +172,12 @@ def _read(cell: ArenaRunCell) -> Played:
         rounds=np.array([row[3] for row in games], dtype=np.int64),
         deal=np.array([row[4] for row in games], dtype=np.int64),
         role=[row[5] for row in games],
-        refused=refused,
-        fatal=fatal,
         decision=np.array([place[row[0]] for row in mine], dtype=np.int64),
-        own=np.array([row[2] == "valid" for row in mine], dtype=bool),
-        acted_on=np.array([bool(row[5]) for row in mine], dtype=bool),
+        own=np.array([row[3] == "valid" for row in mine], dtype=bool),
+        asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
+        acted_on=np.array([bool(row[4]) for row in mine], dtype=bool),
         values={
-            name: np.array([row[7 + i] for row in mine], dtype=np.float64)
+            name: np.array([row[5 + i] for row in mine], dtype=np.float64)
             for i, name in enumerate(_VALUES)
         },
         probed=np.array([place[row[0]] for row in probes], dtype=np.int64),
@@ -209,7 +187,7 @@ def _read(cell: ArenaRunCell) -> Played:
         probability=known("probability"),
         attainable=known("attainable"),
         observer=known("observer"),
-        belief=_beliefs(cell, [row[7 + len(_VALUES)] for row in mine]),
+        belief=_beliefs(cell, [row[-1] for row in mine]),
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tomeval.domains.arena.game import ArenaGame, Event, Probe
+from tomeval.domains.arena.outcomes import struck_seats
 from tomeval.domains.arena.replaying import actions_of, first_state, frozen, replayed
-from tomeval.domains.arena.results import ArenaRunCell, struck_seats
+from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.solver import Bound
 from tomeval.runs.store import Store
 

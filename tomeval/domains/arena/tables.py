@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.attribution import subject_errors
 from tomeval.domains.arena.measures import MEASURES
+from tomeval.domains.arena.outcomes import GameRecord
+from tomeval.domains.arena.records import game_records
 from tomeval.runs.columns import is_interval
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
 SHOWN: tuple[str, ...] = ("delta_functional_per_decision", "delta_functional_low_per_decision")
 SHOWN += ("delta_functional_high_per_decision", "exact_percent", "delta_tom_per_decision")
-SHOWN += ("tom_percent", "tom_attainable_percent", "reward", "win_percent")
-SHOWN += ("refused_per_game", "fatal_percent", "witnessed_percent")
+SHOWN += ("delta_tom_known_percent", "tom_percent", "tom_attainable_percent", "reward")
+SHOWN += ("win_percent",)
 """The measures of the first table, in its order; the table of cells has all."""
 
 ASIDE: tuple[str, ...] = ("tom_attainable_percent", "truth_probability_percent")
 ASIDE += ("observer_probability_percent", "delta_functional_low_per_decision")
 ASIDE += ("delta_functional_high_per_decision", "exact_percent", "rounds_per_game")
-ASIDE += ("refused_per_game", "fatal_percent", "witnessed_percent")
+ASIDE += ("delta_tom_known_percent", "split_percent", "void", "refused_per_game")
+ASIDE += ("caused_fatal_percent", "witnessed_fatal_percent")
 """See `tomeval.runs.domain.Domain.aside`."""
 
 
 def result_rows(run: Run, by: Sequence[str]) -> Rows:
-    """Return a row per cell with the measures that say most, see `SHOWN`."""
+    """Return a row per cell with the measures that say most, see `SHOWN`, and errors."""
     if by:
         raise TomevalError("the table of results has a row per line-up and seed: leave out --by")
+    games: dict[int, list[GameRecord]] = {cell.number: [] for cell in run.cells}
+    for record in game_records(run):
+        games[record.cell].append(record)
     rows = []
-    for row in run.rows():
+    for cell, row in zip(run.cells, run.rows(), strict=True):
         found = {name: row[name] for name in row if name not in MEASURES and not is_interval(name)}
         last = {name: found.pop(name) for name in ("interval", "seed", "on_invalid")}
         for name in SHOWN:
             found |= {key: row[key] for key in row if key == name or _of(key, name)}
-        rows.append(found | last)
+        errors = subject_errors(games[cell.number])
+        if cell.each_once:  # as for measures: the games are no sample
+            errors |= dict.fromkeys(filter(is_interval, errors), math.nan)
+        rows.append(found | errors | last)
     return rows
 
 
