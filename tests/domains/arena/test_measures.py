@@ -91,6 +91,15 @@ def test_parts_that_a_whole_line_up_lacks_take_no_decision_from_the_others(playe
     assert np.isnan(found[2]).all()
 
 
+def test_a_game_without_a_decision_loses_nothing(played):
+    """Of a third game it only knows that it was paid; without any value that says nothing."""
+    more = {"episode": np.arange(3), "reward": np.zeros(3)}
+    per_game = MEASURES["delta_functional_per_game"].of
+    assert per_game(replace(played, **more), "").values == pytest.approx([NAN, 0, 0], nan_ok=True)
+    unknown = {name: np.full(4, NAN) for name in played.values}
+    assert np.isnan(per_game(replace(played, values=unknown, **more), "").values).all()
+
+
 def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(played):
     """Its reply costs 0 whatever is said: that is no belief of a player who stated none."""
     values = {**played.values, "step_payoff": np.zeros(4), "step_best": np.zeros(4)}

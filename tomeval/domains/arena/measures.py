@@ -43,12 +43,14 @@ def regret(played: Played, reference: str, name: str = "regret") -> Totals:
 
 
 def regret_per_game(played: Played, reference: str) -> Totals:
-    """Return the summed regret of games in which that of every decision is known exactly."""
+    """Return the summed regret of games in which that of every decision is known exactly.
+
+    A game in which the subject decided nothing, as it died before, lost it nothing.
+    """
     values, known = exact(played, "regret")
     whole = np.bincount(played.decision[~known], minlength=played.games) == 0
-    some = np.bincount(played.decision, minlength=played.games) > 0
     found = _by_game(played, played.decision, values, known)
-    return Totals(np.where(whole, found.top, 0.0), (whole & some).astype(np.float64))
+    return Totals(np.where(whole, found.top, 0.0), (whole & known.any()).astype(np.float64))
 
 
 def bound(played: Played, reference: str, end: str) -> Totals:
@@ -281,7 +283,8 @@ MEASURES = registry(
         "delta_tom_known_percent",
         "ΔToM of %",
         "On how many of the decisions that predictions are asked beside ΔToM is known: they are "
-        "readable, contradict neither each other nor what was seen, and values are exact.",
+        "readable, contradict neither each other nor what was seen, something follows from them, "
+        "and values are exact.",
         "%",
         0,
         OWN,
@@ -331,7 +334,8 @@ MEASURES = registry(
     Measure(
         "acted_on_percent",
         "acted on %",
-        "On how many decisions the subject did what is the best reply to its own predictions.",
+        "On how many decisions the subject did what is the best reply to its own predictions; of "
+        "those with a best reply whose value is known at least by bounds.",
         "%",
         1,
         "self-consistency as in matrix games; " + OWN,
