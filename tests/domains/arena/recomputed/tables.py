@@ -1,0 +1,186 @@
+"""The measures of line-ups, and the tables of ``tomeval ratings`` but the ratings."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from domains.arena.recomputed.games import NAN, Game, Interval, close
+
+USUAL = {"dilemma": 5, "blotto": 9, "codenames": 3, "mafia": 2}
+"""Rounds that a game can be expected to last."""
+
+
+def mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else NAN
+
+
+def per_game(games: list[Game], of) -> float:
+    """Return the mean over games of each game's mean over the decisions that have a value."""
+    means = (mean([v for v in map(of, game.facts) if not math.isnan(v)]) for game in games)
+    return mean([value for value in means if not math.isnan(value)])
+
+
+def known(ends: Interval) -> float:
+    return ends[0] if close(*ends) else NAN
+
+
+def share(hits: list[float]) -> float:
+    return 100 * mean([float(hit) for hit in hits])
+
+
+def measures(games: list[Game]) -> dict[str, float]:
+    """Return the measures of one line-up as ``tomeval table --all`` names them."""
+    facts = [fact for game in games for fact in game.facts]
+    asked = [one for fact in facts for one in fact.asked]
+    seat = [game.subject for game in games]
+
+    def of_asked(name: str) -> float:
+        found = [getattr(one, name) for one in asked]
+        return share([value for value in found if not math.isnan(value)])
+
+    states = [any(fact.asked for fact in game.facts) for game in games]
+    told = [game.facts for game, one in zip(games, states, strict=True) if one]
+    stated = any(not math.isnan(fact.step[2]) for some in told for fact in some)
+
+    def split(game: Game, part: str) -> list[float]:
+        found = []
+        for fact in game.facts:
+            chosen, best, reply = fact.step
+            whole = known(fact.regret)
+            tells = any(one.asked for one in game.facts) and not math.isnan(reply)
+            if math.isnan(chosen) or math.isnan(whole) or (stated and not tells):
+                continue
+            values = {"belief": best - reply, "response": reply - chosen}
+            values |= {"foresight": whole - (best - chosen)}
+            found += [values[part]] if stated or part == "foresight" else []
+        return found
+
+    def part(name: str) -> float:
+        return mean([mean(found) for game in games if (found := split(game, name))])
+
+    of_split = [len(split(game, "foresight")) for game in games]
+    settled = [game for game in games if all(close(*fact.regret) for fact in game.facts)]
+    sums = [sum(fact.regret[0] for fact in game.facts) for game in settled]
+    replied = [fact for fact in facts if not math.isnan(fact.tom[0])]
+    return {
+        "episodes": len(games),
+        "reward": mean([g.rewards[s] for g, s in zip(games, seat, strict=True)]),
+        "win_percent": share([g.wins[s] for g, s in zip(games, seat, strict=True)]),
+        "tom_percent": of_asked("hit"),
+        "tom_attainable_percent": of_asked("attainable"),
+        "truth_probability_percent": of_asked("given"),
+        "observer_probability_percent": of_asked("observer"),
+        "delta_functional_per_decision": per_game(games, lambda f: known(f.regret)),
+        "delta_functional_per_game": mean(sums),
+        "delta_functional_low_per_decision": per_game(games, lambda f: f.regret[0]),
+        "delta_functional_high_per_decision": per_game(games, lambda f: f.regret[1]),
+        "exact_percent": share([close(*fact.regret) for fact in facts]),
+        "delta_tom_per_decision": per_game(games, lambda f: known(f.tom)),
+        "delta_tom_known_percent": share([close(*f.tom) for f in facts if f.asked]),
+        "belief_per_decision": part("belief"),
+        "response_per_decision": part("response"),
+        "foresight_per_decision": part("foresight"),
+        "split_percent": 100 * sum(of_split) / len(facts) if any(of_split) else NAN,
+        "acted_on_percent": share([fact.acted for fact in replied]),
+        "rounds_per_game": mean([game.rounds for game in games]),
+    }
+
+
+def line_ups(games: list[Game]) -> dict[tuple[str, str], dict[str, float]]:
+    """Return every line-up's measures, and its errors: these players make none."""
+    by_cell: dict[tuple[str, str], list[Game]] = defaultdict(list)
+    for game in games:
+        by_cell[game.player, game.name].append(game)
+    errors = dict.fromkeys(("invalid_rate", "reask_rate", "void", "refused_per_game"), 0.0)
+    errors |= {"caused_fatal_percent": 0.0, "witnessed_fatal_percent": 0.0}
+    return {key: measures(some) | errors for key, some in by_cell.items()}
+
+
+Row = dict[str, Any]
+
+
+def seated(games: list[Game], player: str) -> list[tuple[Game, int]]:
+    return [(g, s) for g in games for s in range(len(g.rewards)) if g.names[s] == player]
+
+
+def sides(game: Game) -> list[str]:
+    """Return what each seat plays: its role, or its number where all roles are equal."""
+    roles = game.roles
+    return roles if len(set(roles)) > 1 else [f"seat {seat}" for seat in range(len(roles))]
+
+
+def payoffs(games: list[Game]) -> list[Row]:
+    rows = []
+    for name, player in named(games):
+        mine = seated([game for game in games if game.name == name], player)
+        found = sorted({sides(game)[seat] for game, seat in mine})
+        for side in ("all", *(found if len(found) > 1 else ())):
+            kept = [(g, s) for g, s in mine if side in ("all", sides(g)[s])]
+            row: Row = {"game": name, "player": player, "side": side}
+            row |= {"games": len({id(game) for game, _ in kept})}
+            row["reward"] = mean([game.rewards[seat] for game, seat in kept])
+            rows.append(row | {"win_percent": share([game.wins[seat] for game, seat in kept])})
+    return rows
+
+
+def named(games: list[Game]) -> list[tuple[str, str]]:
+    """Return games and players who sit in them."""
+    return sorted({(game.name, player) for game in games for player in game.names.values()})
+
+
+def per_player(games: list[Game], player: str, what: str) -> list[float]:
+    """Return the mean over a player's seats, game by game."""
+    mine = [[getattr(g, what)[s] for s in g.names if g.names[s] == player] for g in games]
+    return [mean(values) for values in mine if values]
+
+
+def wins(games: list[Game]) -> list[Row]:
+    rows = []
+    for name, player in named(games):
+        some = [game for game in games if game.name == name]
+        found = per_player(some, player, "wins")
+        row: Row = {"game": name, "player": player, "games": len(found), "own": 0}
+        row |= {"win_percent": share(found)}
+        rows.append(row | {"reward": mean(per_player(some, player, "rewards"))})
+    return rows
+
+
+def errors(games: list[Game]) -> list[Row]:
+    names = ("caused", "caused_fatal", "repaired", "witnessed", "witnessed_fatal")
+    names += ("caused_percent", "witnessed_percent", "witnessed_fatal_percent")
+    players = sorted({player for game in games for player in game.names.values()})
+    counts = {player: len(per_player(games, player, "wins")) for player in players}
+    return [{"player": p, "games": n, **dict.fromkeys(names, 0)} for p, n in counts.items()]
+
+
+def kinds(games: list[Game]) -> list[Row]:
+    rows = []
+    for name in sorted({game.name for game in games}):
+        some = [game for game in games if game.name == name]
+        depth = float(np.median([game.rounds / USUAL[name] for game in some]))
+        row: Row = {"game": name, "games": len(some), "depth": depth, "void": 0}
+        rows.append(row | {"error_percent": 0, "fatal_percent": 0, "decided_percent": 0})
+    return rows
+
+
+def survival(games: list[Game]) -> list[Row]:
+    return [
+        row
+        | {"witnessed": 0, "wins_by_errors_percent": 0}
+        | {"win_percent_else": share(per_player(games, row["player"], "wins"))}
+        for row in ({k: r[k] for k in ("player", "games")} for r in errors(games))
+    ]
+
+
+def selection(games: list[Game]) -> list[Row]:
+    rows = []
+    for name, player in named(games):
+        mine = seated([game for game in games if game.name == name], player)
+        for side in sorted({sides(game)[seat] for game, seat in mine}):
+            count = len({id(game) for game, seat in mine if sides(game)[seat] == side})
+            row: Row = {"game": name, "player": player, "side": side, "games": count}
+            rows.append(row | {"clean": count, "clean_percent": 100})
+    return rows
