@@ -186,7 +186,7 @@ def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
         row["open"] = found.open[k]
         row["rank"] = int(found.rank[k])
         row["rank_low"], row["rank_high"] = int(found.rank_low[k]), int(found.rank_high[k])
-        row["games"], row["deals"] = int(found.games[k]), found.clusters
+        row["games"], row["deals"] = int(found.games[k]), int(found.clusters[k])
         rows.append(row)
     return rows
 
