@@ -3,7 +3,7 @@
 Games are drawn from players of known strength. Prints the tables of docs/calibration.md. OpenSkill
 takes part if it is installed (``pip install 'tomeval[openskill]'``).
 
-    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,deals,guest,pool,order]
+    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,guest]
 """
 
 from __future__ import annotations
@@ -127,13 +127,15 @@ def rating_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
     """Return which intervals hold the truth, of the players who have one."""
     truth = strength - strength[found.base].mean()
     given = ~np.isnan(found.low)
-    return ((found.low <= truth) & (truth <= found.high))[given]
+    held: NDArray[np.bool_] = ((found.low <= truth) & (truth <= found.high))[given]
+    return held
 
 
 def rank_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
     """Return which intervals hold the rank; of equals, all ranks that they share."""
     worst = len(strength) - (strength < strength[:, None]).sum(axis=1)
-    return (found.rank_low <= ranks(strength)) & (worst <= found.rank_high)
+    held: NDArray[np.bool_] = (found.rank_low <= ranks(strength)) & (worst <= found.rank_high)
+    return held
 
 
 def coverage(repetitions: int) -> None:

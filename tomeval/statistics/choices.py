@@ -229,11 +229,7 @@ class Choices:
             raise TomevalError(f"ratings: the search for open ends failed: {found.message}")
         return float(found.fun or 0.0) < -1e-6
 
-    # Spread
-
-    def covariance(self, peak: Peak) -> FloatArray:
-        """Return the model's covariance of the weights at a maximum, shape (M, M)."""
-        return self._whole(np.asarray(np.linalg.inv(peak.information), dtype=np.float64))
+    # Clusters
 
     @cached_property
     def _alone(self) -> list[FloatArray]:
@@ -242,7 +238,7 @@ class Choices:
         found = []
         for rows in self._cluster_rows:
             mine = self._rows[rows]
-            # A cluster without which something is lost has a whole weight to itself.
+            # Leverage: what a cluster alone decides adds 1 to it.
             if len(mine) and np.trace(np.linalg.solve(gram, mine.T @ mine)) > 1 - 1e-6:
                 values, vectors = np.linalg.eigh(gram - mine.T @ mine)
                 found.append(vectors[:, values <= _TINY * np.trace(gram)])
@@ -285,8 +281,6 @@ class Choices:
         along = self._rows @ way
         means = np.add.reduceat(chances * along, self.first)
         squares = np.add.reduceat(chances * along**2, self.first)
-        return np.bincount(self.game, weights=squares - means**2, minlength=len(self.cluster))
-
-    def _whole(self, inside: FloatArray) -> FloatArray:
-        found: FloatArray = self.basis @ inside @ self.basis.T
+        found: FloatArray = np.zeros(len(self.cluster))
+        np.add.at(found, self.game, squares - means**2)
         return found

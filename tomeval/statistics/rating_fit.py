@@ -108,10 +108,13 @@ class Fit:
         """Return the squared quantile of an interval of a contrast, in the model's variances.
 
         NaN if the contrast rests on one cluster: no other shows how clusters vary. Else Student's
-        for clustered games, times the ratio of the clustered to the model's variance; the normal
-        one, for which games are independent, if they are, or if clusters do not vary at all. Of
-        the profile likelihood, and where the contrast has no finite estimate, it is at most that
-        for which every cluster is worth one game.
+        for clustered games, times the ratio of the clustered to the model's variance, but of the
+        profile likelihood at most the normal one times what it is if every cluster is worth one
+        game; the normal one if games are independent, or if clusters do not vary at all.
+
+        A contrast without a finite estimate has an interval with one end, at which games that are
+        so one-sided have a chance of twice the tail (of one pair: as Clopper and Pearson 1934,
+        one-sided), again with every cluster as one game.
         """
         from scipy.special import ndtri, stdtrit
 
@@ -122,11 +125,14 @@ class Fit:
         if finite and self.interval == "sandwich":
             ratio, freedom = self.spread.jackknife(contrast)
             return float(stdtrit(freedom, tail)) ** 2 * ratio if ratio > NOTHING else normal
+        if not finite:
+            # Such games have a chance of exp(-square / 2) at the end, where they may fall short.
+            return -2 * math.log(2 * tail) * self.weak_spread.most(contrast)
         if not self.clustered:
             return normal
-        most = (self.spread if finite else self.weak_spread).most(contrast)
-        if not finite or most < 1 + NOTHING:
-            return normal * most
+        most = self.spread.most(contrast)
+        if most < 1 + NOTHING:
+            return normal
         ratio, freedom = self.spread.jackknife(contrast)
         if ratio <= NOTHING:
             return normal
@@ -175,7 +181,8 @@ class Fit:
             pair, gap = pairs[i, j], float(value[i] - value[j])
             if not pair.any():
                 sure = abs(gap) > SAME
-            elif math.isnan(square := self.square(pair, tails[i])):
+            # Without a finite estimate, either might have won all.
+            elif math.isnan(square := self.square(pair, tails[i] / (1 + (not finite[i, j])))):
                 sure = False
             elif finite[i, j]:
                 sure = gap**2 > square * self.spread.variance(pair)

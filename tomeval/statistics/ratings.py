@@ -209,12 +209,11 @@ def _notes(
         mine = [n for n, said in zip(fit.contests.names, opened, strict=True) if said == word]
         if mine:
             notes.append(f"the rating of {', '.join(mine)} has {text}")
-    sides = zip(fit.contests.sides, np.isnan(side_ends) & ~np.isnan(side_value), strict=True)
-    for what, some in (
-        ("rating", zip(fit.contests.names, fit.free & np.isnan(ends), strict=True)),
-        ("advantage", sides),
+    unsure = fit.free & np.isnan(ends), np.isnan(side_ends) & ~np.isnan(side_value)
+    for what, names, some in zip(
+        ("rating", "advantage"), (fit.contests.names, fit.contests.sides), unsure, strict=True
     ):
-        few = [name for name, none in some if none]
+        few = [name for name, none in zip(names, some, strict=True) if none]
         if few:
             notes.append(
                 f"no interval for the {what} of {', '.join(few)}: what can be told of it rests on "
@@ -222,8 +221,8 @@ def _notes(
             )
     if not all(fit.limit.says(one) for one in fit.players):
         notes.append(
-            "where these games set no limit, the rating itself is finite only by a weak prior (mean "
-            f"0, standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points)"
+            "where these games set no limit, the rating itself is finite only by a weak prior "
+            f"(mean 0, standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points)"
             + (", and a closed end counts each common deal as one game" if fit.clustered else "")
         )
     if not fit.frozen and not fit.core.all():
