@@ -3,7 +3,7 @@
 Games are drawn from players of known strength. Prints the tables of docs/calibration.md. OpenSkill
 takes part if it is installed (``pip install 'tomeval[openskill]'``).
 
-    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,deals,pool,order]
+    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,guest]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
+from scipy.special import ndtr
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.tables import render
@@ -25,7 +26,7 @@ from tomeval.statistics.agreement import kendall
 from tomeval.statistics.contests import Contests
 from tomeval.statistics.openskill import Outcome, openskill
 from tomeval.statistics.ranks import ranks
-from tomeval.statistics.ratings import ELO, quick_ratings, rate
+from tomeval.statistics.ratings import ELO, Ratings, quick_ratings, rate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -119,14 +120,28 @@ DRAWS: dict[str, Callable[[int, Floats, np.random.Generator], Games]] = {
 
 
 def percent(held: Any) -> str:
-    return f"{100 * float(np.mean(held)):.1f}"
+    return f"{100 * float(np.mean(held)):.1f}" if np.size(held) else "–"
+
+
+def rating_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
+    """Return which intervals hold the truth, of the players who have one."""
+    truth = strength - strength[found.base].mean()
+    given = ~np.isnan(found.low)
+    held: NDArray[np.bool_] = ((found.low <= truth) & (truth <= found.high))[given]
+    return held
+
+
+def rank_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
+    """Return which intervals hold the rank; of equals, all ranks that they share."""
+    worst = len(strength) - (strength < strength[:, None]).sum(axis=1)
+    held: NDArray[np.bool_] = (found.rank_low <= ranks(strength)) & (worst <= found.rank_high)
+    return held
 
 
 def coverage(repetitions: int) -> None:
     """Coverage of ratings, of the sides' advantages, and of ranks; games are independent."""
     print("Six players, an advantage of the first side, independent games; coverage in %")
     rows: Rows = []
-    truth_rank = ranks(STRENGTH)
     for name, draw in DRAWS.items():
         for count in (40, 100, 300):
             held: dict[str, list[Any]] = {"profile": [], "sandwich": []}
@@ -140,18 +155,18 @@ def coverage(repetitions: int) -> None:
                     failed += 1
                     continue
                 for kind, one in found.items():
-                    held[kind].append((one.low <= STRENGTH) & (one.high >= STRENGTH))
+                    held[kind].append(rating_held(one, STRENGTH))
                 one = found["profile"]
                 opened += any(one.open)
                 true = SIDE / 2 * np.linspace(1, -1, len(table.sides))
                 sides.append((one.side_low <= true) & (true <= one.side_high))
-                ranked.append((one.rank_low <= truth_rank) & (truth_rank <= one.rank_high))
+                ranked.append(rank_held(one, STRENGTH))
             rows.append(
                 {
                     "games of": name,
                     "games": count,
-                    "profile": percent(held["profile"]),
-                    "sandwich": percent(held["sandwich"]),
+                    "profile": percent(np.concatenate(held["profile"])),
+                    "sandwich": percent(np.concatenate(held["sandwich"])),
                     "side": percent(sides),
                     "rank": percent(ranked),
                     "open %": percent(opened / repetitions),
@@ -161,50 +176,115 @@ def coverage(repetitions: int) -> None:
     print(render(rows))
 
 
-def dealt(
-    count: int, strength: Floats, rng: np.random.Generator, spread: float
-) -> tuple[Games, Ints]:
-    """Draw deals on which all players meet in duels, and which suit some of them.
+Deals = Sequence[Sequence[tuple[int, int]]]
+"""The duels on each deal."""
 
-    Every deal moves each player by normal luck, and the first seat by some, for all its games.
+
+def dealt(deals: Deals, strength: Floats, rng: np.random.Generator, luck: float) -> Contests:
+    """Draw duels on common deals, which suit some players and one seat, for all their games.
+
+    The chance of each game alone is exactly that of the strengths: only what is drawn against it
+    is shared. `luck` is the standard deviation of a player's and of a seat's share in it, where
+    each game's own is 1.7, as wide as a logistic variable's.
     """
     games: Games = []
-    pairs = list(itertools.combinations(range(len(strength)), 2))
-    for _ in range(count):
-        luck = strength + spread * rng.normal(size=len(strength))
-        side = SIDE + spread * float(rng.normal())
+    own = 1.7
+    for pairs in deals:
+        suits, seat = luck * rng.normal(size=len(strength)), luck * float(rng.normal())
         for one, two in pairs:
             first, second = (one, two) if rng.random() < 0.5 else (two, one)
-            games.append(([[first], [second]], won(luck[first] - luck[second] + side, rng)))
-    return games, np.repeat(np.arange(count), len(pairs))
+            against = suits[second] - suits[first] - seat + own * float(rng.normal())
+            chance = 1 / (1 + np.exp(-(strength[first] - strength[second] + SIDE)))
+            lost = ndtr(against / np.sqrt(3 * luck**2 + own**2)) > chance
+            games.append(([[first], [second]], np.array([1.0, 0.0] if lost else [0.0, 1.0])))
+    cluster = np.repeat(np.arange(len(deals)), [len(pairs) for pairs in deals])
+    return contests_of(games, len(strength), deals=cluster)
+
+
+def rated(
+    deals: Deals, strength: Floats, luck: float, number: int, kinds: Sequence[str]
+) -> list[Ratings]:
+    """Return the ratings of drawn games; none if they cannot be rated."""
+    rng = np.random.default_rng([number, len(deals), sum(map(len, deals)), int(luck)])
+    table = dealt(deals, strength, rng, luck)
+    alone = replace(table, cluster=np.arange(table.games))
+    try:
+        return [rate(alone, rng) if kind == "alone" else rate(table, rng, kind) for kind in kinds]
+    except TomevalError:
+        return []
 
 
 def deals(repetitions: int) -> None:
-    """Coverage where games share deals, with and without regard to it."""
-    print("Fifteen duels on every deal, whose luck has this standard deviation; coverage in %")
+    """Coverage where games share deals and all players meet on each, by number of deals."""
+    print("Fifteen duels of six players on every deal; coverage in %")
     rows: Rows = []
-    for spread in (0.0, 1.0):
-        # Luck that is averaged over flattens logits: the truth is what endless games would show.
-        many, _ = dealt(4_000, STRENGTH, np.random.default_rng(99), spread)
-        truth = quick_ratings(contests_of(many, 6))()
-        truth -= truth.mean()
-        for count in (8, 15, 30, 60):
-            held: dict[str, list[Any]] = {"alone": [], "profile": [], "sandwich": [], "rank": []}
+    pairs = list(itertools.combinations(range(6), 2))
+    kinds = ("alone", "profile", "sandwich")
+    for luck in (0.0, 1.0):
+        for count in (1, 2, 3, 5, 12, 30):
+            drawn = [rated([pairs] * count, STRENGTH, luck, k, kinds) for k in range(repetitions)]
+            drawn = [found for found in drawn if found]
+            equal = [
+                rated([pairs] * count, 0 * STRENGTH, luck, k, ("profile",))
+                for k in range(repetitions)
+            ]
+            alone, profile, sandwich = (
+                np.concatenate([rating_held(found[k], STRENGTH) for found in drawn])
+                for k in range(3)
+            )
+            rows.append(
+                {
+                    "luck": f"{luck:g}",
+                    "deals": count,
+                    "games taken as independent": percent(alone),
+                    "profile": percent(profile),
+                    "sandwich": percent(sandwich),
+                    "rank": percent([rank_held(found[1], STRENGTH) for found in drawn]),
+                    "rank of equals": percent([rank_held(f[0], 0 * STRENGTH) for f in equal if f]),
+                    "open %": percent([[bool(o) for o in found[1].open] for found in drawn]),
+                    "no interval %": percent([np.isnan(found[1].low) for found in drawn]),
+                }
+            )
+    print(render(rows))
+
+
+def guest(repetitions: int) -> None:
+    """Coverage for a player seen in few deals among five who are seen in many."""
+    print("A guest against five regulars, who meet in ten duels on each of 12 deals; coverage in %")
+    rows: Rows = []
+    regular = [list(itertools.combinations(range(5), 2))] * 12
+    for luck in (0.0, 1.0):
+        for count, games in itertools.product((1, 2, 3, 5, 12), (1, 4, 12)):
+            mine = [[(5, (k + deal) % 5) for k in range(games)] for deal in range(count)]
+            held, others, ranked, equals = [], [], [], []
+            opened, none = [], []
             for number in range(repetitions):
-                rng = np.random.default_rng([number, count, 7])
-                games, cluster = dealt(count, STRENGTH, rng, spread)
-                table = contests_of(games, 6, deals=cluster)
-                apart = replace(table, cluster=np.arange(len(games)))
-                found = {"alone": rate(apart, rng), "sandwich": rate(table, rng, "sandwich")}
-                found["profile"] = rate(table, rng)
-                for kind, one in found.items():
-                    held[kind].append((one.low <= truth) & (truth <= one.high))
-                one, true = found["profile"], ranks(truth)
-                held["rank"].append((one.rank_low <= true) & (true <= one.rank_high))
-            row: dict[str, Any] = {"luck": f"{spread:g}", "deals": count, "games": 15 * count}
-            row["games taken as independent"] = percent(held["alone"])
-            row |= {kind: percent(held[kind]) for kind in ("profile", "sandwich", "rank")}
-            rows.append(row)
+                strength = np.append(STRENGTH[:5], (-0.8, 0.0, 0.8)[number % 3])
+                for found in rated([*regular, *mine], strength, luck, number, ("profile",)):
+                    missing = bool(np.isnan(found.low[5]))
+                    inside = rating_held(found, strength)
+                    held.append(inside[5:])
+                    others.append(inside[:5])
+                    ranked.append(rank_held(found, strength)[5])
+                    opened.append(bool(found.open[5]))
+                    none.append(missing)
+                if games < 12:  # one is enough to see that it is sharp
+                    continue
+                for found in rated([*regular, *mine], 0 * strength, luck, number, ("profile",)):
+                    equals.append(rank_held(found, 0 * strength)[5])
+            rows.append(
+                {
+                    "luck": f"{luck:g}",
+                    "deals": count,
+                    "games on each": games,
+                    "guest": percent(np.concatenate(held)),
+                    "open %": percent(opened),
+                    "no interval %": percent(none),
+                    "rank": percent(ranked),
+                    "rank among equals": percent(equals),
+                    "regulars": percent(np.concatenate(others)),
+                }
+            )
     print(render(rows))
 
 
@@ -287,6 +367,7 @@ def summed(games: Games, players: int) -> Floats:
 PARTS: dict[str, Callable[[int], None]] = {
     "coverage": coverage,
     "deals": deals,
+    "guest": guest,
     "pool": pool,
     "order": order,
 }

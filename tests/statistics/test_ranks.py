@@ -17,7 +17,7 @@ from tomeval.statistics.agreement import (
     mean_kendall,
     spearman,
 )
-from tomeval.statistics.ranks import normal_ranks, ranks
+from tomeval.statistics.ranks import comparison_tails, ranks
 
 SCORES = st.lists(
     st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda p: (float(p[0]), float(p[1]))),
@@ -37,34 +37,20 @@ def test_coefficients_are_those_of_scipy(pairs):
     assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic)
 
 
-def test_two_values_are_ranked_apart_by_a_two_sided_test():
-    rng = np.random.default_rng(1)
-    limit = norm.ppf(0.975) * math.sqrt(2)
-    for gap, told in ((limit * 1.1, True), (limit * 0.9, False)):
-        low, high = normal_ranks(np.array([gap, 0.0]), np.eye(2), math.inf, rng)
-        assert low.tolist() == [1, 2 if told else 1]
-        assert high.tolist() == [1 if told else 2, 2]
-
-
-def test_what_is_known_exactly_is_ranked_exactly_and_the_unknown_not_at_all():
-    rng = np.random.default_rng(1)
-    low, high = normal_ranks(np.array([3.0, 1.0, 1.0]), np.zeros((3, 3)), math.inf, rng)
-    assert low.tolist() == [1, 2, 2]
-    assert high.tolist() == [1, 3, 3]
-    low, high = normal_ranks(np.array([3.0, 1.0]), np.full((2, 2), np.nan), math.inf, rng)
-    assert (low.tolist(), high.tolist()) == ([1, 1], [2, 2])
+def test_equal_values_within_rounding_share_a_rank():
     assert ranks(np.array([0.3, 0.1 + 0.2, 1.0])).tolist() == [2, 2, 1]
 
 
-def test_rank_intervals_hold_the_rank_of_equals_and_unequals():
-    rng = np.random.default_rng(4)
-    truth = np.array([0.0, 0.0, 0.0, 1.0, 4.0])
-    best, worst = np.array([3, 3, 3, 2, 1]), np.array([5, 5, 5, 2, 1])
-    held = []
-    for _ in range(200):
-        low, high = normal_ranks(truth + rng.normal(size=5), np.eye(5), math.inf, rng)
-        held.append((low <= best) & (worst <= high))
-    assert np.mean(held, axis=0).min() >= 0.93
+def test_comparisons_leave_out_what_their_number_and_their_dependence_ask_for():
+    rng = np.random.default_rng(1)
+    assert comparison_tails(np.eye(2), rng).tolist() == [0.025, 0.025]
+    # The first is known and the others are independent (Sidak); all differences from the last,
+    # which alone is uncertain, are one.
+    tails = comparison_tails(np.diag([0.0, 1, 1, 1, 1]), rng)
+    assert tails[0] == pytest.approx((1 - 0.95 ** (1 / 4)) / 2, rel=0.1)
+    assert comparison_tails(np.diag([0.0, 0, 0, 1]), rng)[3] == pytest.approx(0.025, rel=0.1)
+    # Dunnett 1964: 2.44 for four comparisons of equals with one of them, two-sided.
+    assert comparison_tails(np.eye(5), rng)[0] == pytest.approx(norm.sf(2.44), rel=0.1)
 
 
 def test_agreement_resamples_both_rankings_together():

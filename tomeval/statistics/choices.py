@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -45,13 +46,16 @@ class Choices:
         The same difference of the part of the score that is given and not estimated.
     first : ndarray of int, shape (C,)
         The first row of each choice, ascending from 0; a choice has at least one row.
-    cluster : ndarray of int, shape (C,)
-        The sampling unit of each choice, from 0 to G - 1.
+    game : ndarray of int, shape (C,)
+        The game of each choice, ascending, from 0 to N - 1.
+    cluster : ndarray of int, shape (N,)
+        The sampling unit of each game, from 0 to G - 1.
     """
 
     apart: FloatArray
     known: FloatArray
     first: IntArray
+    game: IntArray
     cluster: IntArray
 
     @cached_property
@@ -121,7 +125,7 @@ class Choices:
         """
         size = self.basis.shape[1]
         base, ways = along if along is not None else (np.zeros(size), np.eye(size))
-        counted = np.ones(len(self.first)) if weights is None else weights[self.cluster]
+        counted = np.ones(len(self.first)) if weights is None else weights[self.cluster[self.game]]
         at = np.zeros(ways.shape[1])
         if start is not None:
             at = ways.T @ (self.basis.T @ start - base)
@@ -211,9 +215,8 @@ class Choices:
         kept = ~self.hopeless
         if kept.all():
             return self
-        choice = self._of[kept]
-        numbers, first = np.unique(choice, return_index=True)
-        return Choices(self.apart[kept], self.known[kept], first, self.cluster[numbers])
+        numbers, first = np.unique(self._of[kept], return_index=True)
+        return Choices(self.apart[kept], self.known[kept], first, self.game[numbers], self.cluster)
 
     def open(self, contrast: FloatArray) -> bool:
         """Tell whether a combination of weights can grow without limit at no loss of likelihood."""
@@ -226,43 +229,58 @@ class Choices:
             raise TomevalError(f"ratings: the search for open ends failed: {found.message}")
         return float(found.fun or 0.0) < -1e-6
 
-    # Spread
+    # Clusters
 
-    def covariance(self, peak: Peak) -> FloatArray:
-        """Return the model's covariance of the weights at a maximum, shape (M, M)."""
-        return self._whole(np.asarray(np.linalg.inv(peak.information), dtype=np.float64))
+    @cached_property
+    def _alone(self) -> list[FloatArray]:
+        """Orthonormal columns, (r, k), that span what one cluster alone says; of such clusters."""
+        gram = self._rows.T @ self._rows
+        found = []
+        for rows in self._cluster_rows:
+            mine = self._rows[rows]
+            # Leverage: what a cluster alone decides adds 1 to it.
+            if len(mine) and np.trace(np.linalg.solve(gram, mine.T @ mine)) > 1 - 1e-6:
+                values, vectors = np.linalg.eigh(gram - mine.T @ mine)
+                found.append(vectors[:, values <= _TINY * np.trace(gram)])
+        return found
 
-    def clustered(self, peak: Peak) -> FloatArray:
-        """Return the covariance of the weights that holds whatever goes on inside clusters, (M, M).
+    def rests(self, contrast: FloatArray) -> bool:
+        """Tell whether a combination of weights that `says` affirms rests on one cluster.
 
-        The jackknife over clusters, with one Newton step for each cluster left out: the sandwich
-        with scores corrected for their clusters' leverage (Bell and McCaffrey 2002, "CR3"). The
-        score of a cluster that alone decides a weight is not corrected. NaN with fewer than two
-        clusters.
+        Without that cluster nothing could be said, so no other shows how clusters vary.
         """
-        size = int(self.cluster.max(initial=-1)) + 1
-        if size < 2:
-            return np.full((len(self.basis),) * 2, np.nan)
+        inside = self.basis.T @ contrast
+        return any(bool((np.abs(alone.T @ inside) > 1e-6).any()) for alone in self._alone)
+
+    @cached_property
+    def _cluster_rows(self) -> list[IntArray]:
+        """Return the rows of each cluster."""
+        return self._clusters_of(self.game[self._of])
+
+    def _clusters_of(self, games: IntArray) -> list[IntArray]:
+        """Return the places in `games` of each cluster's games."""
+        of = self.cluster[games]
+        order = np.argsort(of, kind="stable")
+        ends = np.searchsorted(of[order], np.arange(int(self.cluster.max(initial=-1)) + 2))
+        return [order[one:other] for one, other in itertools.pairwise(ends.tolist())]
+
+    def parts(self, peak: Peak) -> tuple[FloatArray, FloatArray]:
+        """Return each cluster's score (G, r) and information (G, r, r), along the basis."""
         chances, _ = self._shares(self.basis.T @ peak.place)
         slopes = self._slopes(chances)
-        scores = np.zeros((size, slopes.shape[1]))
-        np.add.at(scores, self.cluster, -slopes)
-        order = np.argsort(self.cluster[self._of], kind="stable")
-        starts = np.searchsorted(self.cluster[self._of][order], np.arange(size))
-        own = np.argsort(self.cluster, kind="stable")
-        own_starts = np.searchsorted(self.cluster[own], np.arange(size))
-        moves = np.empty_like(scores)
-        least = _TINY * np.trace(peak.information) / max(1, len(peak.information))
-        for g in range(size):
-            mine = order[starts[g] : starts[g + 1] if g + 1 < size else None]
-            sets = own[own_starts[g] : own_starts[g + 1] if g + 1 < size else None]
-            rows = self._rows[mine]
-            part = rows.T @ (chances[mine, None] * rows) - slopes[sets].T @ slopes[sets]
-            rest = peak.information - part
-            alone = np.linalg.eigvalsh(rest)[0] <= least
-            moves[g] = np.linalg.solve(peak.information if alone else rest, scores[g])
-        return self._whole((size - 1) / size * moves.T @ moves)
+        scores, information = [], []
+        for rows, choices in zip(self._cluster_rows, self._clusters_of(self.game), strict=True):
+            mine, sets = self._rows[rows], slopes[choices]
+            scores.append(-sets.sum(axis=0))
+            information.append(mine.T @ (chances[rows, None] * mine) - sets.T @ sets)
+        return np.array(scores), np.array(information)
 
-    def _whole(self, inside: FloatArray) -> FloatArray:
-        found: FloatArray = self.basis @ inside @ self.basis.T
+    def variances(self, peak: Peak, way: FloatArray) -> FloatArray:
+        """Return the variance of each game's score along a direction of the basis, (N,)."""
+        chances, _ = self._shares(self.basis.T @ peak.place)
+        along = self._rows @ way
+        means = np.add.reduceat(chances * along, self.first)
+        squares = np.add.reduceat(chances * along**2, self.first)
+        found: FloatArray = np.zeros(len(self.cluster))
+        np.add.at(found, self.game, squares - means**2)
         return found

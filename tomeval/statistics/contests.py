@@ -139,13 +139,13 @@ def choices_of(contests: Contests, fixed: FloatArray) -> Choices:
     # Every alternative not chosen, less the chosen one, as shares of teams and of tie parameters.
     teams: _Entries = ([], [], [])
     marks: _Entries = ([], [], [])
-    row, first, clusters = 0, [], []
+    row, first, games = 0, [], []
     for number, rows in enumerate(contests._rows()):
         kind = int(contests.kind[number])
         allowed = [1, *(n for k, n in orders if k == kind)]
         for chosen, others in _stages(contests.place[rows].tolist(), allowed):
             first.append(row)
-            clusters.append(int(contests.cluster[number]))
+            games.append(number)
             for other in others:
                 for sign, some in ((1.0, other), (-1.0, chosen)):
                     for team in some:
@@ -164,7 +164,8 @@ def choices_of(contests: Contests, fixed: FloatArray) -> Choices:
         np.hstack([summed(teams, whole[:, free]), summed(marks, np.eye(len(orders)))]),
         summed(teams, whole[:, ~free] @ fixed[~free]),
         np.array(first, dtype=np.int64),
-        np.array(clusters, dtype=np.int64),
+        np.array(games, dtype=np.int64),
+        contests.cluster,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from tomeval.statistics.paired import FloatArray, IntArray
 
 DRAWS = 4_000
+TAIL = 0.025
+"""What a 95 % interval leaves out on either side."""
 SAME = 1e-9
 """Values no further apart are equal but for rounding."""
 
@@ -25,46 +25,33 @@ def ranks(value: FloatArray) -> IntArray:
     return found
 
 
-def normal_ranks(
-    value: FloatArray, covariance: FloatArray, freedom: float, rng: np.random.Generator
-) -> tuple[IntArray, IntArray]:
-    """Return a 95 % interval of each rank from normal estimates, each end of shape (P,).
+def comparison_tails(covariance: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the upper tail to leave out in each comparison of one value with all others, (P,).
 
     Parameters
     ----------
-    value : ndarray, shape (P,)
     covariance : ndarray, shape (P, P)
-        NaN: nothing is known, and every rank is from 1 to P.
-    freedom : float
-        Degrees of freedom of the covariance; infinite: it is known.
+        Of normal estimates.
     rng : numpy.random.Generator
 
-    Notes
-    -----
-    Mogstad, Romano, Shaikh and Wilhelm 2024, marginal and without steps: the differences of one
-    value from all others get simultaneous intervals, with the quantile of the largest studentised
-    deviation from drawn normal values. The rank lies below as many others as are surely better, and
-    above as many as are surely worse. Each interval holds its player's rank; all of them together
-    do so less often.
+    Returns
+    -------
+    ndarray
+        Two-sided intervals of all differences from that value, each with this much outside on
+        either side, hold at once in 95 % of draws: 0.025 where there is one difference or all move
+        together, less where they do not.
     """
-    count = len(value)
-    if not np.isfinite(covariance).all():
-        return np.ones(count, dtype=np.int64), np.full(count, count)
+    from scipy.special import ndtr
+
+    count = len(covariance)
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    drawn = rng.normal(size=(DRAWS, count)) @ root.T
-    if math.isfinite(freedom):
-        drawn /= np.sqrt(rng.chisquare(freedom, size=(DRAWS, 1)) / freedom)
+    drawn = rng.normal(size=(DRAWS, count)) @ (vectors * np.sqrt(np.clip(values, 0.0, None))).T
     variance = np.diag(covariance)
     error = np.sqrt(np.clip(variance[:, None] + variance - 2 * covariance, 0.0, None))
-    low, high = np.ones(count, dtype=np.int64), np.full(count, count)
+    tails = np.full(count, TAIL)
     for k in range(count):
         varies = error[k] > 1e-12
-        limit = 0.0
-        if varies.any():
+        if varies.sum() > 1:
             apart = np.abs(drawn[:, [k]] - drawn[:, varies]) / error[k, varies]
-            limit = float(np.quantile(apart.max(axis=1), 0.95))
-        gap = value[k] - value
-        low[k] += int((gap < -limit * error[k] - SAME).sum())
-        high[k] -= int((gap > limit * error[k] + SAME).sum())
-    return low, high
+            tails[k] = ndtr(-float(np.quantile(apart.max(axis=1), 1 - 2 * TAIL)))
+    return tails

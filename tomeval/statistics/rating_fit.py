@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.statistics.choices import Choices, Peak
+from tomeval.statistics.cluster_spread import NOTHING, ClusterSpread
 from tomeval.statistics.contests import Contests, choices_of
 from tomeval.statistics.likelihood_ends import evidence, profile_ends
 from tomeval.statistics.paired import FloatArray, IntArray
+from tomeval.statistics.ranks import SAME, TAIL, comparison_tails
 
-NOTHING = 1e-6
-"""Clustered variances below this share of the model's are no variances."""
+PRIOR = 5.0
+"""Standard deviation in logits of the prior that keeps ratings without a maximum finite."""
 
 
 class Fit:
@@ -34,8 +37,7 @@ class Fit:
         self.players = np.zeros((count, width))
         self.players[self.free, : int(self.free.sum())] = np.eye(int(self.free.sum()))
         self.known = np.where(self.free, 0.0, given[:count])
-        self.clusters = int(contests.cluster.max()) + 1
-        self.clustered = self.clusters < contests.games
+        self.clustered = int(contests.cluster.max()) + 1 < contests.games
         self.limit = self.choices.limit
         self.core = self.free
         if not self.frozen:
@@ -43,17 +45,27 @@ class Fit:
             self.players -= self.players[self.core].mean(axis=0)
 
     def _core(self) -> NDArray[np.bool_]:
-        """Return the most players whose ratings differ by finite amounts; all, if no two do."""
-        best = np.zeros(len(self.players), dtype=bool)
-        left = list(range(len(self.players)))
-        while left:
-            one = left[0]
-            alike = [k for k in left if self.limit.says(self.players[one] - self.players[k])]
-            if len(alike) > best.sum():
-                best[:] = False
-                best[alike] = True
-            left = [k for k in left if k not in alike]
-        return best if best.sum() > 1 else self.free
+        """Return the most players whose ratings can be compared: they differ by finite amounts.
+
+        Of these the most whose differences do not rest on one cluster; all, if no two are such.
+        """
+        for told in (self.told, self.limit.says):
+            best = np.zeros(len(self.players), dtype=bool)
+            left = list(range(len(self.players)))
+            while left:
+                one = left[0]
+                alike = [k for k in left if told(self.players[one] - self.players[k])]
+                if len(alike) > best.sum():
+                    best[:] = False
+                    best[alike] = True
+                left = [k for k in left if k not in alike]
+            if best.sum() > 1:
+                return best
+        return self.free
+
+    def told(self, contrast: FloatArray) -> bool:
+        """Tell whether a contrast is finite and does not rest on one cluster."""
+        return self.limit.says(contrast) and not self.limit.rests(contrast)
 
     def check(self) -> None:
         """Raise if a rating cannot be estimated from any number of such games."""
@@ -78,19 +90,53 @@ class Fit:
         return self.limit.best
 
     @cached_property
-    def plain(self) -> FloatArray:
-        """The model's covariance of the weights."""
-        return self.limit.covariance(self.peak)
+    def weak(self) -> Peak:
+        """The maximum with a weak prior on every weight, which always exists."""
+        return self.choices.peak(1 / PRIOR**2) if self.choices.hopeless.any() else self.peak
 
     @cached_property
-    def robust(self) -> FloatArray:
-        """The clustered covariance of the weights."""
-        return self.limit.clustered(self.peak)
+    def spread(self) -> ClusterSpread:
+        """How what has a maximum moves with other clusters."""
+        return ClusterSpread(self.limit, self.peak)
 
-    def variance(self, contrast: FloatArray) -> float:
-        """Return the clustered variance of a contrast, or the model's if clusters do not vary."""
-        robust, plain = (float(contrast @ v @ contrast) for v in (self.robust, self.plain))
-        return plain if robust <= NOTHING * plain else robust
+    @cached_property
+    def weak_spread(self) -> ClusterSpread:
+        """The same with the weak prior."""
+        return ClusterSpread(self.choices, self.weak, 1 / PRIOR**2)
+
+    def square(self, contrast: FloatArray, tail: float = TAIL) -> float:
+        """Return the squared quantile of an interval of a contrast, in the model's variances.
+
+        NaN if the contrast rests on one cluster: no other shows how clusters vary. Else Student's
+        for clustered games, times the ratio of the clustered to the model's variance, but of the
+        profile likelihood at most the normal one times what it is if every cluster is worth one
+        game; the normal one if games are independent, or if clusters do not vary at all.
+
+        A contrast without a finite estimate has an interval with one end, at which games that are
+        so one-sided have a chance of twice the tail (of one pair: as Clopper and Pearson 1934,
+        one-sided), again with every cluster as one game.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        finite = self.limit.says(contrast)
+        if (self.limit if finite else self.choices).rests(contrast):
+            return math.nan
+        normal = float(ndtri(tail)) ** 2
+        if finite and self.interval == "sandwich":
+            ratio, freedom = self.spread.jackknife(contrast)
+            return float(stdtrit(freedom, tail)) ** 2 * ratio if ratio > NOTHING else normal
+        if not finite:
+            # Such games have a chance of exp(-square / 2) at the end, where they may fall short.
+            return -2 * math.log(2 * tail) * self.weak_spread.most(contrast)
+        if not self.clustered:
+            return normal
+        most = self.spread.most(contrast)
+        if most < 1 + NOTHING:
+            return normal
+        ratio, freedom = self.spread.jackknife(contrast)
+        if ratio <= NOTHING:
+            return normal
+        return min(normal * most, float(stdtrit(freedom, tail)) ** 2 * ratio)
 
     @cached_property
     def alike(self) -> bool:
@@ -99,76 +145,54 @@ class Fit:
         If players take turns and each deal ends alike whoever sits where, the clusters' scores are
         all 0: they then do not show how deals vary, and an interval of width 0 would be wrong.
         """
-        if not self.robustly or self.clusters < 2:
+        if not (self.clustered or self.interval == "sandwich"):
             return False
-        finite = (one for one in self.players[self.free] if self.limit.says(one))
-        return any(
-            one.any() and float(one @ self.robust @ one) <= NOTHING * float(one @ self.plain @ one)
-            for one in finite
-        )
+        told = (one for one in self.players[self.free] if one.any() and self.told(one))
+        return any(self.spread.jackknife(one)[0] <= NOTHING for one in told)
 
-    @property
-    def robustly(self) -> bool:
-        """Whether the clusters or the interval ask for the clustered covariance."""
-        return self.clustered or self.interval == "sandwich"
+    def ends(self, contrast: FloatArray) -> tuple[float, float]:
+        """Return the ends of one contrast's interval; NaN: none."""
+        square = self.square(contrast)
+        if math.isnan(square):
+            return math.nan, math.nan
+        if not self.limit.says(contrast):
+            return profile_ends(self.choices, contrast, self.weak, square / 2)
+        if self.interval == "profile":
+            return profile_ends(self.limit, contrast, self.peak, square / 2)
+        half = math.sqrt(square * self.spread.variance(contrast))
+        centre = float(contrast @ self.peak.place)
+        return centre - half, centre + half
 
-    def ends(self, contrast: FloatArray, peak: Peak, weak: Peak) -> tuple[float, float]:
-        """Return the ends of one contrast's interval."""
-        from scipy.special import stdtrit
+    def ranks(self, value: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Return the ends of the interval of each rank, (P,).
 
-        finite = self.limit.says(contrast)
-        quantile = 1.959963984540054
-        if finite and self.robustly:
-            if self.clusters < 2:
-                return math.nan, math.nan
-            quantile = float(stdtrit(self.clusters - 1, 0.975))
-            robust = self.variance(contrast)
-            if self.interval == "sandwich":
-                half, centre = quantile * math.sqrt(robust), float(contrast @ peak.place)
-                return centre - half, centre + half
-            quantile *= math.sqrt(robust / float(contrast @ self.plain @ contrast))
-        if finite:
-            return profile_ends(self.limit, contrast, peak, quantile**2 / 2)
-        return profile_ends(self.choices, contrast, weak, quantile**2 / 2)
-
-    def spread(self) -> tuple[FloatArray, float]:
-        """Return the covariance of the ratings (P, P), and its degrees of freedom."""
-        robust = self.robustly and not self.alike
-        covariance = self.robust if robust else self.plain
-        freedom = self.clusters - 1.0 if robust else math.inf
-        return self.players @ covariance @ self.players.T, freedom
-
-    def separated_ranks(self, value: FloatArray, weak: Peak) -> tuple[IntArray, IntArray]:
-        """Return rank intervals where some differences have no finite estimate.
-
-        Two players differ if the likelihood ratio of their equality says so, or where their
-        difference is finite and games are clustered, its standard error; with Bonferroni's
-        correction for the comparisons of one player.
+        A player is compared with all others at once: its rank lies below as many as are surely
+        better, and above as many as are surely worse. Two differ if their difference has a finite
+        estimate and its standard error says so, or where it has none, the likelihood ratio of
+        their equality.
         """
-        from scipy.special import ndtri, stdtrit
-
         count = len(value)
-        above = np.zeros((count, count), dtype=bool)
-        tail = 1 - 0.025 / max(1, count - 1)
-        spread, freedom = self.spread()
-        wald = float(stdtrit(freedom, tail)) if math.isfinite(freedom) else float(ndtri(tail))
-        drop = float(ndtri(tail)) ** 2 / 2
-        for i in range(count):
-            for j in range(i):
-                contrast, gap = self.players[i] - self.players[j], float(value[i] - value[j])
+        pairs = self.players[:, None] - self.players
+        finite = np.array([[self.limit.says(pair) for pair in row] for row in pairs])
+        tails = comparison_tails(self.players @ self.spread.covariance @ self.players.T, rng)
+        tails[~finite.all(axis=1)] = TAIL / max(1, count - 1)
+        differ = np.zeros((count, count))  # of every row, who is surely above and below
+        for i, j in itertools.permutations(range(count), 2):
+            pair, gap = pairs[i, j], float(value[i] - value[j])
+            if not pair.any():
+                sure = abs(gap) > SAME
+            # Without a finite estimate, either might have won all.
+            elif math.isnan(square := self.square(pair, tails[i] / (1 + (not finite[i, j])))):
+                sure = False
+            elif finite[i, j]:
+                sure = gap**2 > square * self.spread.variance(pair)
+            else:
                 known = float(self.known[i] - self.known[j])
-                if not contrast.any():
-                    differ = gap != 0
-                elif self.limit.says(contrast):
-                    square = spread[i, i] + spread[j, j] - 2 * spread[i, j]
-                    differ = abs(gap) > wald * math.sqrt(max(0.0, float(square)))
-                else:
-                    differ = evidence(self.choices, contrast, -known, weak.place) > drop
-                if differ:
-                    above[i, j], above[j, i] = gap > 0, gap < 0
-        return 1 + above.sum(axis=0), count - above.sum(axis=1)
+                sure = evidence(self.choices, pair, -known, self.weak.place) > square / 2
+            differ[i, j] = sure * np.sign(gap)
+        return 1 + (differ < 0).sum(axis=1), count - (differ > 0).sum(axis=1)
 
-    def sides(self, peak: Peak) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def sides(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the sides' advantages and the ends of their intervals."""
         contests, count = self.contests, len(self.contests.names)
         found = np.full((3, len(contests.sides)), np.nan)
@@ -184,8 +208,8 @@ class Fit:
                 mates = [start + k for k in range(len(given)) if met[k] == met[q]]
                 contrast[mates] -= 1 / len(mates)
             if contrast.any() and self.limit.says(contrast):
-                found[0, q] = float(contrast @ peak.place)
-                found[1:, q] = self.ends(contrast, peak, peak)
+                found[0, q] = float(contrast @ self.peak.place)
+                found[1:, q] = self.ends(contrast)
         return found[0], found[1], found[2]
 
 

@@ -12,16 +12,12 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.statistics.contests import Contests
 from tomeval.statistics.paired import FloatArray, IntArray
-from tomeval.statistics.ranks import normal_ranks, ranks
-from tomeval.statistics.rating_fit import Fit
+from tomeval.statistics.ranks import ranks
+from tomeval.statistics.rating_fit import PRIOR, Fit
 
 INTERVALS = ("profile", "sandwich")
 ELO = 400 / math.log(10)
 """Elo-like points per logit: 400 points are odds of 10."""
-PRIOR = 5.0
-"""Standard deviation in logits of the prior that keeps ratings without a maximum finite."""
-FEW = 10
-"""With fewer clusters than this, their spread is hardly known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +29,17 @@ class Ratings:
     value, low, high : ndarray, shape (P,)
         Ratings with 95 % intervals. An infinite end means that the games set no limit there; the
         rating is then that with a weak prior, see `PRIOR`, or the end of the interval if that is
-        nearer. A given rating has no interval (NaN).
+        nearer. NaN: no interval, because the rating is given, or rests on one cluster.
     open : tuple of str
         For each player: empty, or ``above``, ``below`` or ``both`` where an end is infinite.
+    base : ndarray of bool, shape (P,)
+        The players whose mean rating is 0; nobody if some ratings are given.
     rank, rank_low, rank_high : ndarray of int, shape (P,)
         1 is best; equal ratings share a rank.
-    games : ndarray of int, shape (P,)
+    games, clusters : ndarray of int, shape (P,)
+        In which the player took part.
     side_value, side_low, side_high : ndarray, shape (Q,)
         Advantage of each side over the mean of the sides of its games; NaN: not to be told.
-    clusters : int
     notes : tuple of str
         What a reader must know besides the numbers.
     """
@@ -51,15 +49,16 @@ class Ratings:
     low: FloatArray
     high: FloatArray
     open: tuple[str, ...]
+    base: NDArray[np.bool_]
     rank: IntArray
     rank_low: IntArray
     rank_high: IntArray
     games: IntArray
+    clusters: IntArray
     sides: tuple[str, ...]
     side_value: FloatArray
     side_low: FloatArray
     side_high: FloatArray
-    clusters: int
     notes: tuple[str, ...]
 
 
@@ -79,8 +78,9 @@ def rate(
     interval : {"profile", "sandwich"}
         ``profile``: where twice the profile log-likelihood has fallen by the chi-squared quantile;
         if clusters hold several games, by Student's squared quantile times the ratio of the
-        clustered to the model's variance (Chandler and Bate 2007). ``sandwich``: symmetric, from
-        the clustered covariance, see `tomeval.statistics.choices.Choices.clustered`.
+        clustered to the model's variance (Chandler and Bate 2007), see
+        `tomeval.statistics.cluster_spread.ClusterSpread.jackknife`, but never by more than if
+        every cluster were one game. ``sandwich``: symmetric, from the clustered variance alone.
     fixed : ndarray, shape (P + Q,), optional
         Given ratings of players and sides in logits, such as those of a frozen pool; NaN: to be
         estimated. If a player is given, the others are on this scale. Default: the mean of all
@@ -95,8 +95,8 @@ def rate(
     Notes
     -----
     The model is that of `tomeval.statistics.contests.choices_of`; a team is the mean of its
-    players. Rank intervals follow Mogstad, Romano, Shaikh and Wilhelm 2024, see
-    `tomeval.statistics.ranks.normal_ranks`.
+    players. Rank intervals are the marginal ones of Mogstad, Romano, Shaikh and Wilhelm 2024: each
+    holds its player's rank; all of them together do so less often.
 
     Examples
     --------
@@ -153,46 +153,48 @@ class QuickRatings:
 
 def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
     """Return all numbers of a fit."""
-    contests, peak = fit.contests, fit.peak
-    separated = bool(fit.choices.hopeless.any())
-    weak = fit.choices.peak(1 / PRIOR**2) if separated else peak
-    places = [peak.place if fit.limit.says(one) else weak.place for one in fit.players]
+    contests = fit.contests
+    places = [fit.peak.place if fit.limit.says(one) else fit.weak.place for one in fit.players]
     value = fit.known + np.array([c @ p for c, p in zip(fit.players, places, strict=True)])
     ends = np.full((len(value), 2), np.nan)
     for k in np.flatnonzero(fit.free).tolist():
-        low, high = fit.ends(fit.players[k], peak, weak)
+        low, high = fit.ends(fit.players[k])
         ends[k] = low + fit.known[k], high + fit.known[k]
     # Where there is no maximum, the prior may pull harder than the games' own interval allows.
     value = np.where(np.isnan(ends[:, 0]), value, np.clip(value, ends[:, 0], ends[:, 1]))
     value = np.round(value, 12) + 0.0
     names = {(True, True): "both", (True, False): "below", (False, True): "above"}
     opened = tuple(names.get((low == -np.inf, high == np.inf), "") for low, high in ends)
-    if separated:
-        low_rank, high_rank = fit.separated_ranks(value, weak)
-    else:
-        low_rank, high_rank = normal_ranks(value, *fit.spread(), rng)
-    sides = fit.sides(peak)
-    games = [len(np.unique(contests.game[mine])) for mine in (contests.players > 0).T]
+    low_rank, high_rank = fit.ranks(value, rng)
+    sides = fit.sides()
+    games = [np.unique(contests.game[mine]) for mine in (contests.players > 0).T]
     return Ratings(
         names=contests.names,
         value=value,
         low=ends[:, 0],
         high=ends[:, 1],
         open=opened,
+        base=fit.core & (not fit.frozen),
         rank=ranks(value),
         rank_low=low_rank,
         rank_high=high_rank,
-        games=np.array(games, dtype=np.int64),
+        games=np.array([len(mine) for mine in games], dtype=np.int64),
+        clusters=np.array([len(np.unique(contests.cluster[mine])) for mine in games]),
         sides=contests.sides,
         side_value=sides[0],
         side_low=sides[1],
         side_high=sides[2],
-        clusters=fit.clusters,
-        notes=tuple(_notes(fit, opened, sides[0])),
+        notes=tuple(_notes(fit, opened, ends[:, 0], *sides[:2])),
     )
 
 
-def _notes(fit: Fit, opened: Sequence[str], side_value: FloatArray) -> list[str]:
+def _notes(
+    fit: Fit,
+    opened: Sequence[str],
+    ends: FloatArray,
+    side_value: FloatArray,
+    side_ends: FloatArray,
+) -> list[str]:
     """Return what a reader must know."""
     notes = []
     words = {
@@ -207,15 +209,25 @@ def _notes(fit: Fit, opened: Sequence[str], side_value: FloatArray) -> list[str]
         mine = [n for n, said in zip(fit.contests.names, opened, strict=True) if said == word]
         if mine:
             notes.append(f"the rating of {', '.join(mine)} has {text}")
-    if any(opened):
+    unsure = fit.free & np.isnan(ends), np.isnan(side_ends) & ~np.isnan(side_value)
+    for what, names, some in zip(
+        ("rating", "advantage"), (fit.contests.names, fit.contests.sides), unsure, strict=True
+    ):
+        few = [name for name, none in zip(names, some, strict=True) if none]
+        if few:
+            notes.append(
+                f"no interval for the {what} of {', '.join(few)}: what can be told of it rests on "
+                "one deal, so nothing shows how deals vary"
+            )
+    if not all(fit.limit.says(one) for one in fit.players):
         notes.append(
-            "where an interval is open, the rating itself is finite only by a weak prior (mean "
-            f"0, standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points), and its "
-            "closed end takes games as independent"
+            "where these games set no limit, the rating itself is finite only by a weak prior "
+            f"(mean 0, standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points)"
+            + (", and a closed end counts each common deal as one game" if fit.clustered else "")
         )
-        if not fit.frozen and not fit.core.all():
-            mine = [n for n, c in zip(fit.contests.names, fit.core, strict=True) if c]
-            notes.append(f"0 is the mean rating of {', '.join(mine)}")
+    if not fit.frozen and not fit.core.all():
+        mine = [n for n, c in zip(fit.contests.names, fit.core, strict=True) if c]
+        notes.append(f"0 is the mean rating of {', '.join(mine)}")
     unknown_sides = [
         n for n, value in zip(fit.contests.sides, side_value, strict=True) if np.isnan(value)
     ]
@@ -229,8 +241,6 @@ def _notes(fit: Fit, opened: Sequence[str], side_value: FloatArray) -> list[str]
             "common deals end alike whoever sits where, so they do not show how much chance "
             "there is: intervals take games as independent"
         )
-    if fit.clustered and fit.clusters < FEW:
-        notes.append(f"{fit.clusters} common deals: with fewer than {FEW} intervals are rough")
     return notes
 
 

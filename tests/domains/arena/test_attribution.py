@@ -247,6 +247,27 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
         ratings.rate_records(records[:9], np.random.default_rng(1), frozen=dict.fromkeys("ABC", 0))
 
 
+def test_few_deals_are_judged_by_player_whatever_else_is_pooled():
+    """A player of one deal has no interval in its game, and so none over all games."""
+    records = [*drawn_games(60, (0.3, 0, -0.3)), *drawn_games(12, (0.3, 0, -0.3))]
+    for number, record in enumerate(records[60:]):
+        players = tuple("X" if name == "C" else name for name in record.players)
+        records[60 + number] = replace(record, game="duel", deal="one", players=players)
+    rows, notes = ratings.rating_rows(records, np.random.default_rng(1))
+    for scope, deals in (("duel", 1), (ratings.TOGETHER, 1)):
+        row = rows_of(rows, subset="all", game=scope, player="X")
+        assert (row["games"], row["deals"]) == (12, deals)
+        assert math.isnan(row["rating_ci95_low"])
+        assert (row["rank_low"], row["rank_high"]) == (1, 3 if scope == "duel" else 4)
+    assert all(row["rating_ci95_low"] > -math.inf for row in rows if row["deals"] > 60)
+    assert rows_of(rows, subset="all", game=ratings.TOGETHER, player="A")["deals"] == 61
+    assert any("no interval for the rating of X" in note for note in notes)
+    [row] = [
+        r for r in agreement_rows(records, np.random.default_rng(1), 9)[0] if r["game"] == "duel"
+    ]
+    assert math.isnan(row["kendall_ci95_low"])
+
+
 def test_a_newcomer_among_a_frozen_pool():
     records = drawn_games(300, (0.8, 0, 0), seed=3)
     pool = {"B": 100.0, "C": 100.0}

@@ -66,7 +66,8 @@ def _agreement(
     own = [np.searchsorted(every, np.unique(deals(records))) for records in kept]
     fits = [quick_ratings(table) for table in tables]
     drawn: list[list[Any]] = [[], []]
-    for counts in draw_counts(resamples, len(every), rng):
+    # One deal cannot be resampled.
+    for counts in draw_counts(resamples if len(every) > 1 else 0, len(every), rng):
         for which, (fit, places) in enumerate(zip(fits, own, strict=True)):
             drawn[which].append(fit(counts[places].astype(np.float64)))
     return agreement(fits[0](), fits[1](), np.array(drawn[0]), np.array(drawn[1]))

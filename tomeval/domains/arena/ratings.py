@@ -104,8 +104,9 @@ def rating_rows(
     """Return ratings in Elo-like points by game, all games and clean games, best first; and notes.
 
     Columns: ``rating`` with its 95 % interval, ``open`` where the interval has no end, ``rank``
-    with ``rank_low`` and ``rank_high``, ``games`` and ``deals``. With OpenSkill also its ``mu`` and
-    ``sigma``, means over random orders of the games, and ``order_sd`` of mu over these orders.
+    with ``rank_low`` and ``rank_high``, the player's ``games`` and ``deals``. With OpenSkill also
+    its ``mu`` and ``sigma``, means over random orders of the games, and ``order_sd`` of mu over
+    these orders.
 
     Raises
     ------
@@ -186,7 +187,7 @@ def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
         row["open"] = found.open[k]
         row["rank"] = int(found.rank[k])
         row["rank_low"], row["rank_high"] = int(found.rank_low[k]), int(found.rank_high[k])
-        row["games"], row["deals"] = int(found.games[k]), found.clusters
+        row["games"], row["deals"] = int(found.games[k]), int(found.clusters[k])
         rows.append(row)
     return rows
 

@@ -68,7 +68,8 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     "ratings by one likelihood over all "
                     "games with terms for seats or roles; a "
                     f"team is the mean of its players. Profile likelihood; {INTERVALS}. An arrow: "
-                    "the games set no limit on that side. Games without an error are no random "
+                    "the games set no limit on that side; a mark without a line: the rating rests "
+                    "on one deal. Games without an error are no random "
                     f"sample of all games; no mark: they do not rate the player.{same}",
                     _describe(rated, group, shown, subsets),
                 )
