@@ -120,11 +120,12 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
             "players got through.",
         )
     invalid = tallies.invalid_answers(run.store)
-    random = (cell for cell in run.cells if cell.definition["on_invalid"] == "random")
-    drawn = [cell for cell in random if any(invalid.get(cell.number, {}).values())]
+    random = [cell.number for cell in run.cells if cell.definition["on_invalid"] == "random"]
+    some = [number for number in random if any(invalid.get(number, {}).values())]
+    answers = tallies.answers(run.store, some)  # of all seats: any of them moves the measures
+    rates = {number: said.rates()[INVALID.name] for number, said in answers.items()}
+    drawn = [cell for cell in run.cells if rates.get(cell.number, 0) > 0]
     if drawn:
-        answers = tallies.answers(run.store, [cell.number for cell in drawn])
-        rates = {number: said.rates()[INVALID.name] for number, said in answers.items()}
         worst = max(drawn, key=lambda cell: rates[cell.number])
         yield Notice(
             "serious",
