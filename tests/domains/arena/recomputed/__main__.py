@@ -104,6 +104,7 @@ def compared(folder: Path) -> dict[str, float]:
     own["selection"] = selection(games), ("game", "player", "side")
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
     own["sides"] = advantages(games, tables["sides"]), ("game", "side")
+    assert all(rows for rows, _ in own.values())
     found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}
     return {"decisions": max(map(off, games)), **found}
 

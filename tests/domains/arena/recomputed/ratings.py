@@ -21,7 +21,7 @@ def team_sides(game: Game) -> list[str]:
     return [f"{game.name}: {side}" for side in found]
 
 
-def fitted(games: list[Game]) -> dict[str, float]:
+def fitted(games: list[Game], prior: float = 0.0) -> dict[str, float]:
     """Return the ratings of players and the advantages of sides with the largest likelihood.
 
     A team is the mean of its players and its side. A set of teams is chosen with a probability in
@@ -51,7 +51,7 @@ def fitted(games: list[Game]) -> dict[str, float]:
                     names.setdefault(name, len(names))
             choices.append((features, sets.index(best)))
             left = [t for t in left if t not in best]
-    place = newton(choices, names)
+    place = newton(choices, names, prior)
     found = {name: place[k] for name, k in names.items()}
     centred = {}
     for start in ("player ", *sorted({f"side {game.name}: " for game in games})):
@@ -74,8 +74,11 @@ def add(feature: dict[str, float], name: str, value: float) -> None:
     feature[name] = feature.get(name, 0.0) + value
 
 
-def newton(choices, names: dict[str, int]) -> np.ndarray:
-    """Return the weights of a conditional logit, by Newton's method on all that is told of them."""
+def newton(choices, names: dict[str, int], prior: float) -> np.ndarray:
+    """Return the weights of a conditional logit, by Newton's method on all that is told of them.
+
+    `prior` is 1 / variance of each. Raises ArithmeticError if there is no maximum.
+    """
     counts: dict[str, int] = defaultdict(int)
     tables = []
     for features, chosen in choices:  # equal choices once, with their number
@@ -90,7 +93,7 @@ def newton(choices, names: dict[str, int]) -> np.ndarray:
         tables.append((table - table[chosen], counts[key]))
     place = np.zeros(len(names))
     for _ in range(100):
-        slope, curve = np.zeros(len(names)), np.zeros((len(names),) * 2)
+        slope, curve = -prior * place, prior * np.eye(len(names))
         for table, count in tables:
             score = np.exp(table @ place - (table @ place).max())
             p = score / score.sum()
@@ -101,28 +104,39 @@ def newton(choices, names: dict[str, int]) -> np.ndarray:
         place += step
         if np.abs(step).max() < 1e-11:
             return place
-    raise AssertionError("the likelihood has no maximum")
+    raise ArithmeticError("the likelihood has no maximum")
 
 
-POINTS = 400 / math.log(10)
+POINTS, PRIOR, FAR = 400 / math.log(10), 5.0, 15.0
 
 
 def ratings(games: list[Game], shown: list[Row]) -> list[Row]:
-    """Return the ratings of scopes that have a largest likelihood.
+    """Return the ratings that the games alone decide, or the weak prior alone.
 
-    Who has an open end has none: it grows as they move away from the others. In games of two seats
-    the ratings of these are then those of the games among themselves; elsewhere none is given.
+    A player with an open end moves away from the others for ever: in games of two seats the ratings
+    of these are those of the games among themselves; elsewhere none is given. 0 is the mean of
+    those who have an interval; where nobody has one, of all.
     """
     rows = []
     for scope in dict.fromkeys(row["game"] for row in shown):
         mine = [row for row in shown if row["game"] == scope and row["subset"] == "all"]
         some = [game for game in games if scope in (game.name, "all games")]
         closed = {row["player"] for row in mine if row["rating"] and not row["open"]}
+        known = {row["player"] for row in mine if row["rating_ci95_low"] or row["rating_ci95_high"]}
         if len(closed) < len(mine) and any(len(game.roles) > 2 for game in some):
             continue
-        found = fitted([game for game in some if closed >= set(game.names.values())])
+        among = [game for game in some if closed >= set(game.names.values())]
+        try:
+            found = fitted(among)
+        except ArithmeticError:
+            if known:
+                continue
+            found = fitted(among, prior=1 / PRIOR**2)
+        zero = mean([found[name] for name in (closed & known or closed)])
         for name in sorted(closed):
-            rows.append({"game": scope, "player": name, "rating": POINTS * found[name]})
+            value = found[name] - zero
+            if name in known or abs(value) < FAR:  # else it runs away, and a prior holds it
+                rows.append({"game": scope, "player": name, "rating": POINTS * value})
     return rows
 
 
