@@ -99,7 +99,8 @@ def first_part(run: Run) -> tuple[Run, str]:
             groups.setdefault(str(cell.facts.get(column, "")), []).append(cell)
         if len(cells) <= SHOWN or len(groups) == 1:
             continue
-        kept, room = [], SHOWN
+        kept: list[str] = []
+        room = SHOWN
         for value, group in groups.items():
             if kept and len(group) > room:
                 break
