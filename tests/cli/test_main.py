@@ -307,7 +307,7 @@ def test_bad_results_files(tomeval, tmp_path, row, message) -> None:
 @pytest.mark.parametrize(
     ("delta", "code"),
     [
-        ("0.000", 0),  # the definition as written: defecting is best whatever is predicted
+        ("0.000", 0),  # best response: defecting is best whatever is predicted
         ("0.2", 0),  # misprediction: 10 % errors that cost 2 to 5
         ("0.5", 0),
         ("0.35", 0),  # and their mean
@@ -325,7 +325,7 @@ def test_audit_accuses_only_where_no_rule_fits(tomeval, tmp_path, delta, code) -
 
 def test_audit_says_which_rules_the_published_rows_follow(tomeval) -> None:
     # Counted by hand from the file with the costs of docs/audit.md: in the prisoner's dilemma no
-    # row is 0, as the definition has it; against tit for tat tabular RMax has 0.070 at 98.0 %,
+    # row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at 98.0 %,
     # which is 3.5 an error, and the row that cannot be true fits nothing.
     fits = {(row["game"], row["partner"]): row for row in rules_that_fit(REPORTED)}
     single, reacting = fits["IPD", "single_action"], fits["IPD", "tit_for_tat"]

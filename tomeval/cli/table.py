@@ -147,6 +147,7 @@ def table(
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
             notes += alike_notes(opened, view.shown or None) if form not in DATA else []
             notes += opened.domain.table_notes(opened)
+            notes += opened.domain.notes_of_measures(opened, view.shown or opened.measures)
     tell_notes(notes)
 
 

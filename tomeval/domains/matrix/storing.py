@@ -350,3 +350,15 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
+
+
+@once_each
+def partners_react(store: Store) -> bool:
+    """Tell whether the subject's moves can change what any partner does later; looked up once."""
+    sql = "SELECT DISTINCT json_extract(definition, '$.partners.tables') FROM cells"
+    moves = (
+        np.array(table["next_state"])
+        for (tables,) in store.query(sql)
+        for table in json.loads(tables or "[]")  # a definition without is found damaged
+    )
+    return any(bool((following != following[:, :1]).any()) for following in moves)
