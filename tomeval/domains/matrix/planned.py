@@ -153,7 +153,8 @@ def _plan(game: MatrixGame, machines: IntArray, horizon: int) -> tuple[BoolArray
         rounding += ROUNDING * np.ptp(worth, axis=(1, 2))
         plan[t] = worth >= top[:, None, :] - rounding[:, None, None]
         ahead = (top[rows, following[:, 1:]] - top.max(axis=1)[:, None]).reshape(shape)
-        said[t] = (machines >= 0) & after.all(axis=1)[rows, following]
+        every: BoolArray = np.logical_and.reduce(after, axis=1)
+        said[t] = (machines >= 0) & every[rows, following]
         after = said[t, :, 1:].reshape(shape)
     return plan, said
 
