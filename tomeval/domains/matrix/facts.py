@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.planted.measures import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
@@ -61,14 +58,11 @@ def tom_notes(run: Run, names: Collection[str]) -> list[str]:
             f"over T steps against: {first_names(reacting)}. ΔToM/T (planned) is."
         )
     if PLANNED in names:
-        given = {cell.name: np.isfinite(planned_regret(cell.played)) for cell in cells}
-        lacking = [f"{name}, {g.sum()} of {g.size}" for name, g in given.items() if not g.all()]
-        if lacking:
-            notes.append(
-                "ΔToM/T (planned) is missing where the predictions of some episode imply no "
-                "partner: they change, leave out what planning needs, or the partner does not "
-                f"answer the last joint move alone. Episodes that do: {first_names(lacking)}."
-            )
+        notes.append(
+            "ΔToM/T (planned) is there where the predictions of every episode imply a partner; those "
+            "that change or leave out what planning needs imply none. The partner must be one that "
+            "answers the last joint move alone."
+        )
     return notes
 
 
