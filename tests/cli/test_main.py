@@ -22,8 +22,8 @@ READ = [form for form in FORMATS if form not in DATA]
 ALIKE = "note: all episodes have the same value of a measure in "
 RULES_OF_TOM = [
     "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They are blind "
-    "to what a move does to the later moves of a partner that reacts, and are no regret over T steps "
-    "against: tit_for_tat. ΔToM/T (planned) is.",
+    "to what a move does to the later moves of a partner that reacts, and are no regret over T "
+    "steps against: tit_for_tat. ΔToM/T (planned) is.",
     "note: ΔToM/T (planned) is there where the predictions of every episode imply a partner; those "
     "that change or leave out what planning needs imply none. The partner must be one that answers "
     "the last joint move alone.",

@@ -60,8 +60,8 @@ def tom_notes(run: Run, names: Collection[str]) -> list[str]:
     if PLANNED in names:
         notes.append(
             "ΔToM/T (planned) is there where the predictions of every episode imply a partner; "
-            "those that change or leave out what planning needs imply none. The partner must be one that "
-            "answers the last joint move alone."
+            "those that change or leave out what planning needs imply none. The partner must be "
+            "one that answers the last joint move alone."
         )
     return notes
 
