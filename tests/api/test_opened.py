@@ -127,14 +127,22 @@ def test_a_comparison_is_that_of_the_library_and_shows_itself(run):
 def test_figures_are_matplotlibs(run):
     from matplotlib.figure import Figure
 
-    figures = run.plot("forest", where=["game=IPD", "partners=tit_for_tat"])
+    figures = run.plot(only="forest", where=["game=IPD", "partners=tit_for_tat"])
     assert figures
     assert all(isinstance(figure, Figure) for figure in figures.values())
     assert list(figures) == [line.partition(":")[0] for line in repr(figures).splitlines()]
     page = Page(figures._repr_html_())
     assert page.tags.count("img") == len(figures) == page.tags.count("figcaption")
     with pytest.raises(TomevalError, match="did you mean 'forest'"):
-        run.plot("forrest")
+        run.plot(only="forrest")
+
+
+def test_figures_are_written_where_the_report_would_be(run, tmp_path):
+    figures = run.plot(tmp_path / "figures", only="forest", where="game=IPD")
+    files = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert files == {"captions.md", *(f"{name}.png" for name in figures)}
+    with pytest.raises(TomevalError, match=r"plot\(only='forest'\)"):
+        run.plot("forest")
 
 
 def test_the_report_is_written_of_the_chosen_cells(run, tmp_path):

@@ -13,7 +13,8 @@ import scipy.stats
 from support import forget_checksums, make_game
 
 import tomeval
-from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.comparing.comparison import compare as compare_all
+from tomeval.comparing.comparison import compare_pairs
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.profiles import collect_scores
@@ -45,6 +46,11 @@ def sweep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "run"
     tomeval.run(SWEEP, folder).close()
     return folder
+
+
+def compare(runs, *args, metrics=METRICS, **options):
+    """Compare what every step adds to; ΔToM over T steps is there in some of these cells only."""
+    return compare_all(runs, *args, metrics=metrics, **options)
 
 
 def small(folder, **changes):

@@ -21,7 +21,8 @@ STEP_COLUMNS = {
     "partner_action", "partner_label", "own_reward", "partner_reward", "predicted_action",
     "predicted_label", "own_probs", "predicted_probs", "act_outcome", "predict_outcome",
     "act_attempts", "predict_attempts", "told", "model", "revision", "strategy",
-    "origin", "replica", "host", "device",
+    "origin", "replica", "host", "device", "on_invalid",
+    "stated_action", "stated_label", "stated_accuracy", "stated_as",
 }  # fmt: skip
 
 
@@ -191,3 +192,53 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
             export_run(opened, "steps", form, path)
         assert path.read_text() == "old"
         assert [p.name for p in tmp_path.iterdir()] == ["steps.csv"]
+
+
+def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
+    """The truth is right in the share of the steps that the subject's name says."""
+    experiment = {
+        "games": "RPS",
+        "partners": "uniform_random",
+        "subjects": [{"kind": "believer", "accuracy": 0.25}, "random"],
+        "labels": "neutral",
+        "horizon": 40,
+        "episodes": 5,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        steps = run.steps()
+        told = run.transcript(0, calls=False)
+        moves = run.cells[0].moves(0), run.cells[1].moves(0)
+    mine, other = (steps[steps["cell"] == number] for number in (0, 1))
+    assert (
+        other[["stated_action", "stated_label", "stated_accuracy", "stated_as"]].isna().all().all()
+    )
+    assert set(mine["stated_accuracy"]) == {0.25}
+    assert list(mine["stated_label"]) == ["JFB"[action] for action in mine["stated_action"]]
+    right = (mine["stated_action"] == mine["partner_action"]).mean()
+    assert right == pytest.approx(0.25, abs=0.1)
+    assert told.count("that the partner would choose") == 40
+    assert moves[0]["stated"] == list(mine["stated_label"][:40])
+    assert "stated" not in moves[1]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "policies"),
+    [
+        ({"games": "RPS", "subjects": "random", "horizon": 2}, "void"),
+        (
+            {
+                "domain": "arena",
+                "games": {"d": {"game": "ipd3", "rounds": 1, "talk": 0}},
+                "players": {"chance": {"kind": "random"}, "tft": {"kind": "tit_for_tat"}},
+                "lineups": [{"game": "d", "subject": "chance", "others": ["tft", "tft"]}],
+                "on_invalid": ["eliminate", "ask_again"],
+            },
+            ["eliminate", "ask_again"],
+        ),
+    ],
+)
+def test_every_row_says_what_becomes_of_invalid_answers(tmp_path, experiment, policies) -> None:
+    with tomeval.run({**experiment, "episodes": 1, "seed": 7}, tmp_path / "run") as run:
+        for table in (run.steps(), run.episodes()):
+            assert set(table["on_invalid"]) == set([policies] if policies == "void" else policies)
+            assert set(table["seed"]) == {7}

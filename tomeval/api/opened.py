@@ -157,8 +157,9 @@ class Run(results.Run):
 
     def plot(
         self,
-        only: Names = (),
+        out: str | Path | None = None,
         *,
+        only: Names = (),
         every: bool = False,
         where: Names = (),
         metrics: Names = (),
@@ -171,6 +172,8 @@ class Run(results.Run):
 
         Parameters
         ----------
+        out : path, optional
+            A folder that they are written into too, as PNG, with their captions.
         only : str or sequence of str
             Names of figures or of their files, see docs/figures.md. Default: the few that
             ``tomeval plot`` draws.
@@ -186,12 +189,19 @@ class Run(results.Run):
         Figures
             matplotlib figures by the names of their files.
         """
-        from tomeval.plots import Options, draw
+        from tomeval.plots import Options, draw, figures_of, save
+        from tomeval.plots.captions import write_captions
 
         with self._chosen(where) as run:
+            if out in figures_of(run):
+                raise TomevalError(f"{out!r} is a figure and no folder: plot(only={out!r})")
             names = tuple(choose_measures(run.measures, listed(metrics)))
             options = Options(column, interval, reference, by, names)
-            return Figures(draw(run, listed(only), options, every))
+            drawings = draw(run, listed(only), options, every)
+            if out is not None:
+                save(drawings, Path(out))
+                write_captions(drawings, Path(out), ["png"])
+            return Figures(drawings)
 
     def report(self, out: str | Path = "report.html", *, where: Names = (), **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tomeval.api.notebook import in_notebook, shown_in_notebook
 from tomeval.api.opened import Run
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import Reading
 from tomeval.domains.matrix.optima import Bounds
@@ -33,6 +34,8 @@ from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 def run(
@@ -165,8 +168,8 @@ def _watched(
 
 def score(
     path: str | Path,
-    game: str | MatrixGame,
-    partner: str | PartnerSet,
+    game: str | Path | MatrixGame,
+    partner: str | Path | PartnerSet,
     *,
     labels: str | None = None,
     reference: str = "horizon",
@@ -179,8 +182,11 @@ def score(
     path, reference, interval
         The log, one row per step; what regret is measured from and the kind of interval, as for
         `Run.rows`.
-    partner : str or PartnerSet
-        ``"unknown"`` gives what needs no partner's table, and regret in hindsight.
+    game : str, Path or MatrixGame
+        A game's name, its file, or the game.
+    partner : str, Path or PartnerSet
+        The same of a partner or a set; ``"unknown"`` gives what needs no partner's table, and
+        regret in hindsight.
     labels : str, optional
         The label set that the file uses; default: any of the game's.
     """
@@ -190,8 +196,8 @@ def score(
 
 def score_rows(
     path: str | Path,
-    game: str | MatrixGame | None = None,
-    partner: str | PartnerSet | None = None,
+    game: str | Path | MatrixGame | None = None,
+    partner: str | Path | PartnerSet | None = None,
     *,
     reference: str = "horizon",
     interval: str = AUTO,
@@ -221,8 +227,8 @@ def score_rows(
 def import_log(
     path: str | Path,
     out: str | Path,
-    game: str | MatrixGame | None = None,
-    partner: str | PartnerSet | None = None,
+    game: str | Path | MatrixGame | None = None,
+    partner: str | Path | PartnerSet | None = None,
     *,
     reference: str = "horizon",
     **how: Any,
@@ -234,15 +240,33 @@ def import_log(
 
 
 def log_reading(
-    game: str | MatrixGame | None, partner: str | PartnerSet | None, **how: Any
+    game: str | Path | MatrixGame | None, partner: str | Path | PartnerSet | None, **how: Any
 ) -> Reading:
     """Return how a log is read; parameters as for `score_rows`."""
-    return Reading(get_game(game) if isinstance(game, str) else game, partner, **how)
+    found = None if game is None else _game(game)
+    return Reading(
+        found, None if partner is None else _named("partner", partner, PartnerSet), **how
+    )
+
+
+def _game(given: str | Path | MatrixGame) -> MatrixGame:
+    """Return a game that is named, in a file, or given as it is."""
+    found = _named("game", given, MatrixGame)
+    return get_game(found) if isinstance(found, str) else found
+
+
+def _named(what: str, given: str | Path | _T, kind: type[_T]) -> str | _T:
+    """Return a name or the path of a file as text, and an object of `kind` as it is."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if not isinstance(given, kind):
+        raise TomevalError(f"{what} must be a name, a file or a {kind.__name__}, is {given!r}")
+    return given
 
 
 def bounds(
-    game: str | MatrixGame,
-    partners: str | PartnerSet,
+    game: str | Path | MatrixGame,
+    partners: str | Path | PartnerSet,
     horizon: int = 100,
     reference: str = "horizon",
 ) -> list[Bounds]:
@@ -254,7 +278,7 @@ def bounds(
     >>> [round(row.regret_max, 2) for row in tomeval.bounds("IPD", "single_action")]
     [2.0, 5.0]
     """
-    game = get_game(game) if isinstance(game, str) else game
-    if isinstance(partners, str):
-        partners = get_partner_set(partners, game)
-    return _bounds(game, partners, horizon, reference)
+    found = _game(game)
+    named = _named("partners", partners, PartnerSet)
+    sets = get_partner_set(named, found) if isinstance(named, str) else named
+    return _bounds(found, sets, horizon, reference)

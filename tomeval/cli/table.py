@@ -145,7 +145,9 @@ def table(
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.first_table):
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
-            notes += alike_notes(opened, view.shown or None) if form not in DATA else []
+            if form not in DATA:
+                notes += alike_notes(opened, view.shown or None)
+                notes += opened.domain.notes_of_measures(opened, view.shown or opened.measures)
             notes += opened.domain.table_notes(opened)
     tell_notes(notes)
 

@@ -40,6 +40,7 @@ def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> 
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
         *(Notice("note", _sentence(text)) for text in alike_notes(run)),
         *(Notice("note", text) for text in run.domain.notes(run)),
+        *(Notice("note", text) for text in run.domain.notes_of_measures(run, run.measures)),
         *_provenance(run),
         *_transcripts(episodes),
     ]

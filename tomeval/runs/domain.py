@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -469,6 +469,10 @@ class Domain(ABC):
 
     def table_notes(self, run: Run) -> list[str]:
         """Return those of `notes` that stand below the table of cells too."""
+        return []
+
+    def notes_of_measures(self, run: Run, names: Collection[str]) -> list[str]:
+        """Return sentences that stand below every table of cells that shows one of `names`."""
         return []
 
     def ratings(

@@ -220,7 +220,7 @@ class Run:
             if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
-            end |= {key: cell.definition[key] for key in ("seed", "on_invalid")}
+            end |= {key: cell.definition[key] for key in _SET}
             result.append(row)
             ends.append(end)
             limits.append(cell.attainable if names is None else {})
@@ -275,6 +275,7 @@ class Run:
         return rows
 
 
+_SET = ("seed", "on_invalid")
 _FACTS = ("model", "seed", "reference", "on_invalid")
 
 
@@ -337,7 +338,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         "WHERE cell = ? ORDER BY episode"
     )
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    columns = ["cell", *run.cells[0].columns, "episode", *called, *typed, "status", "steps"]
+    columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called, *typed, "status", "steps"]
     columns += [*names, *PLACE]
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -352,7 +353,8 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                     index += 1
                 found = cell.shown_episode(found)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
-                own = (cell.number, *cell.columns.values(), episode, *match[: len(called)])
+                named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
+                own = (cell.number, *named, episode, *match[: len(called)])
                 yield (*own, *found, status, steps, *said, *place)
 
     return columns, rows()

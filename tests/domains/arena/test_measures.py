@@ -39,9 +39,9 @@ def played():
         question=["move"] * 4,
         valid=np.array([True, True, False, True]),
         hit=np.array([1, 0.5, NAN, 0]),
-        probability=np.array([0.8, 0.1, NAN, 0]),
         attainable=np.array([1, 0.9, 0.7, NAN]),
-        observer=np.array([1, 0.4, 0.6, NAN]),
+        brier=np.array([0.5, 1.5, NAN, 0.25]),
+        observer_brier=np.array([0, 1.25, 0.5, NAN]),
     )
 
 
@@ -52,8 +52,8 @@ def played():
         ("win_percent", [50, 0]),
         ("tom_percent", [75, 0]),
         ("tom_attainable_percent", [100 * 2.6 / 3, NAN]),
-        ("truth_probability_percent", [45, 0]),
-        ("observer_probability_percent", [100 * 2 / 3, NAN]),
+        ("brier_score", [1, 0.25]),
+        ("brier_above_observer", [(0.5 + 0.25) / 2, NAN]),  # where both are known
         ("delta_functional_per_decision", [2, 0]),
         ("delta_functional_per_game", [NAN, 0]),  # one decision of game 0 is bounded only
         ("delta_functional_low_per_decision", [4 / 3, 0]),

@@ -18,9 +18,19 @@ from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.planting import belief_facts, slope_of
 from tomeval.runs.domain import get_domain
+from tomeval.runs.results import iterate_export
 from tomeval.strategies.beliefs import propensity
 
 PROBES = (Probe("move", 1), Probe("move", 2))
+
+
+def run_steps(run) -> list:
+    """Return the exported column of what was stated."""
+    columns, rows = iterate_export(run, "steps")
+    place = columns.index("stated")
+    return [row[place] and json.loads(row[place]) for row in rows]
+
+
 ANSWERS = {PROBES[0]: ("a", "b"), PROBES[1]: ("x", "y", "z")}
 
 
@@ -115,7 +125,9 @@ def test_a_subject_of_known_use_is_measured(tmp_path) -> None:
                 "SELECT json_extract(details, '$.belief') FROM steps WHERE slot = 0"
             )
         ]
+        exported = [text for text in run_steps(run) if text is not None]
     [row] = rows
+    assert exported == [fact["said"] for fact in beliefs]
     assert all(fact["said"] and fact["true"] for fact in beliefs)
     assert {fact["right"] for fact in beliefs} == {True, False}
     assert all(fact["right"] == (fact["said"] == fact["true"]) for fact in beliefs)

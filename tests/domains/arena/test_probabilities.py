@@ -1,11 +1,11 @@
-"""The probability given to the truth: of its label where labels are scored, else all or nothing."""
+"""Probabilities given to the truth, and their Brier score: only where labels are scored."""
 
 import numpy as np
 import pytest
 
 from tomeval.domains.arena.games.ipd3.policies import POLICIES
 from tomeval.domains.arena.named_games import named_game
-from tomeval.domains.arena.play import Table, play_game
+from tomeval.domains.arena.play import Table, _scored, play_game
 from tomeval.domains.arena.scripted_seats import PolicySeat
 from tomeval.domains.arena.seating import at_once
 from tomeval.domains.arena.seats import Answer, Chair
@@ -23,13 +23,18 @@ class Scorer(PolicySeat):
 
 
 @pytest.mark.parametrize(
-    ("probs", "given"),
+    ("probs", "given", "scores"),
     [
-        ({"cooperate": 0.7, "defect": 0.3}, {"tit_for_tat": 0.7, "always_defect": 0.3}),
-        (None, {"tit_for_tat": 1.0, "always_defect": 0.0}),
+        # 0.3^2 + 0.3^2 where the truth was given 0.7, and 0.7^2 + 0.7^2 where it was given 0.3
+        (
+            {"cooperate": 0.7, "defect": 0.3},
+            {"tit_for_tat": 0.7, "always_defect": 0.3},
+            {"tit_for_tat": 0.18, "always_defect": 0.98},
+        ),
+        (None, *[{"tit_for_tat": None, "always_defect": None}] * 2),  # an answer is no certainty
     ],
 )
-def test_probability_of_the_truth(probs, given):
+def test_probability_of_the_truth(probs, given, scores):
     game = named_game("g", {"game": "ipd3", "talk": 0, "rounds": 1}, "x").game
     names = ["always_cooperate", "tit_for_tat", "always_defect"]
     rng = np.random.default_rng(0)
@@ -43,4 +48,19 @@ def test_probability_of_the_truth(probs, given):
     moves = [p for p in decision.probed if p.probe.name == "move"]
     found = {names[p.probe.about]: p.probability for p in moves}
     assert found == pytest.approx(given)
+    assert {names[p.probe.about]: p.brier for p in moves} == pytest.approx(scores)
     assert {names[p.probe.about]: p.hit for p in moves} == {"tit_for_tat": 1, "always_defect": 0}
+
+
+def test_nobody_expects_a_better_score_than_who_knows_the_probabilities():
+    """If the truth has the probabilities q, stating p costs sum (p - q)^2 more than stating q."""
+    rng = np.random.default_rng(3)
+    for size in (2, 3, 7):
+        q, p = rng.dirichlet(np.ones(size), 2)
+        q[0] = 0.0
+        q /= q.sum()
+        above = sum(
+            q[b] * (_scored(dict(enumerate(p)), b)[1] - _scored(dict(enumerate(q)), b)[1])
+            for b in range(size)
+        )
+        assert above == pytest.approx(((p - q) ** 2).sum())

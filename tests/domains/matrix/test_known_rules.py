@@ -261,11 +261,10 @@ def test_right_reactions_cost_nothing(tmp_path, game, name):
     ("own", "planned", "functional"),
     [
         # Tit for tat over 3 rounds is worth 8 + 8 + 10 = 26. Who believes that it cooperates
-        # whatever one does plans to defect. Round 1: 20 instead of 26. After a defection nothing
-        # more is lost (5 + 5 = 0 + 10); after cooperation 10 + 5 instead of 8 + 10 in round 2, and
-        # nothing in round 3, where defecting is best.
-        ([1, 1, 1], (6 + 0 + 0) / 3, (26 - 20) / 3),
-        ([0, 0, 0], (6 + 3 + 0) / 3, (26 - 24) / 3),
+        # whatever one does plans to defect, which earns 10 + 5 + 5 = 20. Who predicts rightly what
+        # follows a defection of its own contradicts that, and implies no partner.
+        ([1, 1, 1], math.nan, (26 - 20) / 3),
+        ([0, 0, 0], (26 - 20) / 3, (26 - 24) / 3),
     ],
 )
 def test_wrong_reactions_by_hand(tmp_path, own, planned, functional):
@@ -278,7 +277,7 @@ def test_wrong_reactions_by_hand(tmp_path, own, planned, functional):
         react=lambda step, a, text: 0,
     )
     row, _ = planned_run(tmp_path, script, "IPD", "tit_for_tat", horizon=3)
-    assert row["delta_tom_planned_per_step"] == pytest.approx(planned)
+    assert row["delta_tom_planned_per_step"] == pytest.approx(planned, nan_ok=True)
     assert row["delta_functional_per_step"] == pytest.approx(functional)
     assert row["reaction_accuracy_percent"] == 50
     assert row["tom_percent"] == 100
@@ -291,37 +290,35 @@ def test_following_one_s_plan_costs_what_the_plan_costs(tmp_path, game):
     found = get_game(game)
     n, pay = found.n, OWN[game]
     rng = np.random.default_rng(5)
-    # Beliefs by step and own action, and predictions, drawn once; small noise breaks ties by a
-    # belief that no plan is tied under (checked below).
-    for attempt in range(3):
-        beliefs = rng.integers(0, n, (T, n))
-        said = rng.integers(0, n, T)
+    given = 0
+    for attempt in range(12):
+        belief, first = rng.integers(0, n, n), int(rng.integers(n))  # by the own last action
 
-        def plan(t, beliefs=beliefs, said=said):
+        def plan(t, said, belief=belief):
             ahead = [0.0] * n
             for _ in range(T - 1 - t):
-                ahead = [max(pay[a][b] + ahead[beliefs[t][a]] for a in range(n)) for b in range(n)]
-            later = [ahead[beliefs[t][a]] if t < T - 1 else 0 for a in range(n)]
-            worth = [pay[a][said[t]] + later[a] for a in range(n)]
+                ahead = [max(pay[a][b] + ahead[belief[a]] for a in range(n)) for b in range(n)]
+            worth = [pay[a][said] + ahead[belief[a]] * (t < T - 1) for a in range(n)]
             tied = [a for a in range(n) if worth[a] > max(worth) - 1e-9]
             return tied[0], len(tied) > 1
 
-        plans = [plan(t) for t in range(T)]
+        said, plans = [first], []
+        for t in range(T):
+            plans.append(plan(t, said[-1]))
+            said.append(int(belief[plans[-1][0]]))
         script = Known(
             found,
             found.label_set("neutral"),
             act=lambda step, text, plans=plans: plans[step - 1][0],
-            predict=lambda step, text, said=said: int(said[step - 1]),
-            react=lambda step, a, text, beliefs=beliefs: int(beliefs[step - 1][a]),
+            predict=lambda step, text, said=said: said[step - 1],
+            react=lambda step, a, text, belief=belief: int(belief[a]),
         )
         row, _ = planned_run(tmp_path / str(attempt), script, game, "tit_for_tat", episodes=1)
-        if not any(tied for _, tied in plans):
-            assert row["delta_tom_planned_per_step"] == pytest.approx(
-                row["delta_functional_per_step"], abs=1e-12
-            )
-            break
-    else:
-        pytest.fail("every drawn belief has ties")
+        value = row["delta_tom_planned_per_step"]
+        if not any(tied for _, tied in plans) and not math.isnan(value):
+            assert value == pytest.approx(row["delta_functional_per_step"], abs=1e-12)
+            given += value > 0
+    assert given
 
 
 def test_accuracy_against_a_stochastic_partner(tmp_path):
@@ -330,8 +327,13 @@ def test_accuracy_against_a_stochastic_partner(tmp_path):
     partner = Partner("coin", [[0.3, 0.7]], [[[0, 0], [0, 0]]])
     sets = PartnerSet("coin", (partner,))
     for stated, accuracy in (([0, 1], 50), ([1, 1], 70), ([0, 0], 30)):
-        script = Known(game, game.label_set("neutral"), react=lambda step, a, text, s=stated: s[a])
-        row, _ = planned_run(tmp_path / str(accuracy), script, "IPD", sets)
+        script = Known(
+            game,
+            game.label_set("neutral"),
+            predict=lambda step, text, s=stated: s[0],
+            react=lambda step, a, text, s=stated: s[a],
+        )
+        row, _ = planned_run(tmp_path / str(accuracy), script, "IPD", sets, horizon=30)
         assert row["reaction_accuracy_percent"] == pytest.approx(accuracy)
         if stated[0] == stated[1]:  # who expects no reaction defects, which is right
             assert row["delta_tom_planned_per_step"] == 0

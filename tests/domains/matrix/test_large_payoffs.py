@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support import ALL_GAMES, make_game, random_partner
 
 from tomeval.domains.matrix.attained import _all_the_same
-from tomeval.domains.matrix.conditional import planned_regret
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import (
     best_response,
@@ -20,7 +19,9 @@ from tomeval.domains.matrix.optima import (
 )
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.play import Setup, play_episode
+from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.stationary import stationary_reward
 
 LONG = 10_000
@@ -125,10 +126,14 @@ def test_a_planner_that_trusts_wrong_reactions_loses_as_much_after_a_shift(shift
     partner = get_partner("tit_for_tat", game)
     horizon = 2_000
     moves = np.zeros(horizon, dtype=int)
-    states = np.array([0, *[1] * (horizon - 1)])
-    believed = np.zeros((horizon, 2), dtype=int)
-    regret = planned_regret(game, partner, states, moves, moves, believed)
-    assert regret.tolist() == [6.0] * (horizon - 2) + [3.0, 0.0]
+    played = Played(
+        *(game, [partner], np.array([0]), np.array([horizon]), moves, moves, moves),
+        game.own[moves, moves],
+        reactions=np.zeros((horizon, 2), dtype=int),
+    )
+    # It defects: 10 and then 5 a step, where 8 and at last 10 can be had.
+    lost = planned_regret(played) * horizon
+    assert lost == pytest.approx(3 * (horizon - 1), abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["rmax", "fictitious_play", "equilibrium", "best_response"])

@@ -117,7 +117,7 @@ def test_cooperation_with_tit_for_tat_has_negative_foresight() -> None:
 
 def test_misprediction_and_best_response_part_in_ipd() -> None:
     # One wrong prediction against a cooperator costs 2 by the misprediction rule and nothing by the
-    # definition as written; against a defector 5.
+    # best response; against a defector 5.
     for k, cost in ((0, 2.0), (1, 5.0)):
         played = played_of(IPD, [get_partner(f"always({k})", IPD)], [1, 1], [k, k], [1 - k, k])
         found = one(played)

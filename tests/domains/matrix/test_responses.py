@@ -57,7 +57,7 @@ def test_misprediction_depends_on_a_strictly_dominated_action() -> None:
     ipd, more = make_game([[8, 0], [10, 5]]), make_game([[8, 0], [10, 5], [1, 4]])
     assert misjudgement_cost(ipd, "misprediction").tolist() == [[0, 5], [2, 0]]
     assert misjudgement_cost(more, "misprediction").tolist() == [[0, 5], [9, 0]]
-    for game in (ipd, more):  # the definition does not see it
+    for game in (ipd, more):  # the best response does not see it
         assert not misjudgement_cost(game, "best_response").any()
 
 

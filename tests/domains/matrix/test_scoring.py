@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 
 import pytest
+from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -222,3 +223,21 @@ def test_bca_weights_partners_as_tables_of_runs_do(tmp_path) -> None:
     once = score(tmp_path, HEAD + "".join(steps[2:4]), partner=spec, interval="bca")
     assert once["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
     assert once["reward_per_step_ci95"] != once["reward_per_step_ci95"]
+
+
+def test_games_and_partners_may_be_paths(tmp_path) -> None:
+    game = tmp_path / "mine.toml"
+    game.write_text(
+        'name = "mine"\npayoffs = [[[8, 8], [0, 10]], [[10, 0], [5, 5]]]\n'
+        '[labels]\nplain = ["C", "D"]\n'
+    )
+    shipped = ROOT / "tomeval" / "partners" / "tit_for_tat.toml"
+    partner = shipped if shipped.exists() else ROOT / "partners" / "tit_for_tat.toml"
+    by_name = score(tmp_path, DEFECT, str(game), str(partner))
+    assert repr(score(tmp_path, DEFECT, game, partner)) == repr(by_name)
+    assert by_name["delta_functional_per_step"] == 2
+    [bound] = tomeval.bounds(game, partner, horizon=3)
+    assert bound.best == 26 / 3
+    for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
+        with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
+            score(tmp_path, DEFECT, *wrong)

@@ -255,7 +255,7 @@ transcript.view = {
     const notes = [];
     if (truth !== "" && hit !== 1) notes.push(`true: ${truth}`);
     if (hit !== null && hit > 0 && hit < 1) notes.push(`${percent(hit)} right`);
-    if (probability !== null && probability > 0 && probability < 1) notes.push(`gave the truth ${view.plain(probability)}`);
+    if (probability !== null) notes.push(`gave the truth ${view.plain(probability)}`);
     if (observer === 1) notes.push("certain to an exact observer");
     else {
       if (observer !== null) notes.push(`an exact observer gives it ${view.plain(observer)}`);

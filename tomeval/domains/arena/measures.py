@@ -125,6 +125,12 @@ def predicted(played: Played, reference: str, name: str) -> Totals:
     return _share(_by_game(played, played.probed, values, ~np.isnan(values)))
 
 
+def brier(played: Played, scores: Floats) -> Totals:
+    """Return Brier scores, or what they are above others, by game: means over its questions."""
+    known = ~np.isnan(scores)
+    return _by_game(played, played.probed, np.nan_to_num(scores), known)
+
+
 def of_belief(played: Played, reference: str, name: str) -> Totals:
     """Return a number of planted beliefs by game, over the decisions that have it."""
     if not played.belief:
@@ -198,23 +204,25 @@ MEASURES = registry(
         partial(predicted, name="attainable"),
     ),
     Measure(
-        "truth_probability_percent",
-        "p(truth) %",
-        "The probability that the subject gives to the truth: of its label where labels are "
-        "scored, else all or nothing.",
-        "%",
-        1,
-        OWN,
-        partial(predicted, name="probability"),
+        "brier_score",
+        "Brier score",
+        "How far the subject's probabilities are from the truth: the sum over all answers of the "
+        "squared error, 0 to 2. Players that state no probabilities have none.",
+        "score",
+        -1,
+        f"Brier 1950; {OWN}",
+        lambda played, _: brier(played, played.brier),
+        least=0.0,
     ),
     Measure(
-        "observer_probability_percent",
-        "observer p(truth) %",
-        "The probability that the exact Bayesian observer gives to the truth.",
-        "%",
-        0,
-        OWN,
-        partial(predicted, name="observer"),
+        "brier_above_observer",
+        "Brier above observer",
+        "The Brier score less that of the exact Bayesian observer on the same questions, where "
+        "that is computed: in expectation 0 for who knows as much, and above 0 for all others.",
+        "score",
+        -1,
+        f"Brier 1950; {OWN}",
+        lambda played, _: brier(played, played.brier - played.observer_brier),
     ),
     Measure(
         "delta_functional_per_decision",

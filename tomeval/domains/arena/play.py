@@ -343,22 +343,26 @@ class _Play:
                 continue
             probed.truth = truth
             if values is not None and (seen := values.observer(probed.probe)) is not None:
-                probed.observer = float(seen.get(truth, 0.0))
+                probed.observer, probed.observer_brier = _scored(seen, truth)
             if probed.answer.outcome == VALID:
                 said = probed.answer.action
                 probed.hit = self.game.hit(probed.probe, said, truth)
-                probed.probability = self._given(decision, probed)
+                if probed.answer.probs is not None:
+                    given = self._given(decision, probed, probed.answer.probs)
+                    probed.probability, probed.brier = _scored(given, truth)
 
-    def _given(self, decision: Decision, probed: Probed) -> float:
-        """Return the probability that the subject gave to the truth."""
-        if probed.answer.probs is None:
-            return float(probed.answer.action == probed.truth)
+    def _given(
+        self, decision: Decision, probed: Probed, probs: Sequence[float]
+    ) -> Mapping[Action, float]:
+        """Return the probabilities that the subject gave, by what its labels mean."""
         assert decision.at is not None
         view = self.game.view(self.trail[decision.at].state, decision.seat)
         form = self.game.probe_form(view, probed.probe)
         meant = [self.game.read_probe(view, probed.probe, form.items(x)) for x in form.labels]
-        pairs = zip(meant, probed.answer.probs, strict=True)
-        return float(sum(p for what, p in pairs if what == probed.truth))
+        given: dict[Action, float] = {}
+        for what, p in zip(meant, probs, strict=True):
+            given[what] = given.get(what, 0.0) + float(p)
+        return given
 
     def _log(self, decision: Decision) -> None:
         """Keep the calls of a decision and of its probes."""
@@ -367,6 +371,12 @@ class _Play:
         for probed in decision.probed:
             form = probed.probe.question
             self.played.calls += [(*place, form, call) for call in probed.answer.calls]
+
+
+def _scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
+    """Return the probability of the truth, and the Brier score of all probabilities."""
+    hit = float(given.get(truth, 0.0))
+    return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())
 
 
 async def together(*tasks: Any) -> list[Any]:

@@ -55,12 +55,16 @@ class Probed:
     hit : float or None
         From 0 to 1; None without a truth or a valid answer.
     probability : float or None
-        What the subject gave to the truth: of its label if labels were scored, else 1 or 0 whether
-        it said the truth.
+        What the subject gave to the truth, if labels were scored; None of an answer that is not
+        given as probabilities.
+    brier : float or None
+        The Brier score of its probabilities, from 0 to 2, as `statistics.forecasts` has it.
     attainable : float or None
         The most that an answer can score in expectation, see `solver.Values.attainable`.
     observer : float or None
         What the exact Bayesian observer gave to the truth.
+    observer_brier : float or None
+        The Brier score of the observer.
     """
 
     probe: Probe
@@ -68,8 +72,10 @@ class Probed:
     truth: Action = None
     hit: float | None = None
     probability: float | None = None
+    brier: float | None = None
     attainable: float | None = None
     observer: float | None = None
+    observer_brier: float | None = None
 
 
 @dataclass

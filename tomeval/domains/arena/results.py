@@ -55,7 +55,7 @@ class Played:
         Which game each probe belongs to.
     question : list of str, length P
     valid : ndarray of bool, shape (P,)
-    hit, probability, attainable, observer : ndarray, shape (P,)
+    hit, attainable, brier, observer_brier : ndarray, shape (P,)
         See `played.Probed`; NaN where they are not known.
     belief : dict of str to ndarray, shape (N,)
         What decisions show of planted beliefs, see `BELIEF`; NaN where there is none. Empty in
@@ -77,9 +77,9 @@ class Played:
     question: list[str]
     valid: Bools
     hit: Floats
-    probability: Floats
     attainable: Floats
-    observer: Floats
+    brier: Floats
+    observer_brier: Floats
     belief: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -184,9 +184,9 @@ def _read(cell: ArenaRunCell) -> Played:
         question=[one["probe"] for one in told],
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
         hit=known("hit"),
-        probability=known("probability"),
         attainable=known("attainable"),
-        observer=known("observer"),
+        brier=known("brier"),
+        observer_brier=known("observer_brier"),
         belief=_beliefs(cell, [row[-1] for row in mine]),
     )
 

@@ -57,7 +57,7 @@ _SLOT = f"CASE slot WHEN 0 THEN '{SUBJECT}' ELSE 'other_' || slot END"
 
 _VIEWS = f"""
 CREATE VIEW step_records AS
-SELECT c.game, c.player, c.others, c.seed,
+SELECT c.game, c.player, c.others, c.seed, c.on_invalid,
        json_extract(c.definition, '$.players[0].model') AS model,
        json_extract(c.definition, '$.players[0].strategy') AS strategy,
        json_extract(c.definition, '$.templates') AS templates_sha256,
@@ -69,7 +69,7 @@ SELECT c.game, c.player, c.others, c.seed,
        {", ".join(f"s.{name}" for name in _PAYOFFS)},
        (SELECT json_group_object(question, json(value)) FROM answers p WHERE p.cell = s.cell
         AND p.episode = s.episode AND p.step = s.step) AS probes,
-       s.details
+       json_extract(s.details, '$.belief.said') AS stated, s.details
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 CREATE VIEW asked AS
 SELECT cell, episode, step, {_SLOT} AS seat, kind AS question, outcome, attempts FROM steps
@@ -164,7 +164,7 @@ def _answers(game: PlayedGame) -> Iterator[tuple[Any, ...]]:
 
 def _told(probed: Probed) -> dict[str, Any]:
     """Return what is known of a probe, JSON-ready."""
-    names = ("truth", "hit", "probability", "attainable", "observer")
+    names = ("truth", "hit", "probability", "brier", "attainable", "observer", "observer_brier")
     found = {name: getattr(probed, name) for name in names}
     said = {"said": probed.answer.action, "probe": probed.probe.name}
     tries = [[tried.error, tried.text] for tried in probed.answer.tries]

@@ -143,7 +143,7 @@ def _probe(probe: ToldProbe) -> str:
         parts.append("right" if probe.hit == 1 else f"true: {probe.truth}")
         if probe.hit is not None and 0 < probe.hit < 1:
             parts.append(f"{100 * probe.hit:.0f} % right")
-    if probe.probability is not None and probe.probability not in (0.0, 1.0):
+    if probe.probability is not None:
         parts.append(f"gave it {probe.probability:.3g}")
     return "; ".join(parts) + _observed(probe)
 

@@ -60,7 +60,7 @@ _ASKED = "\nUNION ALL ".join(
 _VIEWS = f"""
 CREATE VIEW step_records AS
 SELECT c.encoder, c.decoder, c.interceptor, json_extract(c.definition, '$.records') AS records,
-       c.seed,
+       c.seed, c.on_invalid,
        {_MODELS},
        json_extract(c.definition, '$.templates') AS templates_sha256,
        s.cell, s.episode, e.status, e.outcome, e.keywords, s.step, s.code, s.hints, s.bob, s.eve,

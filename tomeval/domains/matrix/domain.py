@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from tomeval.domains.matrix.facts import (
     recorded_notes,
     run_facts,
     told_notes,
+    tom_notes,
 )
 from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.fitted.measures import FITTED
@@ -41,6 +42,7 @@ from tomeval.domains.matrix.storing import (
     as_block,
     has_reactions,
     partners_known,
+    partners_react,
 )
 from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.domains.matrix.tables import TABLES
@@ -182,7 +184,8 @@ class Matrix(Domain):
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
         """Return the measures that the run's partners and questions allow."""
-        names = measures_for(partners_known(run.store), has_reactions(run.store))
+        store = run.store
+        names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
         found = {name: self.measures[name] for name in names}
         for group in GROUPS:
             if group.present(run.store):
@@ -206,6 +209,10 @@ class Matrix(Domain):
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, of players in the partner's seat, and of people."""
         return recorded_notes(run) + player_notes(run) + people_notes(run)
+
+    def notes_of_measures(self, run: Run, names: Collection[str]) -> list[str]:
+        """Tell where the one-step rules of ΔToM are blind, and of what the T-step rule is."""
+        return tom_notes(run, names)
 
     def tables_of(self, run: Run) -> list[str]:
         """Return the tables that a run has data for."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.planted.measures import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique
+from tomeval.runs.copies import first_names
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.results import Run
 
@@ -39,6 +41,29 @@ def blind_notes(run: Run) -> list[str]:
         for (_, name, horizon), cell in tasks.items()
     )
     return [f"{text[0].upper()}{text[1:]}." for text in found]
+
+
+def tom_notes(run: Run, names: Collection[str]) -> list[str]:
+    """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
+
+    `names` are the measures that are shown.
+    """
+    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    reacting = [p.name for cell in cells for p in cell.partners if p.reacts]
+    notes = []
+    if reacting and set(names) & set(ONE_STEP):
+        notes.append(
+            "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They are blind "
+            "to what a move does to the later moves of a partner that reacts, and are no regret "
+            f"over T steps against: {first_names(reacting)}. ΔToM/T (planned) is."
+        )
+    if PLANNED in names:
+        notes.append(
+            "ΔToM/T (planned) is there where the predictions of every episode imply a partner; "
+            "those that change or leave out what planning needs imply none. The partner must be "
+            "one that answers the last joint move alone."
+        )
+    return notes
 
 
 def told_notes(run: Run) -> list[str]:

@@ -11,11 +11,12 @@ import numpy as np
 
 from tomeval.domains.matrix.adaptation.measures import GROUP as ADAPTATION
 from tomeval.domains.matrix.aids.computing import GROUP as COMPUTING
-from tomeval.domains.matrix.conditional import conditional_metrics
+from tomeval.domains.matrix.conditional import reactions_right
 from tomeval.domains.matrix.fitted.measures import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
+from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.planted.measures import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.probabilistic.measures import GROUP as PROBABILISTIC
@@ -41,8 +42,14 @@ METRICS = (
 OF_PARTNER = ("delta_functional_per_step", "foresight_gap_per_step")
 """Those that need the partner's table."""
 
-CONDITIONAL = ("delta_tom_planned_per_step", "reaction_accuracy_percent")
-"""Those of the conditional probe."""
+ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
+PLANNED = "delta_tom_planned_per_step"
+"""The rules of ΔToM: one step at a time, and over T steps, which can differ if partners react."""
+
+REACTIONS = "reaction_accuracy_percent"
+"""Of the conditional probe."""
+
+_IN_ORDER = (*METRICS[:4], PLANNED, *METRICS[4:])
 
 OF_PREDICTIONS = (
     "tom_percent",
@@ -54,16 +61,20 @@ OF_PREDICTIONS = (
 """Those that need predictions."""
 
 
-def measures_for(known: Sequence[bool], conditional: bool = False) -> tuple[str, ...]:
+def measures_for(
+    known: Sequence[bool], conditional: bool = False, reacts: bool = False
+) -> tuple[str, ...]:
     """Return the measures of a table, given for each of its cells whether the partner is known.
 
     Where none is known, those that need its table are left out; where any is unknown, regret in
-    hindsight is added. `conditional`: whether the conditional probe was asked.
+    hindsight is added. `conditional`: whether the conditional probe was asked; `reacts`: whether
+    any partner reacts. ΔToM over T steps is there in either case.
     """
-    left_out = () if any(known) or not known else OF_PARTNER
-    added = () if all(known) else HINDSIGHT
-    probed = CONDITIONAL if conditional else ()
-    return (*(name for name in METRICS if name not in left_out), *probed, *added)
+    left_out = set() if any(known) or not known else set(OF_PARTNER)
+    if not (conditional or reacts):
+        left_out.add(PLANNED)
+    names = [name for name in _IN_ORDER if name not in left_out]
+    return (*names, *((REACTIONS,) if conditional else ()), *(() if all(known) else HINDSIGHT))
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -206,8 +217,8 @@ def _reference_by_step(played: Played, reference: str) -> FloatArray:
 
 @lru_cache(maxsize=4)
 def all_metrics(played: Played, reference: str) -> dict[str, FloatArray]:
-    """Return every measure per episode, shape (E,), once for each cell that is read."""
-    return episode_metrics(played, reference) | conditional_metrics(played)
+    """Return the measures of `METRICS` per episode, shape (E,), once for each cell that is read."""
+    return episode_metrics(played, reference)
 
 
 @lru_cache(maxsize=4)
@@ -219,6 +230,11 @@ def _in_hindsight(played: Played) -> dict[str, FloatArray]:
 def _of(name: str, played: Played, reference: str) -> Totals:
     if name in HINDSIGHT:
         return Totals(_in_hindsight(played)[name])
+    if name == PLANNED:
+        # Not `Totals.known`: the mean over some episodes would be of those predicted best.
+        return Totals(planned_regret(played))
+    if name == REACTIONS:
+        return Totals.known(reactions_right(played))
     # Recorded games: episodes in which nothing was predicted have no such value.
     return Totals.known(all_metrics(played, reference)[name])
 
@@ -268,9 +284,10 @@ _ALWAYS = (
         "delta_tom_best_response_per_step",
         "ΔToM/T (best response)",
         -1,
-        f"{_PAPER}, ΔToM as defined",
-        "Belief: the regret per step of a player who acts on the subject's predictions, the "
-        "partner's moves held fixed. Lower is better; in payoff units.",
+        f"{_PAPER}, ΔToM one step at a time",
+        "Belief: the regret per step of a player who in each step plays a best response to the "
+        "subject's prediction, the partner's moves held fixed. A one-step rule: blind to what a "
+        "move does to the partner's later moves. Lower is better; in payoff units.",
         least=0.0,
     ),
     _measure(
@@ -279,7 +296,17 @@ _ALWAYS = (
         -1,
         f"{_PAPER}, as its tables have it",
         "The same where every wrong prediction that can cost something does, as published tables "
-        "count it. Lower is better; in payoff units.",
+        "count it. A one-step rule too. Lower is better; in payoff units.",
+        least=0.0,
+    ),
+    _measure(
+        PLANNED,
+        "ΔToM/T (planned)",
+        -1,
+        f"{_PAPER}, ΔToM over T steps; what predictions imply: docs/measures.md",
+        "The regret per step of a player who plans all T steps against the partner that the "
+        "subject's predictions, and stated reactions, imply. Missing where they imply none. Lower "
+        "is better; in payoff units.",
         least=0.0,
     ),
     _measure(
@@ -324,15 +351,7 @@ _ALWAYS = (
         "Reward that the subject earned per step, in payoff units.",
     ),
     _measure(
-        "delta_tom_planned_per_step",
-        "ΔToM/T (planned)",
-        -1,
-        _OWN,
-        "The regret per step of a planner who takes the predictions and the stated reactions of "
-        "the partner as true. Lower is better; in payoff units.",
-    ),
-    _measure(
-        "reaction_accuracy_percent",
+        REACTIONS,
         "reactions right %",
         1,
         _OWN,
@@ -370,5 +389,5 @@ GROUPS: tuple[Group, ...] = (
 """Measures of runs with more than moves and predictions, each group in a module of its own."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))
-"""All measures, in the order of the tables. The conditional probe and unknown partners add to
-`METRICS`, see `measures_for`; groups add theirs where a run has their data."""
+"""All measures, in the order of the tables. Which of them a run has: `measures_for`, and groups
+where it has their data."""

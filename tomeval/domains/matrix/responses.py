@@ -60,8 +60,9 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     Parameters
     ----------
     rule : {"best_response", "misprediction", "mean_misprediction"}
-        ``best_response``: the subject plays a best response to the prediction (the definition of
-        ΔToM as written). ``misprediction``: a right prediction costs nothing and a wrong one leads
+        ``best_response``: the subject plays a best response to the prediction (ΔToM one step at a
+        time; over T steps it is `tomeval.domains.matrix.planned`).
+        ``misprediction``: a right prediction costs nothing and a wrong one leads
         to an action that is not best: the one that is best against the prediction among those that
         are not best against the actual action. The two differ only where a best response to a
         wrong prediction is still best, as defecting always is in the prisoner's dilemma.

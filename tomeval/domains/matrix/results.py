@@ -22,7 +22,7 @@ from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
-from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.steps import BELIEF, NONE
 from tomeval.domains.matrix.storing import (
     PARTNER,
     RECORDED,
@@ -238,9 +238,10 @@ class MatrixRunCell(RunCell):
         return [self.partner_names[typed[0]]]
 
     def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return the actions as labels, and the rewards."""
+        """Return the actions as labels, what was stated to the subject if so, and the rewards."""
         steps = self._store.query(
-            "SELECT own_action, partner_action, predicted_action, own_reward FROM steps "
+            "SELECT own_action, partner_action, predicted_action, "
+            f"json_extract(act_details, '$.{BELIEF}.action'), own_reward FROM steps "
             "WHERE cell = ? AND episode = ? ORDER BY step",
             (self.number, episode),
         )
@@ -248,11 +249,13 @@ class MatrixRunCell(RunCell):
         def said(labels: Sequence[str], place: int) -> list[str | None]:
             return [None if step[place] is None else labels[step[place]] for step in steps]
 
+        stated = said(self.labels.partner, 3)
         return {
             "own": said(self.labels.own, 0),
             "partner": said(self.labels.partner, 1),
             "predicted": said(self.labels.partner, 2),
-            "reward": [step[3] for step in steps],
+            **({"stated": stated} if any(label is not None for label in stated) else {}),
+            "reward": [step[4] for step in steps],
         }
 
     @property

@@ -66,7 +66,11 @@ def score(
         As for `tomeval.domains.matrix.logs.read_log`.
     """
     log = read_log(Path(path), reading)
-    names = measures_for([cell.partners is not None for cell in log.cells])
+    tables = [partner for cell in log.cells if cell.partners for partner in cell.partners.partners]
+    names = measures_for(
+        [cell.partners is not None for cell in log.cells],
+        reacts=any(partner.reacts for partner in tables),
+    )
     get_domain("matrix")  # with the measures of plugins
     names = (*names, *outside_measures("matrix"))
     if episodes:

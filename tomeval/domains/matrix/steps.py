@@ -26,6 +26,9 @@ ASIDES = ("payoff", DRAW)
 """Questions that are asked aside, after all others of a step, see `Subject.aside`; a number follows
 them. An answer that cannot be read ends no episode."""
 
+BELIEF = "belief"
+"""The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
+
 IntArray = NDArray[np.integer[Any]]
 
 

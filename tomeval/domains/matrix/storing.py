@@ -12,7 +12,7 @@ from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import IntArray
-from tomeval.domains.matrix.steps import ACT, ASIDES, DRAW, NONE, PREDICT, REACT, Steps
+from tomeval.domains.matrix.steps import ACT, ASIDES, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
@@ -55,7 +55,7 @@ _ASIDES = ", ".join(f"'{name}'" for name in (REACT, *ASIDES))
 _VIEWS = f"""
 CREATE VIEW step_records AS
 SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.game, c.labels,
-       c.partners, c.horizon, c.seed, c.reference,
+       c.partners, c.horizon, c.seed, c.reference, c.on_invalid,
        json_extract(c.definition, '$.templates') AS templates_sha256,
        s.cell, s.episode, e.status,
        json_extract(c.definition, '$.partners.tables[' || e.partner || '].name') AS partner,
@@ -77,7 +77,12 @@ SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.g
        json_extract(s.predict_details, '$.mass') AS predict_mass,
        json_extract(s.predict_details, '$.argmax_is_label') AS predict_argmax_is_label,
        json_extract(s.act_details, '$.own_order') AS own_order,
-       json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions
+       json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions,
+       json_extract(s.act_details, '$.{BELIEF}.action') AS stated_action,
+       json_extract(c.definition, '$.labels.partner['
+           || json_extract(s.act_details, '$.{BELIEF}.action') || ']') AS stated_label,
+       json_extract(s.act_details, '$.{BELIEF}.accuracy') AS stated_accuracy,
+       json_extract(s.act_details, '$.{BELIEF}.as') AS stated_as
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell)
 LEFT JOIN revisions r ON r.model = c.model;
 CREATE VIEW asked AS
@@ -120,6 +125,8 @@ SCHEMA = Schema(
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
         **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
+        "stated_action": "INTEGER",
+        "stated_accuracy": "REAL",
     },
 )
 
@@ -350,3 +357,15 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
+
+
+@once_each
+def partners_react(store: Store) -> bool:
+    """Tell whether the subject's moves can change what any partner does later; looked up once."""
+    sql = "SELECT DISTINCT json_extract(definition, '$.partners.tables') FROM cells"
+    moves = (
+        np.array(table["next_state"])
+        for (tables,) in store.query(sql)
+        for table in json.loads(tables or "[]")  # a definition without is found damaged
+    )
+    return any(bool((following != following[:, :1]).any()) for following in moves)

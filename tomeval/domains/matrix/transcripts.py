@@ -9,7 +9,7 @@ from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.domains.matrix.aids.computing import PAYOFF
 from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.steps import ACT, PREDICT
+from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
     PARTICIPANT,
     SEAT,
@@ -17,7 +17,6 @@ from tomeval.domains.matrix.storing import (
     notes_of,
     other_answers,
 )
-from tomeval.domains.matrix.subjects.base import BELIEF
 from tomeval.runs.domain import Line
 from tomeval.runs.store import Store
 

@@ -63,7 +63,7 @@ def blotto(game: Game) -> Game:
         if stated:
             [answer] = stated.values()
             hit = float(answer == theirs)
-            asked = (Asked(hit, hit, 1 / 4, 1 / 4),)
+            asked = (Asked(hit, 1 / 4),)
             back = best_reply(answer)
             tom, acted = exact((best - expected(back)) / 9), back == mine
             reply = result(back, theirs) / 9

@@ -70,7 +70,6 @@ def codenames_fact(row: dict[str, str]) -> Fact:
             hit = len(set(answer) & set(truth)) / max(len(answer), len(truth))
         else:
             hit = float(answer == truth)
-        known = [NAN if told[n] is None else told[n] for n in ("attainable", "observer")]
-        asked.append(Asked(hit, float(answer == truth), *known))
+        asked.append(Asked(hit, NAN if told["attainable"] is None else told["attainable"]))
     acted = bool(row["reply"]) and json.loads(row["reply"]) == json.loads(row["action"])
     return Fact(ends("regret"), ends("tom_regret"), acted, asked=tuple(asked))

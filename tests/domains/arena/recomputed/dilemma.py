@@ -94,7 +94,7 @@ def dilemma_fact(me, kind, left, moves, moved, stated) -> Fact:
             truth = {"C": "cooperate", "D": "defect"}[truths[at]]
             likely = {"cooperate": chance[at], "defect": 1 - chance[at]}
         hit = float(answer == truth)
-        asked.append(Asked(hit, hit, max(likely.values()), likely[truth]))
+        asked.append(Asked(hit, max(likely.values())))
         tells[name, seat] = answer
     tom, acted, reply = NOTHING, False, NAN
     played = {seat: moves[me, seat] for seat in kind}

@@ -15,12 +15,10 @@ NOTHING = (NAN, NAN)
 
 
 class Asked(NamedTuple):
-    """A prediction: how right it is, and what the exact observer makes of the question."""
+    """A prediction: how right it is, and what the exact observer attains."""
 
     hit: float
-    given: float  # the probability of the truth; these players name one answer
     attainable: float
-    observer: float
 
 
 class Fact(NamedTuple):

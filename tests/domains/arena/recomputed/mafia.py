@@ -198,7 +198,7 @@ def mafia_fact(belief: Belief, me: int, row, following: At, before: At, roles) -
             truth = tuple(s for s in range(6) if roles[s] == "mafia")
             top = sum(sorted(single)[-2:]) / 2
             hit = len(set(answer) & set(truth)) / 2
-            asked.append(Asked(hit, float(answer == truth), top, pairs[truth]))
+            asked.append(Asked(hit, top))
             fits = [(at, w) for at, w in belief if all(at.roles[s] == "mafia" for s in answer)]
             if fits:
                 sums = {o: sum(w * seeing_after(at, me, o) for at, w in fits) for o in worths}
@@ -213,5 +213,5 @@ def mafia_fact(belief: Belief, me: int, row, following: At, before: At, roles) -
         lost = set(before.alive) - set(following.alive)
         truth = lost.pop() if lost else -1
         hit = float(answer == truth)
-        asked.append(Asked(hit, hit, max(chances.values()), chances[truth]))
+        asked.append(Asked(hit, max(chances.values())))
     return Fact(exact(best - worths[own]), tom, acted, asked=tuple(asked))

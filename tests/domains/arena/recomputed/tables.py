@@ -71,8 +71,8 @@ def measures(games: list[Game]) -> dict[str, float]:
         "win_percent": share([g.wins[s] for g, s in zip(games, seat, strict=True)]),
         "tom_percent": of_asked("hit"),
         "tom_attainable_percent": of_asked("attainable"),
-        "truth_probability_percent": of_asked("given"),
-        "observer_probability_percent": of_asked("observer"),
+        "brier_score": NAN,  # these players name one answer, and no probabilities
+        "brier_above_observer": NAN,
         "delta_functional_per_decision": per_game(games, lambda f: known(f.regret)),
         "delta_functional_per_game": mean(sums),
         "delta_functional_low_per_decision": per_game(games, lambda f: f.regret[0]),

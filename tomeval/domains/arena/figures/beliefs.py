@@ -28,10 +28,8 @@ GAME, PROBE = "mafia", "mafia"
 SERIES = {
     "hit": "Mafia named by the player",
     "attainable": "Mafia named by an exact observer",
-    "probability": "player's probability of the truth",
-    "observer": "exact observer's probability of the truth",
 }
-"""What is drawn by day, in percent; the last two only where answers are scored by label."""
+"""What is drawn by day, in percent."""
 
 _ANSWERS = """
 SELECT e.deal, s.round, a.value FROM answers a
@@ -92,8 +90,7 @@ def lines_by_player(run: Run) -> dict[str, dict[str, Days]]:
             asked.setdefault(name, []).append((unit, day, json.loads(value)))
     found: dict[str, dict[str, Days]] = {}
     for name, rows in asked.items():
-        scored = any(row[2]["probability"] not in (None, 0.0, 1.0) for row in rows)
-        for key in SERIES if scored else ("hit", "attainable"):
+        for key in SERIES:
             line = _line(rows, key)
             if line is not None:
                 found.setdefault(name, {})[key] = line
@@ -137,9 +134,7 @@ def belief_figure(found: Mapping[str, Mapping[str, Days]], told: str, options: O
     panels[0].set_xticks(days[:: max(1, len(days) // 8)])
     panels[0].set_xlim(days[0] - 0.3, days[-1] + 0.3)
     figure.supxlabel("day")
-    scored = any(key in handles for key in ("probability", "observer"))
-    named = "% of the Mafia named"
-    figure.supylabel(f"{named}, or probability in %" if scored else named)
+    figure.supylabel("% of the Mafia named")
     shown = [handles[key] for key in SERIES if key in handles]
     add_head(figure, f"Who is Mafia, by day: {told}", shown, handlelength=3)
     return figure

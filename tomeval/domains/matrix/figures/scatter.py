@@ -127,8 +127,9 @@ def _caption(family: Family, cells: Sequence[RunCell], looks: Looks, options: Op
     """Say what is drawn: of how many episodes, with which intervals, and what marks mean."""
     models = " Colour and marker: the subject; filling: the model." if looks.models else ""
     return (
-        f"What a subject's predictions cost (ΔToM/T, rule best response) against what its play "
-        f"cost (ΔFunctional/T), {family.title}: a point per subject, means over "
+        "What acting on each prediction for its own step would cost (ΔToM/T, rule best response; "
+        "blind to later moves of partners that react) against what the play cost "
+        f"(ΔFunctional/T), {family.title}: a point per subject, means over "
         f"{sample_words(cells)} with {INTERVAL_WORDS[options.interval]}; {CUT}.{models} On the "
         "dashed diagonal a subject loses what its predictions cost; above it, it loses more than "
         "that. Grey: what any subject can reach in expectation; for ΔToM/T an upper limit."

@@ -16,7 +16,7 @@ from tomeval.domains.matrix.groups import Group, by_episode, from_data
 from tomeval.domains.matrix.planted.trust import contrast, rational_regret, slope_ceiling
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
-from tomeval.domains.matrix.subjects.base import BELIEF
+from tomeval.domains.matrix.steps import BELIEF
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.strategies.beliefs import propensity

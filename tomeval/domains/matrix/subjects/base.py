@@ -17,6 +17,7 @@ from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.steps import BELIEF
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 
@@ -24,9 +25,6 @@ Answer = Decision | Invalid
 
 Chance = Callable[[], NDArray[np.float64]]
 """Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
-
-BELIEF = "belief"
-"""The key of what was stated to a subject among the facts about its action, see `stated`."""
 
 
 def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, Any]:
