@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,8 +26,10 @@ from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.spread.sharding import Share, share_of
-from tomeval.runs.store import Store
+from tomeval.runs.store import EXPERIMENT, Store
 from tomeval.statistics import AUTO, RESAMPLES
+
+logger = logging.getLogger(__name__)
 
 WANTED = "wanted"
 """The column of a status with the number of episodes that a cell is to have."""
@@ -59,6 +62,8 @@ class Run:
         self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
+        if not (self.folder / EXPERIMENT).exists():
+            _tell_missing(self.folder)
 
     def __enter__(self) -> Self:
         """Return the run."""
@@ -273,6 +278,16 @@ class Run:
                 row[REASK.name] = again.get(REASK.name, float("nan"))
             rows.append(row)
         return rows
+
+
+@cache
+def _tell_missing(folder: Path) -> None:
+    """Warn, once, that a folder does not say what it is to hold."""
+    logger.warning(
+        "%s: missing; how many episodes there are to be is not known (the same experiment, run "
+        "into the folder again, writes it anew)",
+        folder / EXPERIMENT,
+    )
 
 
 _FACTS = ("model", "seed", "reference", "on_invalid")
