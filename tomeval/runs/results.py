@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -63,7 +63,11 @@ class Run:
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
         if not (self.folder / EXPERIMENT).exists():
-            _tell_missing(self.folder)
+            logger.warning(
+                "%s: missing; how many episodes there are to be is not known (the same experiment, "
+                "run into the folder again, writes it anew)",
+                self.folder / EXPERIMENT,
+            )
 
     def __enter__(self) -> Self:
         """Return the run."""
@@ -278,16 +282,6 @@ class Run:
                 row[REASK.name] = again.get(REASK.name, float("nan"))
             rows.append(row)
         return rows
-
-
-@cache
-def _tell_missing(folder: Path) -> None:
-    """Warn, once, that a folder does not say what it is to hold."""
-    logger.warning(
-        "%s: missing; how many episodes there are to be is not known (the same experiment, run "
-        "into the folder again, writes it anew)",
-        folder / EXPERIMENT,
-    )
 
 
 _FACTS = ("model", "seed", "reference", "on_invalid")
