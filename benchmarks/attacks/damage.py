@@ -18,6 +18,7 @@ from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import STORE
 
 DAMAGES = 1000
 PAGE = 4096
@@ -126,7 +127,7 @@ def _damage(folder: Path, file: str, other: Path, rng: np.random.Generator) -> s
     path = folder / file
     data = bytearray(path.read_bytes())
     kinds = ["a bit", "64 bytes", "zeros", "a page of zeros", "two pages swapped", "cut off"]
-    kinds += ["a page of another run"] * (other / file).exists()
+    kinds += ["a page of another run"] * (file.startswith(STORE) and (other / file).exists())
     kind = str(rng.choice(kinds))
     if not data:
         return "nothing"
@@ -284,7 +285,7 @@ ATTACK = Attack(
     "Damage",
     "Copies of three run folders (matrix games with models, Decrypto with models, a run that was "
     "killed in the middle) in which one to three places of one file were changed: a bit, 64 random "
-    "bytes, zeros, a page, two pages exchanged, a page of another run's file, or the end cut off. "
+    "bytes, zeros, a page, two pages exchanged, a page of another store, or the end cut off. "
     "Every copy was read by `status`, `table`, `compare`, `transcript`, `export`, `report`, "
     "`merge` and `verify`. Survived: each command printed what it prints for the sound folder, or "
     "said which file is damaged. Lost: another text or number without a word, or a traceback. Then "
