@@ -25,7 +25,7 @@ PAGE = 4096
 SCRIPT = "damage attack"
 
 MATRIX: dict[str, Any] = {
-    "name": "damaged",
+    "name": "attacked",
     "games": ["RPS", "IPD"],
     "partners": ["single_action", "tit_for_tat"],
     "labels": ["neutral"],
@@ -37,7 +37,7 @@ MATRIX: dict[str, Any] = {
 }
 DECRYPTO: dict[str, Any] = {
     "domain": "decrypto",
-    "name": "damaged",
+    "name": "attacked",
     "players": {
         "llm": {"kind": "llm", "model": f"scripted:{SCRIPT}"},
         "mini": {"kind": "embedding", "embedding": "minilm"},
@@ -256,7 +256,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             run_experiment(make_experiment(data), work / f"other {name}")
         groups = [(name, base, group) for name, base in bases for group in _files(base).items()]
         for name, base, (group, files) in groups:
-            folder = work / "damaged" / name.partition(",")[0]
+            folder = work / "copies" / name.partition(",")[0]
             count = scaled(
                 round(DAMAGES * (2 if group == "store" else 1) / (len(groups) + 3)), size
             )

@@ -412,7 +412,7 @@ class Store:
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(self._unpack(record))
 
-    def _unpack(self, packed: bytes | str) -> str:
+    def _unpack(self, packed: bytes) -> str:
         try:
             return unpack(packed)
         except Unpackable as error:
