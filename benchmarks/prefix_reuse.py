@@ -1,11 +1,13 @@
-"""Encode every token once: CPU seconds at one thread beside plain encoding, for LM and QA.
+"""Encode every token once: CPU seconds at one thread beside two plain ways, for LM and QA.
 
 usage: python benchmarks/prefix_reuse.py [pocket] [35M] [--episodes 1,8,32] [--rounds 100]
        [--prompts benchmarks/short_prompts]
 
 The pocket model and a random one of 35 M parameters play rock-paper-scissors end to end through
-tomeval. Plain encoding takes minutes to hours for the same, so it is timed on three rounds (16, 50
-and 83 in a hundred) and scaled.
+tomeval, against a partner that draws its actions, so that no episode is a copy of another. What the
+plain ways would take for the episodes that were played is timed on three rounds (16, 50 and 83 in a
+hundred) and scaled: one forward pass per label, as most harnesses do; and one per prompt, whose
+keys and values the labels, or the written answer, go on from.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,7 @@ TOKENS = 15  # of a QA answer; the pocket model ends its own after three
 # Labels to score are of several tokens; those to write are such as the pocket model can spell.
 LABELS = {"LM": "nonsense", "QA": "neutral"}
 SAMPLED = (0.16, 0.50, 0.83)
+PARTNER = "mixture(0.3, 0.3, 0.4)"
 
 
 def setup(horizon: int, labels: str) -> Setup:
@@ -49,7 +53,7 @@ def setup(horizon: int, labels: str) -> Setup:
         {},
         game=game,
         labels=game.label_set(labels),
-        partners=get_partner_set("tit_for_tat", game),
+        partners=get_partner_set(PARTNER, game),
         horizon=horizon,
         seed=0,
     )
@@ -172,8 +176,8 @@ class Spy:
 
 def ours(
     model: TransformersModel, strategy: str, episodes: int, horizon: int, templates: str
-) -> tuple[float, Spy, float]:
-    """Play end to end; return CPU seconds, what was asked, and the seconds inside the model."""
+) -> tuple[int, float, Spy, float]:
+    """Play end to end; return distinct episodes, CPU seconds, what was asked, seconds inside."""
     engine = model.engine
     assert isinstance(engine, PrefixEngine)
     engine.cache.clear()
@@ -192,7 +196,7 @@ def ours(
     experiment = {
         "games": "RPS",
         "labels": LABELS[strategy],
-        "partners": "tit_for_tat",
+        "partners": PARTNER,
         "horizon": horizon,
         "episodes": episodes,
         "on_invalid": "random",  # a random model's replies cannot be read
@@ -211,9 +215,14 @@ def ours(
     engine._forward._model.forward = timed
     with tempfile.TemporaryDirectory() as folder:
         seconds = cpu(lambda: tomeval.run(experiment, folder, concurrency=episodes))
+        with tomeval.Run(folder) as run:
+            distinct = {
+                tuple(run.store.query("SELECT partner_action FROM steps WHERE episode = ?", place))
+                for place in run.store.query("SELECT episode FROM episodes")
+            }
     engine._forward._model.forward = forward
     model.engine = engine
-    return seconds, spy, inside
+    return len(distinct), seconds, spy, inside
 
 
 def plain(
@@ -224,14 +233,13 @@ def plain(
     assert isinstance(engine, PrefixEngine)
     model.engine = engine.plain
     labels = setup(horizon, LABELS[strategy]).labels.own
+    score = by_label if per_label else by_prompt
     total = 0.0
     for share in SAMPLED:
         asked = prompts(strategy, max(1, round(share * horizon)), horizon, templates)
-        if strategy == "LM" and per_label:
-            total += cpu(lambda asked=asked: one_by_one(model, asked, labels))  # type: ignore[misc]
-        elif strategy == "LM":
-            requests = [ScoreRequest(prompt, labels) for prompt in asked]
-            total += cpu(lambda requests=requests: model.score_batch(requests))  # type: ignore[misc]
+        if strategy == "LM":
+            queries = [model.codec.label_query(ScoreRequest(prompt, labels)) for prompt in asked]
+            total += cpu(lambda queries=queries: [score(model, query) for query in queries])  # type: ignore[misc]
         else:
             drawn = [GenerateRequest(p, Sampling(max_tokens=TOKENS), 1) for p in asked]
             total += cpu(  # one by one, as a harness without batching does
@@ -241,15 +249,47 @@ def plain(
     return total / len(SAMPLED) * horizon
 
 
-def one_by_one(model: TransformersModel, asked: list[Prompt], labels: tuple[str, ...]) -> None:
-    """Run one plain forward pass per prompt and label."""
-    for prompt in asked:
-        query = model.codec.label_query(ScoreRequest(prompt, labels))
-        for sequence in query.sequences:
-            ids = torch.tensor([query.prefix + sequence[:-1]])
-            with torch.inference_mode():
-                logits = model.model(input_ids=ids, logits_to_keep=len(sequence)).logits
-                torch.log_softmax(logits.float(), -1)
+@torch.inference_mode()
+def by_label(model: TransformersModel, query: LabelQuery) -> list[float]:
+    """Return log-probabilities of labels by one forward pass over prompt and label for each."""
+    found = []
+    for sequence in query.sequences:
+        ids = torch.tensor([query.prefix + sequence[:-1]])
+        logits = model.model(input_ids=ids, logits_to_keep=len(sequence)).logits[0]
+        found.append(chance(logits, sequence))
+    return found
+
+
+@torch.inference_mode()
+def by_prompt(model: TransformersModel, query: LabelQuery) -> list[float]:
+    """Return log-probabilities of labels by one forward pass over the prompt, which they go on."""
+    ids = torch.tensor([query.prefix])
+    out = model.model(input_ids=ids, logits_to_keep=1, use_cache=True)
+    found = []
+    for sequence in query.sequences:
+        logits = out.logits[0]
+        if len(sequence) > 1:
+            rest, past = torch.tensor([sequence[:-1]]), out.past_key_values
+            more = model.model(input_ids=rest, past_key_values=past).logits[0]
+            past.crop(1 - len(sequence))
+            logits = torch.cat([logits, more])
+        found.append(chance(logits, sequence))
+    return found
+
+
+def chance(logits: torch.Tensor, sequence: Sequence[int]) -> float:
+    """Return the log-probability of tokens, given the logits of each."""
+    logprobs = torch.log_softmax(logits.float(), -1)
+    return float(logprobs[range(len(sequence)), list(sequence)].sum())
+
+
+def check(model: TransformersModel, horizon: int, templates: str) -> None:
+    """Hold both plain ways to each other: they must give the same numbers."""
+    prompt = prompts("LM", max(1, horizon // 2), horizon, templates)[0]
+    labels = setup(horizon, LABELS["LM"]).labels.own
+    query = model.codec.label_query(ScoreRequest(prompt, labels))
+    one, other = by_label(model, query), by_prompt(model, query)
+    assert all(abs(a - b) < 1e-3 for a, b in zip(one, other, strict=True)), (one, other)
 
 
 def prefill(model: TransformersModel, spy: Spy, episodes: int) -> float:
@@ -273,23 +313,27 @@ def main() -> None:
     options = parser.parse_args()
     rounds, folder = options.rounds, options.prompts
     print(
-        "size    answer  episodes  plain/label  plain batched  this engine  one prefill  "
-        "times less  of prefill  processed/unique  outside model"
+        "size    answer  episodes  one per label  one per prompt  tomeval  one prefill  "
+        "times less, per label  per prompt  of prefill  processed/unique  outside model"
     )
     for size in options.sizes:
         model = load(size, rounds, folder)
+        check(model, rounds, folder)
         for strategy in ("LM", "QA"):
-            each = plain(model, strategy, rounds, folder, per_label=True)
-            together = plain(model, strategy, rounds, folder, per_label=False)
+            each = plain(model, strategy, rounds, folder, per_label=False)
+            labels = (
+                plain(model, strategy, rounds, folder, per_label=True) if strategy == "LM" else nan
+            )
             for episodes in map(int, options.episodes.split(",")):
-                seconds, spy, inside = ours(model, strategy, episodes, rounds, folder)
-                single = prefill(model, spy, episodes)
+                played, seconds, spy, inside = ours(model, strategy, episodes, rounds, folder)
+                single = prefill(model, spy, played)
                 ratio = spy.engine.processed / spy.unique()
                 print(
-                    f"{size:7} {strategy:6} {episodes:9} {each * episodes:12.1f} "
-                    f"{together * episodes:14.1f} {seconds:12.1f} {single:12.1f} "
-                    f"{each * episodes / seconds:11.1f} {seconds / single:11.2f} "
-                    f"{ratio:17.3f} {100 * (1 - inside / seconds):12.0f} %",
+                    f"{size:7} {strategy:6} {played:9} {labels * played:14.1f} "
+                    f"{each * played:15.1f} {seconds:8.1f} {single:12.1f} "
+                    f"{labels * played / seconds:22.1f} {each * played / seconds:11.1f} "
+                    f"{seconds / single:11.2f} {ratio:17.3f} "
+                    f"{100 * (1 - inside / seconds):12.0f} %",
                     flush=True,
                 )
 

@@ -1,10 +1,10 @@
 """What keeping a run costs: episodes a second, bytes an episode, microseconds a record.
 
 Episodes of matrix games as language models play them go into stores in several ways, in turns, so
-that the ratios hold on a busy machine too: as store version 2 kept them (texts, in tables without
-row numbers), as blocks, as rows that were packed where they were played (what a driver of replicas
-does), such rows with 32 episodes in a transaction, and these after every reply was kept on its own
-(the most that a driver has to write). Replies are English of the length that a strategy brings.
+that the ratios hold on a busy machine too: as texts (in tables without row numbers), as blocks, as
+rows that were packed where they were played (what a driver of replicas does), such rows with 32
+episodes in a transaction, and these after every reply was kept on its own (the most that a driver
+has to write). Replies are English of the length that a strategy brings.
 Then what a record takes to pack, to unpack and to count in `tomeval status`, and how the memory of
 a writer grows. Episodes a second are those of CPU seconds of this process, which has one thread;
 ``wall`` is by the clock, with whatever else the machine does.
@@ -110,7 +110,7 @@ def numbered(played: list[Block]) -> Iterator[Block]:
 
 
 @contextmanager
-def as_version_2() -> Iterator[None]:
+def as_texts() -> Iterator[None]:
     """Keep records as texts, in a table without row numbers."""
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(rows, "pack_json", json.dumps))
@@ -161,7 +161,7 @@ class Way(NamedTuple):
 
 
 WAYS = [
-    Way("version 2", as_version_2, False, write_each),
+    Way("texts", as_texts, False, write_each),
     Way("blocks", as_it_is, False, write_each),
     Way("rows", as_it_is, True, write_each),
     Way(f"rows, {TURN} together", as_it_is, True, write_together),
@@ -206,7 +206,7 @@ def write(sizes: list[Size], episodes: int, work: Path) -> None:
             stores[way.name].close()
             count = len(seconds[way.name]) * TURN
             each[way.name] = stores[way.name].path.stat().st_size / count
-        before, bytes_before = statistics.median(seconds["version 2"]), each["version 2"]
+        before, bytes_before = statistics.median(seconds["texts"]), each["texts"]
         for way in WAYS:
             took = statistics.median(seconds[way.name])
             table.append(
@@ -216,9 +216,9 @@ def write(sizes: list[Size], episodes: int, work: Path) -> None:
                     "written as": way.name,
                     "episodes/s": round(1 / took),
                     "wall": round(1 / statistics.median(waited[way.name])),
-                    "times version 2": round(before / took, 2),
+                    "times texts": round(before / took, 2),
                     "kB each": round(each[way.name] / 1000, 1),
-                    "of version 2's": f"{each[way.name] / bytes_before:.2f}",
+                    "of texts": f"{each[way.name] / bytes_before:.2f}",
                     "kB sent": round(sent / 1000, 1) if way.packed else "",
                 }
             )
@@ -245,7 +245,7 @@ def pack(sizes: list[Size], work: Path) -> None:
         row["ratio"] = round(sum(map(len, texts)) / sum(map(len, packed)), 2)
         took = [(b - a) / len(texts) * 1e6 for a, b in pairwise(marks)]
         row["µs to pack"], row["µs to unpack"] = (round(value, 1) for value in took)
-        for name, patched in (("version 2", as_version_2), ("now", as_it_is)):
+        for name, patched in (("texts", as_texts), ("now", as_it_is)):
             with patched():
                 store = opened(work / f"count {index} {name}", experiment)
                 write_together(store, list(islice(numbered(played), 20)))

@@ -18,6 +18,9 @@ from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
+from tomeval.runs.checksums import of_rows
+from tomeval.runs.guard import OF_EPISODES, rows_sql
+from tomeval.runs.guard import SMALL as SMALL_TABLES
 from tomeval.runs.packing import unpacked
 
 ROOT = Path(__file__).parent.parent
@@ -85,10 +88,28 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
     return Partner(f"{kind}{size}", emissions[keep], number[next_state[keep]])
 
 
-def forget_checksums(folder: Path) -> None:
-    """Make a store that was edited on purpose look as one of before there were checksums."""
+def renew_checksums(folder: Path) -> None:
+    """Give a store that was edited on purpose the checksums of what it holds now."""
     db = sqlite3.connect(folder / "run.sqlite")
-    db.executescript("DROP TABLE IF EXISTS sums; DROP TABLE IF EXISTS marks")
+    schema = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+    there = {name for _, name, _ in schema}
+
+    def rows(name: str, sql: str, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return db.execute(sql, place).fetchall() if name in there else []
+
+    with db:
+        marks = {"schema": of_rows(schema), "answered": 0}
+        for name in SMALL_TABLES:
+            marks[name] = of_rows(rows(name, f"SELECT * FROM {name} ORDER BY 1"))
+        for number, *row, _ in rows("answered", "SELECT rowid, * FROM answered"):
+            marks["answered"] ^= (found := of_rows([tuple(row)]))
+            db.execute("UPDATE answered SET sum = ? WHERE rowid = ?", (found, number))
+        for name, value in marks.items():
+            db.execute("UPDATE marks SET value = ? WHERE name = ?", (value, name))
+        db.execute("DELETE FROM sums")
+        for place in rows("episodes", "SELECT cell, episode FROM episodes"):
+            sums = [of_rows(rows(name, rows_sql(name), place)) for name in OF_EPISODES]
+            db.execute("INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?)", (*place, *sums))
     db.close()
 
 

@@ -66,7 +66,7 @@ def _try(
             return f"session {session} used {used} of {most} {cap}", session
         if stopped and most - used >= room:
             return f"session {session} left {most - used} of {most} {cap}", session
-        # Not those of the self-test, which every session asks.
+        # Not those of the self-test, which asks some questions twice.
         games = {key: n for key, n in server.answered.items() if b"Final answer" in key}
         twice = answered & games.keys()
         if twice or any(count > 1 for count in games.values()):

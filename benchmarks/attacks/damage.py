@@ -1,4 +1,4 @@
-"""Damaged run folders: bits, blocks and pages that changed, ends that are cut off, files gone."""
+"""Damaged run folders: bits, blocks and pages that changed, ends cut off, files of other runs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.store import STORE
 
 DAMAGES = 1000
 PAGE = 4096
 SCRIPT = "damage attack"
 
 MATRIX: dict[str, Any] = {
-    "name": "damaged",
+    "name": "attacked",
     "games": ["RPS", "IPD"],
     "partners": ["single_action", "tit_for_tat"],
     "labels": ["neutral"],
@@ -36,7 +37,7 @@ MATRIX: dict[str, Any] = {
 }
 DECRYPTO: dict[str, Any] = {
     "domain": "decrypto",
-    "name": "damaged",
+    "name": "attacked",
     "players": {
         "llm": {"kind": "llm", "model": f"scripted:{SCRIPT}"},
         "mini": {"kind": "embedding", "embedding": "minilm"},
@@ -49,6 +50,11 @@ DECRYPTO: dict[str, Any] = {
     "rules": {"turns": 3},
     "seed": 4,
 }
+OTHERS = {"matrix": {**MATRIX, "seed": 3}, "Decrypto": {**DECRYPTO, "seed": 5}}
+"""By domain an experiment of the same name whose files take the place of a run's own."""
+
+TOLD = ("damaged", "missing;", "belongs elsewhere")
+"""Words by which a command says that something is wrong with a folder that it reads."""
 
 
 def _script(request: GenerateRequest | ScoreRequest) -> Said:
@@ -76,11 +82,23 @@ def _commands(folder: Path, work: Path) -> list[list[str]]:
         ["export", str(folder), "--what", "episodes"],
         ["export", str(folder), "--what", "answers"],
         ["report", str(folder), "--no-figures", "--out", report],
+        ["merge", str(folder), "--out", str(work / "merged")],
+        ["verify", str(folder)],
+    ]
+
+
+def _more_commands(folder: Path, work: Path) -> list[list[str]]:
+    """Return what is read besides where files are those of other runs."""
+    return [
+        ["plot", str(folder), "--out", str(work / "figures")],
+        ["watch", str(folder)],
     ]
 
 
 def read(command: list[str]) -> tuple[int | str, str, str]:
     """Run a command here; return its exit code (or a traceback), its output and its errors."""
+    if command[0] in ("merge", "plot"):
+        shutil.rmtree(command[-1], ignore_errors=True)
     called = call(*command)
     code, text = called.crash or called.code, called.out
     if command[0] == "report" and code == 0:
@@ -100,14 +118,16 @@ def _bases(work: Path) -> Iterator[tuple[str, Path]]:
             shutil.copytree(played, killed)
 
     run_experiment(make_experiment(MATRIX), played, concurrency=3, progress=on_steps)
+    (killed / "run.pid").unlink(missing_ok=True)  # this process is alive
     yield "matrix, killed", killed
 
 
-def _damage(folder: Path, file: str, rng: np.random.Generator) -> str:
-    """Damage a file once; return how."""
+def _damage(folder: Path, file: str, other: Path, rng: np.random.Generator) -> str:
+    """Damage a file once, perhaps with a page of the folder `other`; return how."""
     path = folder / file
     data = bytearray(path.read_bytes())
     kinds = ["a bit", "64 bytes", "zeros", "a page of zeros", "two pages swapped", "cut off"]
+    kinds += ["a page of another run"] * (file.startswith(STORE) and (other / file).exists())
     kind = str(rng.choice(kinds))
     if not data:
         return "nothing"
@@ -125,10 +145,13 @@ def _damage(folder: Path, file: str, rng: np.random.Generator) -> str:
         size = min(PAGE, len(data) - start)
         data[start : start + size] = bytes(size)
     elif kind == "two pages swapped":
-        other = int(rng.integers(max(1, len(data) // PAGE))) * PAGE
-        size = min(PAGE, len(data) - max(start, other))
-        one, two = data[start : start + size], data[other : other + size]
-        data[start : start + size], data[other : other + size] = two, one
+        twin = int(rng.integers(max(1, len(data) // PAGE))) * PAGE
+        size = min(PAGE, len(data) - max(start, twin))
+        one, two = data[start : start + size], data[twin : twin + size]
+        data[start : start + size], data[twin : twin + size] = two, one
+    elif kind == "a page of another run":
+        page = (other / file).read_bytes()[start : start + PAGE][: len(data) - start]
+        data[start : start + len(page)] = page
     else:
         del data[place:]
     path.write_bytes(data)
@@ -149,22 +172,78 @@ def _files(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def _outcome(folder: Path, work: Path, truth: list[tuple[int | str, str, str]], what: str) -> str:
+def _outcome(
+    folder: Path, commands: list[list[str]], truth: list[tuple[int | str, str, str]], what: str
+) -> str:
     """Read a damaged folder; return ``equal``, ``told``, ``silent`` or ``traceback``."""
     outcomes = set()
-    for command, (_, right, _) in zip(_commands(folder, work), truth, strict=True):
+    for command, (before, right, _) in zip(commands, truth, strict=True):
         code, text, errors = read(command)
-        if isinstance(code, str) or code not in (0, 2):
+        if command[0] == "verify" and code == 1:
+            outcomes.add("told" if str(folder) in text else "silent")
+        elif isinstance(code, str):
             print(f"{what}: {command[0]}: {code} {errors}", file=sys.stderr)
             outcomes.add("traceback")
         elif code == 2:
             outcomes.add("told" if errors.count("\n") >= 1 and str(folder) in errors else "silent")
-        elif text != right and "damaged" not in errors:
-            print(f"{what}: {command[0]}: another text", file=sys.stderr)
+        elif (code, text) != (before, right) and not any(word in errors for word in TOLD):
+            print(f"{what}: {command[0]}: another text, exit code {code}", file=sys.stderr)
             outcomes.add("silent")
         else:
-            outcomes.add("told" if "damaged" in errors else "equal")
+            outcomes.add("told" if any(word in errors for word in TOLD) else "equal")
     return next(kind for kind in ("traceback", "silent", "told", "equal") if kind in outcomes)
+
+
+def _swaps(domain: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield how files are exchanged: in words, for those of which run, and which files.
+
+    No run: they are deleted. A store without the log that it needs is damage of another kind.
+    """
+    store = ["run.sqlite", "run.sqlite-wal"]
+    for other in OTHERS:
+        whose = "another experiment" if other == domain else "another domain"
+        yield f"store of {whose}", other, store
+        yield f"store and seal of {whose}", other, [*store, "run.seal"]
+        yield f"experiment.json of {whose}", other, ["experiment.json"]
+    yield "experiment.json missing", "", ["experiment.json"]
+    yield "experiment.json and seal missing", "", ["experiment.json", "run.seal"]
+
+
+def _exchange(work: Path, bases: list[tuple[str, Path]]) -> Iterator[Row]:
+    """Put files of other runs in the place of a run's own, and read the folder."""
+    for name, base in bases:
+        found: Counter[str] = Counter()
+        folder, domain = work / "exchanged", name.partition(",")[0]
+        shutil.copytree(base, folder)
+        commands = [*_commands(folder, work), *_more_commands(folder, work)]
+        truth = [read(command) for command in commands]
+        if read(commands[-1])[1] != truth[-1][1]:  # `watch` says for how long it heard nothing
+            del commands[-1], truth[-1]
+        for how, other, files in _swaps(domain):
+            shutil.rmtree(folder)
+            shutil.copytree(base, folder)
+            for file in files:
+                (folder / file).unlink(missing_ok=True)
+                if other and (work / f"other {other}" / file).exists():
+                    shutil.copy(work / f"other {other}" / file, folder)
+            # Each command but watch, which reads neither file, has to say it.
+            for command, right in zip(commands, truth, strict=True):
+                said = _outcome(folder, [command], [right], f"{name}, {how}")
+                silent = said == "equal" and command[0] != "watch"
+                found["silent" if silent else said] += 1
+                if silent:
+                    print(f"{name}, {how}: {command[0]}: nothing told", file=sys.stderr)
+        shutil.rmtree(folder)
+        yield _row(f"{name}: files of other runs, by command", found)
+
+
+def _row(case: str, found: Counter[str]) -> Row:
+    lost = found["silent"] + found["traceback"]
+    note = (
+        f"{found['told']} told, {found['equal']} read as before, {found['silent']} silent, "
+        f"{found['traceback']} tracebacks"
+    )
+    return Row(case, found.total(), found.total() - lost, lost, None, note)
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
@@ -173,31 +252,32 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
     rows = []
     with mock.patch.dict(SCRIPTS, {SCRIPT: _script}):
         bases = list(_bases(work))
+        for name, data in OTHERS.items():
+            run_experiment(make_experiment(data), work / f"other {name}")
         groups = [(name, base, group) for name, base in bases for group in _files(base).items()]
         for name, base, (group, files) in groups:
-            folder = work / "damaged" / name.partition(",")[0]
+            folder = work / "copies" / name.partition(",")[0]
             count = scaled(
                 round(DAMAGES * (2 if group == "store" else 1) / (len(groups) + 3)), size
             )
             shutil.copytree(base, folder, dirs_exist_ok=False)
-            truth = [read(command) for command in _commands(folder, work)]
-            assert {code for code, _, _ in truth} == {0}, [errors for *_, errors in truth]
+            commands = _commands(folder, work)
+            other = work / f"other {name.partition(',')[0]}"
+            truth = [read(command) for command in commands]
+            # A merge says by its exit code that the run is not finished.
+            assert {code for code, _, _ in truth} <= {0, 1}, [errors for *_, errors in truth]
             found: Counter[str] = Counter()
             for number in range(count):
                 shutil.rmtree(folder)
                 shutil.copytree(base, folder)
                 how = [
-                    f"{file}: {_damage(folder, file, rng)}"
+                    f"{file}: {_damage(folder, file, other, rng)}"
                     for file in rng.choice(files, int(rng.integers(1, 4)))
                 ]
-                found[_outcome(folder, work, truth, f"{name}, {number} ({how})")] += 1
+                found[_outcome(folder, commands, truth, f"{name}, {number} ({how})")] += 1
             shutil.rmtree(folder)
-            lost = found["silent"] + found["traceback"]
-            note = (
-                f"{found['told']} told, {found['equal']} read as before, {found['silent']} silent, "
-                f"{found['traceback']} tracebacks"
-            )
-            rows.append(Row(f"{name}: {group}", count, count - lost, lost, None, note))
+            rows.append(_row(f"{name}: {group}", found))
+        rows += _exchange(work, bases)
     return rows
 
 
@@ -205,9 +285,13 @@ ATTACK = Attack(
     "Damage",
     "Copies of three run folders (matrix games with models, Decrypto with models, a run that was "
     "killed in the middle) in which one to three places of one file were changed: a bit, 64 random "
-    "bytes, zeros, a page, two pages swapped, or the end cut off. Every copy was read by `status`, "
-    "`table`, `compare`, `transcript`, `export` and `report`. Survived: each command printed what "
-    "it prints for the sound folder, or said which file is damaged. Lost: another text or number "
-    "without a word, or a traceback.",
+    "bytes, zeros, a page, two pages exchanged, a page of another store, or the end cut off. "
+    "Every copy was read by `status`, `table`, `compare`, `transcript`, `export`, `report`, "
+    "`merge` and `verify`. Survived: each command printed what it prints for the sound folder, or "
+    "said which file is damaged. Lost: another text or number without a word, or a traceback. Then "
+    "whole files were exchanged: the store, the store with its seal, or `experiment.json` is that "
+    "of another experiment of the same name or of another domain, or `experiment.json` is missing. "
+    "There every command is counted, `plot` and `watch` too, and has to say it (only `watch`, "
+    "which reads neither file, may print what it did before).",
     play,
 )

@@ -212,9 +212,3 @@ def test_a_run_without_a_complete_episode_did_not_work(tomeval, tmp_path) -> Non
     assert code == 0
     assert "2 episodes played\nepisodes: 2 complete, 0 void, 0 failed\n" in errors
     assert f"next: tomeval table {tmp_path / 'failed'}" in errors
-
-
-def test_a_run_of_this_version_needs_no_conversion(tomeval, folder, tmp_path) -> None:
-    code, _, errors = tomeval("convert", folder, tmp_path / "new")
-    assert (code, "of this version already" in errors) == (2, True)
-    assert not (tmp_path / "new").exists()

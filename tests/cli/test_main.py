@@ -367,7 +367,6 @@ BAD = [
     (["export", "none"], "not a run folder"),
     (["plot", "none", "--out", "x"], "not a run folder"),
     (["list", "gams"], "did you mean 'games'"),
-    (["convert", "none", "new"], "not a run folder"),
     (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
     (["prompt"], "name a strategy"),
     (["prompt", "QA", "--cell", "1"], "go with --experiment"),
@@ -505,7 +504,7 @@ def test_every_command_has_help(tomeval) -> None:
     assert code == 0
     names = set(re.findall(r"^│ (\w+) ", out, re.MULTILINE))
     assert names == {
-        *("run", "plan", "prompt", "convert", "status", "table", "plot", "transcript", "list"),
+        *("run", "plan", "prompt", "status", "table", "plot", "transcript", "list"),
         *("compare", "power", "report", "export", "push", "bounds", "score", "audit", "decrypto"),
         "design",
         *("import", "verify", "arena", "ratings", "play", "study", "view"),

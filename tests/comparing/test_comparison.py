@@ -10,7 +10,7 @@ import sqlite3
 import numpy as np
 import pytest
 import scipy.stats
-from support import forget_checksums, make_game
+from support import make_game, renew_checksums
 
 import tomeval
 from tomeval.comparing.comparison import compare as compare_all
@@ -64,7 +64,7 @@ def edit(folder, *statements):
         for statement in statements:
             db.execute(statement)
     db.close()
-    forget_checksums(folder)
+    renew_checksums(folder)
 
 
 def episodes(folder):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout import NEED_MORE
-from support import forget_checksums
+from support import renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -251,7 +251,7 @@ def test_damaged_orders_are_refused(tmp_path, order, message) -> None:
             (order,),
         )
     db.close()
-    forget_checksums(tmp_path / "run")
+    renew_checksums(tmp_path / "run")
     with (
         tomeval.Run(tmp_path / "run") as run,
         pytest.raises(TomevalError, match=f"damaged.*{message}"),

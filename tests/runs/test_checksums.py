@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from support import SMALL, dump, forget_checksums
+from support import SMALL, dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -18,6 +18,7 @@ from tomeval.runs import checksums
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import Seal, read_seal
+from tomeval.runs.spread.sharding import Shard
 from tomeval.runs.verify import drop_damaged, verified
 
 
@@ -168,20 +169,6 @@ def test_files_beside_the_store_are_checked(copy, caplog, name) -> None:
     assert f"{path}: damaged" in caplog.text
 
 
-def test_a_store_of_before_there_were_checksums(copy, finished) -> None:
-    forget_checksums(copy)
-    (copy / "run.seal").unlink()
-    with tomeval.Run(copy) as run, tomeval.Run(finished) as right:
-        assert repr(run.rows()) == repr(right.rows())
-    found = verified(copy)
-    assert found.sound
-    assert "nothing to check against" in "\n".join(found.lines())
-    run_experiment(make_experiment(SMALL), copy)
-    assert not verified(copy).unchecked
-    edit(copy, "UPDATE steps SET own_action = 0 WHERE cell = 0 AND episode = 3 AND own_action = 1")
-    assert set(verified(copy).damaged) == {(0, 3)}
-
-
 def test_what_a_run_shows_is_of_one_moment(copy) -> None:
     with tomeval.Run(copy) as run:
         assert len(run.cells[0].episodes) == 40
@@ -196,3 +183,100 @@ def test_the_checksum_of_a_file_is_of_its_sorted_json(finished) -> None:
     bare = {key: value for key, value in experiment.items() if key != "crc32"}
     text = json.dumps(bare, sort_keys=True).encode()
     assert experiment["crc32"] == f"{zlib.crc32(text):08x}"
+
+
+OTHERS = {
+    "another game": SMALL | {"games": ["RPS"]},
+    "another name": SMALL | {"name": "another"},
+    "another seed": SMALL | {"seed": 4},
+    "another domain": {
+        "domain": "decrypto",
+        "name": "words",
+        "players": {"mini": {"embedding": "minilm"}},
+        "pairings": [{"encoder": "mini", "decoder": "mini", "interceptor": "mini"}],
+        "episodes": 2,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """A run of each of `OTHERS`, when it is needed."""
+    folder = tmp_path_factory.mktemp("others")
+
+    def of(what: str) -> Path:
+        if not (folder / what).exists():
+            run_experiment(make_experiment(OTHERS[what]), folder / what)
+        return folder / what
+
+    return of
+
+
+@pytest.mark.parametrize("with_seal", [True, False])
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_store_of_another_experiment_is_told(copy, others, what, with_seal) -> None:
+    other = others(what)
+    shutil.copy(other / "run.sqlite", copy)
+    if with_seal:
+        shutil.copy(other / "run.seal", copy)
+    else:
+        (copy / "run.seal").unlink()
+    before = (copy / "run.sqlite").read_bytes()
+    with pytest.raises(TomevalError, match=r"one of the two belongs elsewhere") as error:
+        tomeval.Run(copy)
+    assert "\n" not in str(error.value)
+    found = verified(copy)
+    assert (found.beside, found.store_sound, found.sound) == ([str(error.value)], True, False)
+    for data in (SMALL, OTHERS[what]):
+        with pytest.raises(TomevalError, match="belongs elsewhere"):
+            run_experiment(make_experiment(data), copy)
+    assert (copy / "run.sqlite").read_bytes() == before
+    # As it says: without the other file the store is what its experiment goes on with.
+    (copy / "experiment.json").unlink()
+    assert run_experiment(make_experiment(OTHERS[what]), copy) == 0
+    assert verified(copy).sound
+
+
+def test_a_store_without_its_experiment_is_verified_and_gone_on_with(copy) -> None:
+    whole = (copy / "experiment.json").read_text(encoding="utf-8")
+    (copy / "experiment.json").unlink()
+    [line] = verified(copy).beside
+    assert line == f"{copy / 'experiment.json'}: missing; the next tomeval run writes it anew"
+    assert run_experiment(make_experiment(SMALL), copy) == 0
+    assert (copy / "experiment.json").read_text(encoding="utf-8") == whole
+
+
+def test_rows_of_other_types_are_damage_and_no_crash(copy) -> None:
+    # What pages that were exchanged look like: rows of one table among those of another.
+    db = sqlite3.connect(copy / "run.sqlite")
+    for table in ("sums", "episodes", "steps", "answered"):
+        width = len(db.execute(f"PRAGMA table_info({table})").fetchall())
+        for key in [("IPD", 3), (b"x", "y"), (1.5, 2)]:
+            row = (*key, *["complete"] * (width - 2))
+            db.execute(f"INSERT INTO {table} VALUES ({','.join('?' * width)})", row)
+    db.execute("UPDATE episodes SET steps = 9 WHERE cell = 1 AND episode = 7")
+    db.commit()
+    db.close()
+    found = verified(copy)
+    assert "".join(found.lines())
+    assert not found.sound
+    assert (1, 7) in found.damaged
+
+
+def test_what_is_left_of_a_shard_is_that_shard(tmp_path) -> None:
+    run_experiment(make_experiment(SMALL), tmp_path / "run", shard=Shard(2, 3))
+    edit(tmp_path / "run", "UPDATE steps SET own_action = 1 - own_action WHERE episode = 5")
+    list(drop_damaged(tmp_path / "run", verified(tmp_path / "run")))
+    assert run_experiment(make_experiment(SMALL), tmp_path / "run", shard=Shard(2, 3)) > 0
+    assert verified(tmp_path / "run").sound
+
+
+def test_another_version_is_one_line(copy) -> None:
+    edit(copy, "PRAGMA user_version = 3")
+    with pytest.raises(TomevalError) as error:
+        tomeval.Run(copy)
+    start = f"{copy / 'run.sqlite'}: written by an earlier version of tomeval (store version 3, "
+    assert str(error.value).startswith(start)
+    assert verified(copy).whole == [str(error.value)]
+    with pytest.raises(TomevalError, match="earlier version"):
+        list(drop_damaged(copy, verified(copy)))

@@ -16,7 +16,7 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pytest
-from support import ROOT, dump, forget_checksums, outcome
+from support import ROOT, dump, outcome, renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -107,7 +107,7 @@ def test_gaps_are_filled(finished, damaged) -> None:
         for table in ("steps", "episodes"):
             db.execute(f"DELETE FROM {table} WHERE (cell + episode) % 3 = 1")
     db.close()
-    forget_checksums(damaged)
+    renew_checksums(damaged)
     assert run(damaged) > 0
     assert dump(damaged) == dump(finished)
 
@@ -488,7 +488,7 @@ def test_rows_that_contradict_each_other_are_an_error(damaged, statement) -> Non
     db.close()
     with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
         opened.rows()
-    forget_checksums(damaged)  # as in a store of before there were any
+    renew_checksums(damaged)
     with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
         opened.rows()
 

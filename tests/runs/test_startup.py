@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
@@ -11,11 +12,14 @@ from every_domain import experiment
 from fake_server import FakeServer
 from support import dump
 
+from tomeval.core.errors import TomevalError
+from tomeval.models.self_test import SelfTest
 from tomeval.models.served.http_patience import ServerGone
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.startup import SELF_TEST
 from tomeval.strategies.readers import MARKER
 
 
@@ -26,6 +30,10 @@ class Game(FakeServer):
         super().__init__("vllm")
         self.say, self.down = say, False
         self._one = threading.Lock()
+
+    def tested(self) -> int:
+        """Return how many requests of the backend's own test have run the model."""
+        return len(self.requests) - len(self.asked())
 
     def asked(self) -> list[str]:
         """Return the questions of games so far; the backend's own test mentions none."""
@@ -63,7 +71,9 @@ def play(server, folder, domain="matrix", **more):
 
 
 def log(folder) -> list[dict]:
-    return json.loads((folder / "startup.json").read_text())
+    """Return what was kept of start-up questions, without the answers of self-tests."""
+    entries = json.loads((folder / "startup.json").read_text())
+    return [entry for entry in entries if entry["purpose"] != SELF_TEST]
 
 
 STRATEGIES = ["QA", "CoT", "S2A", "Reflexion 1", "Social QA", "Plans + Insights"]
@@ -105,7 +115,7 @@ def test_one_question_of_each_kind(tmp_path, said) -> None:
     for tables in (one := dump(tmp_path / "run"), dump(tmp_path / "without")):
         tables["calls"] = [_timeless(row) for row in tables["calls"]]
         assert tables == one
-    assert not (tmp_path / "without" / "startup.json").exists()
+    assert log(tmp_path / "without") == []
 
 
 def _timeless(row):
@@ -140,6 +150,68 @@ def test_a_resumed_run_asks_none_in_the_words_of_another_cell(tmp_path) -> None:
         play(server, tmp_path / "run", **two)
         assert sorted(server.asked()[len(needed) :]) == sorted(needed)
     assert len(log(tmp_path / "run")) == 2
+
+
+@pytest.mark.parametrize("startup_test", [True, False])
+def test_a_resumed_run_pays_for_no_self_test(tmp_path, startup_test) -> None:
+    options = {"episodes": 3, "startup_test": startup_test}
+    with Game(everything) as server:
+        play(server, tmp_path / "whole", **options)
+        needed, tested = server.asked(), server.tested()
+        assert tested >= 3
+        asked = []
+        for session in range(9):  # each is stopped by its cap
+            server.requests.clear()
+            with contextlib.suppress(BudgetExceeded):
+                play(server, tmp_path / "run", **options, budget=Budget(tested + 2))
+            assert server.tested() == (0 if session else tested)
+            asked += server.asked()
+    assert sorted(asked) == sorted(needed)
+    one, other = dump(tmp_path / "whole"), dump(tmp_path / "run")
+    for tables in (one, other):
+        tables["calls"] = [_timeless(row) for row in tables["calls"]]
+    assert one == other
+
+
+def test_a_self_test_that_failed_is_asked_anew(tmp_path) -> None:
+    with Game(everything) as server:
+        options = {
+            "spec": {"name": f"openai:toy@{server.url}", "retry_budget": 0},
+            "subjects": [{"strategy": "LM"}],
+        }
+        server.lie = "missing"
+        with pytest.raises(TomevalError, match="labels cannot be scored"):
+            play(server, tmp_path / "run", **options)
+        assert not (tmp_path / "run" / "startup.json").exists()
+        server.lie = ""
+        play(server, tmp_path / "run", **options)
+        entries = json.loads((tmp_path / "run" / "startup.json").read_text())
+        answers = [entry["answer"] for entry in entries if entry["purpose"] == SELF_TEST]
+        assert len(answers) >= 5  # draws, and two prompts scored
+
+
+def test_answers_are_of_one_question_one_time_and_one_server() -> None:
+    class Kept(dict):
+        kept_answer = dict.get
+
+        def keep_answers(self, model, answers) -> None:
+            self.update(answers)
+
+    kept = Kept()
+    first = SelfTest(kept, "toy", "http://one", "version=1")
+    for said in ("a", "b"):  # the same question twice
+        mark = first.mark("chat", {"seed": 1})
+        assert first.answer(mark) is None
+        first.note(mark, said)
+    assert not kept
+    first.passed()
+    again = SelfTest(kept, "toy", "http://one", "version=1")
+    marks = [again.mark("chat", {"seed": 1}) for _ in range(3)]
+    assert list(map(again.answer, marks)) == ["a", "b", None]
+    for about in (("http://two", "version=1"), ("http://one", "version=2")):
+        test = SelfTest(kept, "toy", *about)
+        assert test.answer(test.mark("chat", {"seed": 1})) is None
+    assert again.answer(again.mark("chat", {"seed": 2})) is None
 
 
 def test_a_damaged_log_is_kept_aside(tmp_path, caplog) -> None:

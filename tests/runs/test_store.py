@@ -9,20 +9,21 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from support import dump
+from support import dump, renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.folder import begin_or_resume
 from tomeval.runs.origins import Origin, here
 from tomeval.runs.packing import pack, unpack
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.seal import read_seal
-from tomeval.runs.store import Store, identity_sha256
+from tomeval.runs.store import Store
 from tomeval.runs.verify import drop_damaged, verified
 
 HERE = ("replica 3", "node-b", "cuda (NVIDIA H200)", {"python": "3.12.1", "torch": "2.13.0"})
@@ -43,8 +44,7 @@ def writing(folder):
     store = Store(folder, get_domain("matrix"))
     try:
         if not store.meta():
-            identity = EXPERIMENT.identity()
-            store.begin(identity, identity_sha256(identity))
+            begin_or_resume(store, folder, EXPERIMENT.identity(), EXPERIMENT.episodes)
         yield store
     finally:
         store.close()
@@ -240,8 +240,8 @@ def test_a_record_that_cannot_be_unpacked_is_damage(tmp_path) -> None:
     db = sqlite3.connect(tmp_path / "run" / "run.sqlite")
     with db:
         db.execute("UPDATE calls SET record = ?", (pack("x" * 99)[:5],))
-        db.executescript("DROP TABLE sums; DROP TABLE marks")  # as one who means it would
     db.close()
+    renew_checksums(tmp_path / "run")  # as one who means it would
     with tomeval.Run(tmp_path / "run") as run:
         with pytest.raises(TomevalError, match=r"run\.sqlite: damaged, .* cut off"):
             list(run.store.calls(0, 0))

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support import forget_checksums
+from support import renew_checksums
 
 import tomeval
 from tomeval.core.outcomes import INVALID_REASONS, OUTCOMES, VALID
@@ -39,7 +39,7 @@ def answered(tmp_path):
             rows,
         )
     db.close()
-    forget_checksums(tmp_path)
+    renew_checksums(tmp_path)
     with tomeval.Run(tmp_path) as run:
         yield run
 

@@ -80,7 +80,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "People, and games played elsewhere": (
         *(people.play, people.study, matrix.import_, matrix.score, matrix.audit),
     ),
-    "Keep and share": (share.export, share.push, checking.verify, playing.convert),
+    "Keep and share": (share.export, share.push, checking.verify),
 }
 """The commands by what one does with them, in the order of ``--help``."""
 

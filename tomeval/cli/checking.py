@@ -20,8 +20,8 @@ def verify(
 ) -> None:
     """Check all that a run folder holds against the checksums it was written with.
 
-    Exit codes: 0, everything is sound, or there is nothing to check against; 1, something is
-    damaged, or was and has been left out; 2, no run can be read at all.
+    Exit codes: 0, everything is sound; 1, something is damaged, or was and has been left out; 2, no
+    run can be read at all.
     """
     from tomeval.core.printing import show
     from tomeval.runs.verify import drop_damaged, verified
@@ -29,7 +29,7 @@ def verify(
     found = verified(folder)
     for line in found.lines():
         show(line)
-    if drop and not found.sound:
+    if drop and not found.store_sound:
         for line in drop_damaged(folder, found):
             show(line)
     if not found.sound:

@@ -396,15 +396,3 @@ def prompt(
         tell(f"next: change them, and look with --prompts {copy_to}")
         return
     show(preview(kind, shown, seat, form, number, tokenizer))
-
-
-def convert(
-    old: Annotated[
-        Path, typer.Argument(help="A run folder of store version 1 or 2.", metavar="OLD")
-    ],
-    new: Annotated[Path, typer.Argument(help="The folder to make.", metavar="NEW")],
-) -> None:
-    """Copy a run of an earlier version into a new folder of this one; OLD is not changed."""
-    from tomeval.runs.convert import convert as copy_run
-
-    tell(f"next: tomeval table {copy_run(old, new)}")

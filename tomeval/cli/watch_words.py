@@ -37,8 +37,8 @@ def standing_words(one: Standing) -> str:
     if one.goes == "none":
         said = "nothing was played yet"
     elif one.goes == "unknown":
-        said = "nobody plays it, and no live.json says how it went: it was merged, converted or "
-        said += f"played by an earlier version; what it holds says tomeval status {one.folder}"
+        said = "nobody plays it, and no live.json says how it went: it was merged or imported; "
+        said += f"what it holds says tomeval status {one.folder}"
     elif one.goes == "begins":
         said = "it begins just now"
     elif state is None or one.goes == "goes":

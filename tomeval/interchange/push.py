@@ -20,12 +20,10 @@ from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
 from tomeval.runs.checksums import signed
-from tomeval.runs.convert import copy_store
 from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run
-from tomeval.runs.schema import SCHEMA_VERSION
 from tomeval.runs.seal import NAME as SEAL
-from tomeval.runs.store import EXPERIMENT, STORE, Store
+from tomeval.runs.store import EXPERIMENT, STORE, Store, identity_sha256
 
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22
@@ -159,11 +157,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _copy_store(run: Run, folder: Path) -> None:
-    """Copy a run's store into a folder, one of an earlier version as one of this."""
-    source = run.folder / STORE
-    if run.store.version != SCHEMA_VERSION:
-        copy_store(source, run.store.version, run.domain, folder)
-        return
+    """Copy a run's store into a folder."""
     uri = f"{run.store.read_from.resolve().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=60)) as old,
@@ -191,7 +185,8 @@ def _leave_out_addresses(run: Run, folder: Path) -> None:
     path = folder / EXPERIMENT
     if identity and path.is_file():
         resolved = json.loads(path.read_text(encoding="utf-8"))
-        write_text(path, json.dumps(signed({**resolved, **identity}), indent=1))
+        resolved |= {"sha256": identity_sha256(identity), **identity}
+        write_text(path, json.dumps(signed(resolved), indent=1))
 
 
 def _secret_in(path: Path) -> str:

@@ -16,6 +16,7 @@ from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
+from tomeval.models.self_test import KeptAnswers
 from tomeval.models.served.limits import Budget
 from tomeval.models.waiting import Waiting
 
@@ -187,6 +188,7 @@ def open_model(
     scores: bool = True,
     prefix_reuse: bool = True,
     waiting: Waiting | None = None,
+    kept: KeptAnswers | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -197,7 +199,7 @@ def open_model(
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
         `tomeval.models.served.inspect_wire.InspectOptions`.
-    base, budget, scores, prefix_reuse, waiting
+    base, budget, scores, prefix_reuse, waiting, kept
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -212,6 +214,6 @@ def open_model(
     if isinstance(opener, str):
         module, _, function = opener.partition(":")
         opener = getattr(importlib.import_module(module), function)
-    opening = Opening(base, budget, scores, prefix_reuse, waiting)
+    opening = Opening(base, budget, scores, prefix_reuse, waiting, kept)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened

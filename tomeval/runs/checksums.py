@@ -82,6 +82,16 @@ def holds(data: Mapping[str, Any]) -> bool:
     return _KEY not in data or data[_KEY] == _of_object(data)
 
 
+def read_signed(path: Path) -> Any:
+    """Return what a JSON file holds; None if it cannot be read or is not what was written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    parts = found if isinstance(found, list) else [found]
+    return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
+
+
 def _bare(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != _KEY}
 

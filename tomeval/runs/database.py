@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.packing import pack, readable, unpacked
+from tomeval.runs.packing import readable, unpacked
 from tomeval.runs.places.journal import ROLLBACK, WAL, fitting_journal
 from tomeval.runs.places.reading import IN_PLACE, Copy, has_log, needs_copy
 
@@ -39,15 +39,15 @@ class NothingPlayed(TomevalError):
 
 
 class Database:
-    """A SQLite database of one version, or of one of several that are read.
+    """A SQLite database of one version.
 
     One that is open for reading shows what it held at the first look, whatever is written later.
 
     Parameters
     ----------
     path : Path
-    versions : tuple of int
-        The versions that it may have, the newest last; one that is open for writing has that.
+    version : int
+        The version that it must have.
     schema : str, optional
         Open for writing, and make the tables if there are none.
 
@@ -57,7 +57,7 @@ class Database:
         The database is damaged, of another program or version, or not permitted.
     """
 
-    def __init__(self, path: Path, versions: tuple[int, ...], schema: str | None = None) -> None:
+    def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
         self.path = self.read_from = path
         self._seen: Callable[[frozenset[str]], None] | None = None
         self._reads: dict[str, frozenset[str]] = {}
@@ -80,9 +80,8 @@ class Database:
             unless_opened.callback(self._db.close)
             if self._journal != WAL and has_log(path):  # is opened without memory to share
                 self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            for function in (pack, unpacked, readable):
-                name = "packed" if function is pack else function.__name__
-                self._db.create_function(name, 1, function, deterministic=True)
+            for function in (unpacked, readable):
+                self._db.create_function(function.__name__, 1, function, deterministic=True)
             self._db.execute("PRAGMA foreign_keys = ON")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             filled = self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -93,11 +92,10 @@ class Database:
             if schema is not None:
                 self._begin_journal()
             if schema is not None and found == 0:
-                self.execute_all(f"{schema};\nPRAGMA user_version = {versions[-1]}")
-                found = versions[-1]
-            if found not in versions:
-                raise _wrong_version(path, found, versions[-1])
-            self.version: int = found
+                self.execute_all(f"{schema};\nPRAGMA user_version = {version}")
+                found = version
+            if found != version:
+                raise _wrong_version(path, found, version)
             if schema is None:
                 self._db.execute("BEGIN")
             unless_opened.pop_all()
@@ -183,15 +181,6 @@ class Database:
             for statement in filter(None, views.strip().split(";\n")):
                 self._db.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
-    def copy_from(self, old: Database, statements: str) -> None:
-        """Run statements that copy the tables of another database, attached as ``old``."""
-        with self.reporting():
-            mode = "mode=ro" if old.read_from != old.path else _reading_mode(old.path)
-            uri = f"{old.read_from.resolve().as_uri()}?{mode}"
-            self._db.execute("ATTACH ? AS old", (uri,))
-            self.execute_all(statements)
-            self._db.execute("DETACH old")
-
     def execute_all(self, statements: str) -> None:
         """Execute statements, separated by semicolons at line ends, in one transaction."""
         with self.transaction() as db:
@@ -257,25 +246,8 @@ def _reading_mode(path: Path) -> str:
 
 
 def _wrong_version(path: Path, found: int, version: int) -> TomevalError:
-    if 0 < found < version:
-        return old_version(path.parent)
+    older = "an earlier" if 0 < found < version else "a newer"
     return TomevalError(
-        f"{path}: written by a newer version of tomeval (store version {found}, "
-        f"this tomeval reads {version})"
-    )
-
-
-def old_version(folder: Path) -> TomevalError:
-    """Return the error for a run folder of an earlier version."""
-    return TomevalError(
-        f"{folder}: written by an earlier version of tomeval; make a folder that this one reads: "
-        f"tomeval convert {folder} NEW"
-    )
-
-
-def only_read(folder: Path) -> TomevalError:
-    """Return the error for a run folder of an earlier version that is read, but not written."""
-    return TomevalError(
-        f"{folder}: written by an earlier version of tomeval, this one reads it and does not play "
-        f"into it; make a folder to go on in: tomeval convert {folder} NEW"
+        f"{path}: written by {older} version of tomeval (store version {found}, this one has "
+        f"{version}); read it with that version, or play the experiment into another folder"
     )

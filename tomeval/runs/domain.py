@@ -135,8 +135,6 @@ class Schema:
     views : str
         SQL of two views: ``step_records``, everything known of every step, and ``asked``, every
         question with ``cell, episode, step, seat, question, outcome, attempts``.
-    upgrade : str
-        SQL that copies the tables of ``old``, a database of store version 1, into these.
     shown : mapping
         SQL types of columns that only exports have, or have with another type. All others are text.
     """
@@ -145,7 +143,6 @@ class Schema:
     episodes: Mapping[str, str]
     steps: Mapping[str, str]
     views: str
-    upgrade: str = ""
     shown: Mapping[str, str] = field(default_factory=dict)
 
 

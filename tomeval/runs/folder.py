@@ -16,8 +16,7 @@ import filelock
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
-from tomeval.runs.checksums import holds, signed
-from tomeval.runs.database import old_version
+from tomeval.runs.checksums import read_signed, signed
 from tomeval.runs.origins import DECIDING, installed
 from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
 from tomeval.runs.places.journal import PROBE
@@ -28,7 +27,6 @@ from tomeval.runs.store import (
     HOLDER,
     LIVE,
     LOCK,
-    OLD_STORES,
     SESSIONS,
     STORE,
     Store,
@@ -45,8 +43,6 @@ def make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
-        if any((folder / old).exists() for old in OLD_STORES):
-            raise old_version(folder)
         # A run that was killed at its very start leaves some of these files.
         drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
         names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
@@ -139,6 +135,8 @@ def begin_or_resume(
     sha256 = identity_sha256(identity)
     meta = store.meta()
     if "sha256" not in meta:
+        # First the file: no store stands without the one that says which experiment it is of.
+        write_experiment(folder, store.domain.name, identity, wanted)
         store.begin(identity, sha256, **({"shard": shard} if shard else {}))
     elif meta["sha256"] != sha256:
         words = differing_words(store.identity(), identity)
@@ -163,12 +161,13 @@ def begin_or_resume(
 def write_experiment(
     folder: Path, domain: str, identity: Mapping[str, Any], episodes: int | None
 ) -> None:
-    """Write `EXPERIMENT`, with how many episodes a cell is to have."""
+    """Write `EXPERIMENT`: its hash, for stores to be held to, and how many episodes a cell has."""
     path = folder / EXPERIMENT
-    before = _read(path)
+    before = read_signed(path)
     if path.exists() and not isinstance(before, dict):
         logger.warning("%s: was damaged; it is written anew", path)
-    whole = signed({"domain": domain, "episodes": episodes, **identity})
+    about = {"sha256": identity_sha256(identity), "domain": domain, "episodes": episodes}
+    whole = signed({**about, **identity})
     if before != whole:  # to lay out thousands of cells takes seconds
         write_text(path, json.dumps(whole, indent=1))
 
@@ -191,7 +190,7 @@ def read_list(path: Path) -> list[Any]:
     """
     if not path.exists():
         return []
-    found = _read(path)
+    found = read_signed(path)
     if isinstance(found, list):
         return found
     aside = path.with_name(f"{path.name}.damaged")
@@ -202,7 +201,7 @@ def read_list(path: Path) -> list[Any]:
 
 def read_json(path: Path) -> Any:
     """Return what a JSON file of a run holds; None without it or, with a warning, if damaged."""
-    found = _read(path)
+    found = read_signed(path)
     if found is None and path.exists():
         logger.warning("%s: damaged; it is left out", path)
     return found
@@ -210,17 +209,7 @@ def read_json(path: Path) -> Any:
 
 def is_damaged(path: Path) -> bool:
     """Tell whether a JSON file of a run is there and is not what was written."""
-    return path.exists() and _read(path) is None
-
-
-def _read(path: Path) -> Any:
-    """Return what a JSON file holds; None if it cannot be read or is not what was written."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    parts = found if isinstance(found, list) else [found]
-    return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
+    return path.exists() and read_signed(path) is None
 
 
 def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:

@@ -2,8 +2,7 @@
 
 Table ``sums`` has a row per finished episode with the checksum of its rows in every table of
 episodes; ``answered`` has one per kept reply; ``marks`` has those of the small tables, of all kept
-replies together, and the number of transactions, which the seal beside the store repeats. A store
-of an earlier tomeval has none of them until a run writes into it.
+replies together, and the number of transactions, which the seal beside the store repeats.
 """
 
 from __future__ import annotations
@@ -23,14 +22,6 @@ from tomeval.runs.seal import Seal
 
 OF_EPISODES = ("episodes", "steps", "answers", "calls")
 SMALL = ("meta", "cells", "revisions", "origins")
-SQL = f"""
-CREATE TABLE sums (cell INTEGER NOT NULL, episode INTEGER NOT NULL,
-    {", ".join(f"{name} INTEGER NOT NULL" for name in OF_EPISODES)},
-    PRIMARY KEY (cell, episode)) WITHOUT ROWID;
-CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
-""".strip()
-_COLUMN = "ALTER TABLE answered ADD COLUMN sum INTEGER"
-
 Place = tuple[int, int]
 """Cell and episode."""
 
@@ -55,9 +46,7 @@ class Guard:
         self._db, self._seal = db, seal
         self._trusted: set[str] = set()
         self._busy = self._whole = False
-        self.present = is_guarded(db)
-        self._small = tuple(name for name in SMALL if name != "origins" or db.version > 2)
-        if self.present and strict:
+        if strict:
             with self._reading("the table meta"):
                 self._check_marks(("meta",))
 
@@ -70,7 +59,7 @@ class Guard:
             Something in them is not what was written.
         """
         new = tables - self._trusted
-        if self._busy or not new or not self.present:
+        if self._busy or not new:
             return
         self._busy = True
         try:
@@ -95,12 +84,12 @@ class Guard:
 
     def check_all(self) -> None:
         """Verify every table."""
-        self.trust(frozenset((*OF_EPISODES, *self._small, "answered")))
+        self.trust(frozenset((*OF_EPISODES, *SMALL, "answered")))
 
     def check_small(self) -> None:
         """Verify the small tables, even in a store that is as its last session left it."""
         with self._reading("one of its small tables"):
-            self._check_marks(self._small)
+            self._check_marks(SMALL)
 
     def check_replies(self) -> None:
         """Verify that all kept replies are there."""
@@ -109,7 +98,7 @@ class Guard:
 
     def lost(self) -> int:
         """Return how many transactions the store lacks that the seal knows of."""
-        if not self.present or self._seal is None:
+        if self._seal is None:
             return 0
         return max(0, self._seal.commits - self._marks().get("commits", 0))
 
@@ -122,7 +111,7 @@ class Guard:
                 raise self._damaged(f"a kept reply of episode {episode} of cell {cell}")
             if self._replies_lack():
                 raise self._damaged("the list of kept replies")
-        elif table in self._small:
+        elif table in SMALL:
             self._check_marks((table,))
 
     def differing(self, table: str) -> Iterator[Place]:
@@ -171,7 +160,7 @@ class Guard:
     def _check_marks(self, tables: Sequence[str]) -> None:
         """Verify small tables, and with ``meta`` the schema and that nothing was lost."""
         marks = self._marks()
-        if not {"commits", "answered", "schema", *self._small} <= marks.keys():
+        if not {"commits", "answered", "schema", *SMALL} <= marks.keys():
             raise self._damaged("the table marks")
         for table in tables:
             if marks.get(table) != small_sum(self._db, table):
@@ -225,12 +214,6 @@ def by_place(rows: Sequence[tuple[Any, ...]]) -> dict[Place, list[tuple[Any, ...
     return found
 
 
-def is_guarded(db: Database) -> bool:
-    """Tell whether a store has checksums."""
-    names = {name for (name,) in db.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return bool(names & {"sums", "marks"})
-
-
 def small_sum(db: Database, table: str) -> int:
     """Return the checksum of a small table."""
     return of_rows(db.query(f"SELECT * FROM main.{table} ORDER BY 1"))
@@ -240,14 +223,14 @@ class Sums:
     """Writes the checksums of a store that is open for writing."""
 
     def __init__(self, db: Database) -> None:
-        """Begin them in a store that has none: what is in it counts as sound."""
+        """Begin them in a store that is new."""
         self._db = db
-        if not is_guarded(db):
-            columns = [row[1] for row in db.query("PRAGMA table_info(answered)")]
-            db.execute_all(SQL if "sum" in columns else f"{SQL};\n{_COLUMN}")
-            with db.transaction() as connection:
-                self._begin(connection)
         marks = dict(db.query("SELECT name, value FROM marks"))
+        if not marks:
+            marks = {"commits": 0, "answered": 0, "schema": of_rows(db.query(_SCHEMA))}
+            marks |= {table: small_sum(db, table) for table in SMALL}
+            with db.transaction() as connection:
+                connection.executemany("INSERT INTO marks VALUES (?, ?)", marks.items())
         self.commits: int = marks["commits"]
         self._replies: int = marks["answered"]
         self._changed: set[str] | None = None  # small tables, in a transaction
@@ -255,23 +238,6 @@ class Sums:
             table: [row[2] for row in db.query(f"PRAGMA table_info({table})")]
             for table in OF_EPISODES
         }
-
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        """Write the checksums of all that a store holds."""
-        replies = 0
-        for number, *row in connection.execute(
-            "SELECT rowid, cell, episode, seat, request, reply FROM answered ORDER BY rowid"
-        ):
-            found = of_rows([tuple(row)])
-            replies ^= found
-            connection.execute("UPDATE answered SET sum = ? WHERE rowid = ?", (found, number))
-        for place in connection.execute("SELECT cell, episode FROM episodes"):
-            found_sums = [of_rows(self._stored(connection, name, place)) for name in OF_EPISODES]
-            connection.execute("INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?)", (*place, *found_sums))
-        marks = {"commits": 0, "answered": replies}
-        marks |= {table: small_sum(self._db, table) for table in SMALL}
-        marks["schema"] = of_rows(connection.execute(_SCHEMA).fetchall())
-        connection.executemany("INSERT INTO marks VALUES (?, ?)", marks.items())
 
     @contextmanager
     def transaction(self, changed: Sequence[str]) -> Iterator[sqlite3.Connection]:

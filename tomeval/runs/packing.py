@@ -43,16 +43,14 @@ def pack(text: str) -> bytes:
     return _DEFLATED + packed if len(packed) < len(data) else _PLAIN + data
 
 
-def unpack(packed: bytes | str) -> str:
-    """Return the text that was packed; what is text already, as in old stores, is given back.
+def unpack(packed: bytes) -> str:
+    """Return the text that was packed.
 
     Raises
     ------
     Unpackable
         An unknown first byte, damaged bytes, or more than `MOST` bytes of text.
     """
-    if isinstance(packed, str):
-        return packed
     form, rest = packed[:1], packed[1:]
     try:
         if form == _PLAIN:

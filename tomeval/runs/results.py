@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +26,10 @@ from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.spread.sharding import Share, share_of
-from tomeval.runs.store import Store
+from tomeval.runs.store import EXPERIMENT, Store
 from tomeval.statistics import AUTO, RESAMPLES
+
+logger = logging.getLogger(__name__)
 
 WANTED = "wanted"
 """The column of a status with the number of episodes that a cell is to have."""
@@ -59,6 +62,12 @@ class Run:
         self._where = parse_where(where)
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
+        if not (self.folder / EXPERIMENT).exists():
+            logger.warning(
+                "%s: missing; how many episodes there are to be is not known (the same experiment, "
+                "run into the folder again, writes it anew)",
+                self.folder / EXPERIMENT,
+            )
 
     def __enter__(self) -> Self:
         """Return the run."""

@@ -23,7 +23,7 @@ from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.spread.contract import Engine
 from tomeval.runs.spread.driver import make_setting
 from tomeval.runs.spread.sharding import Shard, Share, note_share
-from tomeval.runs.startup import StartUp
+from tomeval.runs.startup import StartUp, StartUpLog
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
@@ -102,11 +102,12 @@ def run_experiment(
             # Not before: a run that is refused must not be shown in place of the one that is there.
             shown = stack.enter_context(live_file(folder, live, experiment.name, part))
             _note_share(store, experiment, shard, most)
-            startup = StartUp(folder, experiment) if startup_test else None
+            log = StartUpLog(folder)
+            startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
-            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
+            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
             how = How(workers, concurrency, budget, opening, where)
             wanted = _wanted(store, experiment, shard)
             filler = Filler(store, experiment, startup, stopping, told, wanted)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tomeval.runs.domain import Schema
+from tomeval.runs.guard import OF_EPISODES
 from tomeval.runs.spent import SQL as SPENT
 
-SCHEMA_VERSION = 3
-READABLE = (2, 3)
-"""Versions that are read. Version 2 has no origins, and its records and replies are plain text."""
+SCHEMA_VERSION = 4
 
 _EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
 _TABLES = {
@@ -30,22 +29,17 @@ _TABLES = {
     "form TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (cell, episode, call)",
     "spent": SPENT,
     "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply BLOB NOT NULL, "
-    "PRIMARY KEY (cell, episode, seat, request)",
+    "sum INTEGER NOT NULL, PRIMARY KEY (cell, episode, seat, request)",
+    "sums": f"{_EPISODE}, {', '.join(f'{name} INTEGER NOT NULL' for name in OF_EPISODES)}, "
+    "PRIMARY KEY (cell, episode)",
+    "marks": "name TEXT PRIMARY KEY, value INTEGER NOT NULL",
 }
 _WITH_ROWID = ("cells", "origins", "calls", "answered")
 """Their key is the row's number, or rows can be long: without such a number SQLite gives each of
 those at least a page of its own."""
 
 UNKNOWN = 0
-"""The number of the origin that says nothing, of episodes from elsewhere or from old stores."""
-
-AS_IF = {
-    2: """
-CREATE VIEW episodes AS SELECT *, 0 AS origin FROM main.episodes;
-CREATE VIEW origins AS SELECT 0 AS origin, '' AS replica, '' AS host, '' AS device, '{}' AS versions
-"""
-}
-"""By old version the views through which it is read as if it were of this one."""
+"""The number of the origin that says nothing, of episodes from elsewhere."""
 
 
 def schema_sql(schema: Schema) -> str:

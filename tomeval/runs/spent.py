@@ -158,20 +158,14 @@ def row_of(place: tuple[int, int], calls: int, said: str) -> tuple[Any, ...]:
 
 
 class Kept(NamedTuple):
-    """What was spent by cell, seat and whether the episode failed, and the episodes left to count.
-
-    `left` is None if that is all of them.
-    """
+    """What was spent by cell, seat and whether the episode failed; episodes left to count."""
 
     spent: dict[tuple[int, str, bool], Spent]
-    left: list[tuple[int, int]] | None
+    left: list[tuple[int, int]]
 
 
 def kept(store: Store) -> Kept:
     """Read the rows that can be used; the calls of all other episodes are `left`."""
-    names = {name for (name,) in store.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not {"spent", "sums"} <= names:
-        return Kept({}, None)
     _, rows = store.iterate(
         "SELECT e.cell, e.episode, e.status, u.calls, s.calls, s.made, s.said, s.sum "
         "FROM episodes e LEFT JOIN sums u USING (cell, episode) "

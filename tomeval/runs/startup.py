@@ -1,7 +1,8 @@
 """Start-up questions: one real question of each kind to a served model, before anything is played.
 
 They tell whether a model explains, thinks, is cut off or cannot be read. They count against caps
-and stand in the run folder, in ``startup.json``; they never become rows.
+and stand in the run folder, in ``startup.json``, with the answers of the models' self-tests; they
+never become rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ from tomeval.strategies.marked import Marked, marked_answer
 logger = logging.getLogger(__name__)
 
 STARTUP = "startup.json"
+SELF_TEST = "self-test"
+"""The purpose of entries that hold an answer of a model's self-test."""
 
 Kind = tuple[str, str, bool]
 """What a question is for, the kind of its calls, and whether the answer is to be explained."""
@@ -96,6 +100,36 @@ class Found:
         return len(marked.before.split()) if isinstance(marked, Marked) else 0
 
 
+class StartUpLog:
+    """What served models were asked at the start of sessions: `STARTUP`, read when it is needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / STARTUP
+
+    @cached_property
+    def _entries(self) -> list[dict[str, Any]]:
+        return read_list(self._path)
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return the entry with a key."""
+        return next((entry for entry in self._entries if entry.get("key") == key), None)
+
+    def add(self, *entries: dict[str, Any]) -> None:
+        """Add entries, and write them at once: a reply is paid for once."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._entries.extend(signed({"asked": now, **entry}) for entry in entries)
+        write_text(self._path, json.dumps(self._entries, indent=1))
+
+    def kept_answer(self, mark: str) -> Any:
+        """Return an answer of a self-test; see `tomeval.models.self_test.KeptAnswers`."""
+        return (self.find(mark) or {}).get("answer")
+
+    def keep_answers(self, model: str, answers: dict[str, Any]) -> None:
+        """Keep answers of a self-test; see `tomeval.models.self_test.KeptAnswers`."""
+        about = {"model": model, "purpose": SELF_TEST}
+        self.add(*({"key": mark, **about, "answer": said} for mark, said in answers.items()))
+
+
 class StartUp:
     """Asks the start-up questions of a run, each once.
 
@@ -105,10 +139,9 @@ class StartUp:
     a later session if model, revision, wording and settings are the same.
     """
 
-    def __init__(self, folder: Path, experiment: Experiment) -> None:
-        self._path, self._domain = folder / STARTUP, get_domain(experiment.domain)
+    def __init__(self, log: StartUpLog, experiment: Experiment) -> None:
+        self._log, self._domain = log, get_domain(experiment.domain)
         self._cells = experiment.cells
-        self._log: list[dict[str, Any]] | None = None
 
     async def ask(self, models: Mapping[str, Model | LocalModel], cells: Sequence[Cell]) -> None:
         """Ask what the cells will ask of served models; `models` by `spec_key`, started."""
@@ -153,20 +186,16 @@ class StartUp:
 
     async def _ask_model(self, key: str, model: Model, questions: Sequence[Overheard]) -> None:
         """Ask one model what it has not been asked before, and tell what came."""
-        if self._log is None:
-            self._log = read_list(self._path)
-        known = {entry.get("key") for entry in self._log if isinstance(entry, dict)}
         marks = [_mark(key, model, question) for question in questions]
-        todo = [(m, q) for m, q in zip(marks, questions, strict=True) if m not in known]
+        todo = [(m, q) for m, q in zip(marks, questions, strict=True) if not self._log.find(m)]
         if not todo:
             return
-        log, results = self._log, []
+        results = []
 
         async def ask(mark: str, question: Overheard) -> None:
             found = await _ask(model, question)
             results.append(found)
-            log.append(signed(_entry(mark, json.loads(key), model, found)))
-            write_text(self._path, json.dumps(log, indent=1))  # at once: a reply is paid for once
+            self._log.add(_entry(mark, json.loads(key), model, found))
 
         # An error, such as a cap that is reached, waits until every paid reply is in the log.
         asked = await asyncio.gather(*(ask(*one) for one in todo), return_exceptions=True)
@@ -215,7 +244,6 @@ def _mark(key: str, model: Model, question: Overheard) -> str:
 
 def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:
     return {
-        "asked": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": mark if found.outcome != "backend_error" else "",  # else asked again
         "model": shown_name(spec),
         "revision": model.revision,

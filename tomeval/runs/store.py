@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,13 +18,14 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.models.naming import renamed
-from tomeval.runs.database import Database, NothingPlayed, old_version, only_read
+from tomeval.runs.checksums import read_signed
+from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain, get_domain
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import Unpackable, pack, unpack
 from tomeval.runs.rows import Differing, Rows, difference
-from tomeval.runs.schema import AS_IF, READABLE, SCHEMA_VERSION, UNKNOWN, schema_sql
+from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.seal import NAME, SealFile, read_seal
 from tomeval.runs.spent import by_episode, kept
 from tomeval.runs.spent import row_of as spent_row
@@ -31,8 +33,6 @@ from tomeval.runs.spent import row_of as spent_row
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 LOCK, LIVE = "run.lock", "live.json"
-OLD_STORES = ("decrypto.sqlite",)
-"""Names that stores had in version 1 only."""
 
 BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
 """What a run writes before its store, or at the same moment."""
@@ -41,6 +41,34 @@ BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
 def identity_sha256(identity: Mapping[str, Any]) -> str:
     """Return the hash of what makes an experiment itself: its name and its cells."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def strange(folder: Path, meta: Mapping[str, Any]) -> str:
+    """Say that a store, which says this of itself, is of another experiment than `EXPERIMENT`.
+
+    Empty: it is of the same one, or the file cannot tell because it is missing or damaged.
+    """
+    path = folder / EXPERIMENT
+    try:
+        with path.open("rb") as file:
+            head = _HEAD.match(file.read(100))
+    except OSError:
+        return ""
+    if head and head[1].decode() == meta.get("sha256"):
+        return ""  # and thousands of cells need not be read
+    beside = read_signed(path)
+    if not isinstance(beside, dict) or beside.get("sha256") == meta.get("sha256"):
+        return ""
+    one, other = (f"{said.get('name')!r} ({said.get('domain')})" for said in (meta, beside))
+    other = "another one with this name" if one == other else other
+    return (
+        f"{folder}: {STORE} is of the experiment {one}, {EXPERIMENT} is of {other}; one of the two "
+        f"belongs elsewhere: put back the right one. If that is {STORE}, delete {EXPERIMENT} and "
+        "run the same experiment into the folder again, which writes it anew"
+    )
+
+
+_HEAD = re.compile(rb'\{\s*"sha256": "([0-9a-f]{64})"')
 
 
 class Store:
@@ -52,19 +80,18 @@ class Store:
         The run folder.
     domain : Domain, optional
         Open for writing a run of this domain, in a new store if there is none. Default: open for
-        reading, which stores of version 2 are good for too.
+        reading.
 
     Raises
     ------
     TomevalError
-        There is no run, or it is damaged, of another version or domain, or not permitted.
+        There is no run, or it is damaged, of another version or domain, or not permitted; or the
+        store is of another run than the folder's `EXPERIMENT`.
     """
 
     def __init__(self, folder: Path, domain: Domain | None = None) -> None:
         self.path = folder / STORE
         if not self.path.is_file():
-            if any((folder / old).is_file() for old in OLD_STORES):
-                raise old_version(folder)
             if domain is None:
                 begun = any((folder / name).exists() for name in BEGUN)
                 missing = TomevalError(f"{folder}: not a run folder (no {STORE} in it)")
@@ -80,9 +107,9 @@ class Store:
             _check(folder, domain)
         seal = read_seal(folder)
         if domain is None:
-            self._db = Database(self.path, READABLE)
+            self._db = Database(self.path, SCHEMA_VERSION)
         else:
-            self._db = Database(self.path, (SCHEMA_VERSION,), schema_sql(domain.schema))
+            self._db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.schema))
         self.query, self.iterate = self._db.query, self._db.iterate
         self.read_from = self._db.read_from  # a copy, where readers copy first
         self.damaged, self.reporting = self._db.damaged, self._db.reporting
@@ -100,14 +127,10 @@ class Store:
                 self._seal = SealFile(self.path)
                 self._seal.note(self._sums.commits)
             self.domain = domain or self._own_domain()
-            self._db.renew_views(AS_IF.get(self.version, ""))
+            if domain is None and (why := strange(folder, self.meta())):
+                raise TomevalError(why)
             self._db.renew_views(self.domain.schema.views)
             unless_opened.pop_all()
-
-    @property
-    def version(self) -> int:
-        """The version of its tables, see `tomeval.runs.schema`."""
-        return self._db.version
 
     def close(self) -> None:
         """Close the store, and seal it if it was open for writing."""
@@ -389,7 +412,7 @@ class Store:
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(self._unpack(record))
 
-    def _unpack(self, packed: bytes | str) -> str:
+    def _unpack(self, packed: bytes) -> str:
         try:
             return unpack(packed)
         except Unpackable as error:
@@ -408,8 +431,6 @@ def _check(folder: Path, domain: Domain) -> None:
                 f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
-        if store.version != SCHEMA_VERSION:
-            raise only_read(folder)
         store.guard.check_all()
     finally:
         store.close()

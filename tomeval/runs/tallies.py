@@ -211,7 +211,8 @@ FROM (SELECT cell, seat, status, {_SAID} AS said, json_extract(r, '$.outcome') A
              COALESCE(json_type(r, '$.scores') = 'object', 0) AS scored,
              json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass
       FROM (SELECT cell, seat, status, readable(record) AS r
-            FROM episodes CROSS JOIN calls USING (cell, episode) {{where}} LIMIT -1) LIMIT -1)
+            FROM episodes CROSS JOIN calls USING (cell, episode)
+            WHERE cell = ? AND episode = ? LIMIT -1) LIMIT -1)
 GROUP BY cell, seat, status
 """
 
@@ -220,11 +221,7 @@ GROUP BY cell, seat, status
 def _spent(store: Store) -> dict[tuple[int, str, bool], Spent]:
     """Return what the logged calls came to by cell, seat and whether their episodes failed."""
     found, left = kept(store)
-    if left is None:
-        rows = store.query(_CALLS.format(where=""))
-    else:
-        one = _CALLS.format(where="WHERE cell = ? AND episode = ?")
-        rows = [row for place in left for row in store.query(one, place)]
+    rows = (row for place in left for row in store.query(_CALLS, place))
     for cell, seat, failed, *counts in rows:
         said = Spent(
             *(

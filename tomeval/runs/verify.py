@@ -19,7 +19,7 @@ from tomeval.runs.folder import is_damaged, locked, read_json
 from tomeval.runs.guard import OF_EPISODES, Guard, Place, rows_sql
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import unpack
-from tomeval.runs.schema import READABLE, UNKNOWN
+from tomeval.runs.schema import SCHEMA_VERSION
 from tomeval.runs.seal import NAME, read_seal
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import (
@@ -28,6 +28,7 @@ from tomeval.runs.store import (
     STORE,
     Store,
     identity_sha256,
+    strange,
 )
 
 NAMED = 20
@@ -40,7 +41,7 @@ class Verified:
 
     `episodes` counts those that are sound, `damaged` has the tables in which each of the others
     differs, by cell and episode; `replies` are the episodes with damaged kept replies; `whole` says
-    what else is wrong, one line each; `unchecked` that the store has no checksums.
+    what else is wrong with the store, and `beside` with what lies beside it, one line each.
     """
 
     folder: Path
@@ -48,20 +49,21 @@ class Verified:
     damaged: dict[Place, list[str]] = field(default_factory=dict)
     replies: list[Place] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
-    unchecked: bool = False
+    beside: list[str] = field(default_factory=list)
+
+    @property
+    def store_sound(self) -> bool:
+        """Whether nothing is damaged in the store."""
+        return not (self.damaged or self.replies or self.whole)
 
     @property
     def sound(self) -> bool:
         """Whether nothing is damaged."""
-        return not (self.damaged or self.replies or self.whole)
+        return self.store_sound and not self.beside
 
     def lines(self) -> Iterator[str]:
         """Yield what was found, in words."""
-        if self.unchecked:
-            yield (
-                f"{self.folder}: nothing to check against, its store was written before there were "
-                "checksums (the next tomeval run writes them)"
-            )
+        yield from self.beside
         yield from self.whole
         for cell, episode in sorted(self.damaged)[:NAMED]:
             tables = ", ".join(self.damaged[cell, episode])
@@ -71,9 +73,8 @@ class Verified:
         for cell, episode in sorted(set(self.replies)):
             where = f"episode {episode} of cell {cell}"
             yield f"{self.folder / STORE}: a kept reply of {where} is damaged"
-        if not self.unchecked:
-            yield f"episodes: {self.episodes:,} sound, {len(self.damaged):,} damaged"
-        if not self.sound:
+        yield f"episodes: {self.episodes:,} sound, {len(self.damaged):,} damaged"
+        if not self.store_sound:
             yield f"tomeval verify {self.folder} --drop leaves out what is damaged"
 
 
@@ -83,19 +84,19 @@ def verified(folder: Path) -> Verified:
     Raises
     ------
     TomevalError
-        There is no run, or one of an earlier version.
+        There is no run, or one of another version.
     """
     found = Verified(folder)
     if not (folder / STORE).is_file():
         Store(folder)  # says what is wrong
     for name in (EXPERIMENT, SESSIONS, STARTUP):
         if is_damaged(folder / name):
-            found.whole.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
+            found.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
+    if not (folder / EXPERIMENT).exists():
+        found.beside.append(f"{folder / EXPERIMENT}: missing; the next tomeval run writes it anew")
     try:
         with closing(_Opened(folder)) as opened:
-            found.unchecked = not opened.guard.present
-            if opened.guard.present:
-                _check(opened, found)
+            _check(opened, found)
     except TomevalError as error:
         if not (folder / STORE).stat().st_size:
             raise
@@ -108,7 +109,7 @@ class _Opened:
 
     def __init__(self, folder: Path) -> None:
         seal = read_seal(folder)
-        self.db = Database(folder / STORE, READABLE)
+        self.db = Database(folder / STORE, SCHEMA_VERSION)
         self.guard = Guard(self.db, seal, strict=False)
 
     def close(self) -> None:
@@ -117,20 +118,28 @@ class _Opened:
 
 
 def _check(opened: _Opened, found: Verified) -> None:
-    """Check a store that has checksums."""
+    """Check a store."""
     guard = opened.guard
+    if why := strange(found.folder, _meta(opened.db)):
+        found.beside.append(why)
     if (found.folder / NAME).exists() and read_seal(found.folder) is None:
-        found.whole.append(
+        found.beside.append(
             f"{found.folder / NAME}: damaged; the store is read without it, more slowly"
         )
     found.whole += _told(guard.check_small)
     places = _places(opened.db, found)
     for table in OF_EPISODES:
-        for place in _differing(guard, table, places):
+        differing = _differing(guard, table, places)
+        for place in filter(_is_place, differing):
             found.damaged.setdefault(place, []).append(table)
+        if not all(map(_is_place, differing)):
+            found.whole.append(f"{found.folder / STORE}: the table {table} has rows of no episode")
     found.episodes = len(places - found.damaged.keys())
     try:
-        found.replies = list(guard.differing_replies())
+        replies = list(guard.differing_replies())
+        found.replies = list(filter(_is_place, replies))
+        if len(found.replies) < len(replies):
+            found.whole.append(f"{found.folder / STORE}: it has kept replies of no episode")
     except (TomevalError, TypeError, ValueError) as error:
         found.whole.append(str(error))
     if not found.replies:
@@ -145,7 +154,12 @@ def _places(db: Database, found: Verified) -> set[Place]:
             places.update(db.iterate(f"SELECT cell, episode FROM {table}")[1])
         except TomevalError as error:
             found.whole.append(str(error))
-    return {place for place in places if all(isinstance(number, int) for number in place)}
+    return set(filter(_is_place, places))
+
+
+def _is_place(place: tuple[Any, ...]) -> bool:
+    """Tell whether these are numbers of a cell and an episode; damage puts anything there."""
+    return all(isinstance(number, int) for number in place)
 
 
 def _differing(guard: Guard, table: str, places: set[Place]) -> list[Place]:
@@ -180,8 +194,6 @@ def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
     TomevalError
         The list of cells is lost, or the folder is in use or cannot be written.
     """
-    if found.unchecked:
-        raise TomevalError(f"{folder / STORE}: has no checksums that tell what is sound")
     store, draft = folder / STORE, folder / ".sound"
     aside = store.with_name(f"{STORE}.damaged")
     with locked(folder), _closing_files(folder, draft):
@@ -212,10 +224,11 @@ def _closing_files(folder: Path, draft: Path) -> Iterator[None]:
 def _copy_sound(opened: _Opened, draft: Path, found: Verified) -> None:
     """Write a store into the folder `draft` with all that is sound."""
     query = opened.db.query
-    name, identity = _identity(opened.db, found.folder)
-    copy = Store(draft, get_domain(name, str(found.folder)))
+    meta, identity = _identity(opened.db, found.folder)
+    copy = Store(draft, get_domain(str(meta["domain"]), str(found.folder)))
     try:
-        copy.begin(identity, identity_sha256(identity))
+        shard = {key: str(meta[key]) for key in ("shard",) if key in meta}
+        copy.begin(identity, identity_sha256(identity), **shard)
         for model, revision in _readable(query, "SELECT model, revision FROM revisions"):
             copy.check_revision(model, revision)
         origins = {
@@ -226,10 +239,8 @@ def _copy_sound(opened: _Opened, draft: Path, found: Verified) -> None:
         }
         for place in sorted(_places(opened.db, Verified(found.folder)) - found.damaged.keys()):
             rows = {table: query(rows_sql(table), place) for table in OF_EPISODES}
-            number = UNKNOWN
-            if opened.db.version > 2:
-                *episode, number = rows["episodes"][0]
-                rows["episodes"] = [tuple(episode)]
+            *episode, number = rows["episodes"][0]
+            rows["episodes"] = [tuple(episode)]
             copy.add(place[0], _block(rows), copy.origin(*origins.get(number, Origin())))
         done = copy.finished()
         replies = "SELECT cell, episode, seat, request, reply, sum FROM answered"
@@ -259,14 +270,22 @@ def _readable(query: Callable[[str], list[Any]], sql: str) -> list[Any]:
         return []
 
 
-def _identity(db: Database, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Return a run's domain and experiment: from its store, or from the file beside it."""
+def _meta(db: Database) -> dict[str, Any]:
+    """Return what a store says of itself; nothing if that cannot be read."""
     try:
-        meta = {key: json.loads(value) for key, value in db.query("SELECT key, value FROM meta")}
+        return {key: json.loads(value) for key, value in db.query("SELECT key, value FROM meta")}
+    except (TomevalError, TypeError, ValueError):
+        return {}
+
+
+def _identity(db: Database, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return domain and shard, and the experiment: from its store, or from the file beside it."""
+    meta = _meta(db)
+    try:
         rows = db.query("SELECT definition FROM cells ORDER BY cell")
         identity = {"name": meta["name"], "cells": [json.loads(text) for (text,) in rows]}
         if identity_sha256(identity) == meta["sha256"]:
-            return str(meta["domain"]), identity
+            return meta, identity
     except (TomevalError, KeyError, TypeError, ValueError):
         pass
     data = read_json(folder / EXPERIMENT)
@@ -275,4 +294,4 @@ def _identity(db: Database, folder: Path) -> tuple[str, dict[str, Any]]:
             f"{folder / STORE}: its list of cells is damaged, and {EXPERIMENT} does not have it "
             "either; restore the folder from a copy or start over in another one"
         )
-    return str(data["domain"]), {"name": data["name"], "cells": data["cells"]}
+    return data, {"name": data["name"], "cells": data["cells"]}

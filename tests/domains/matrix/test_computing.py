@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 from known import Known, fixed, make_setup, play
-from support import forget_checksums, scripts
+from support import renew_checksums, scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
@@ -146,6 +146,6 @@ def test_runs_without_it_have_no_such_column_and_damage_is_told(tmp_path):
     run_of(tmp_path / "run", Computing(RPS, RPS.label_set("neutral")), computing="first")
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("UPDATE answers SET value = '7' WHERE question = 'payoff 1'")
-    forget_checksums(tmp_path / "run")
+    renew_checksums(tmp_path / "run")
     with Run(tmp_path / "run") as run, pytest.raises(TomevalError, match="'payoff 1' of answer 7"):
         run.rows()

@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 from known import PAIRS, Known, make_setup, play, question
-from support import forget_checksums, scripts
+from support import renew_checksums, scripts
 
 from tomeval.comparing import compare
 from tomeval.comparing.profiles import collect_scores, interquartile_means
@@ -189,7 +189,7 @@ def test_a_prediction_that_was_lost_is_damage_not_absence(known, tmp_path):
     run_experiment(experiment(ON), tmp_path / "run")
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("UPDATE steps SET predicted_action = NULL WHERE step = 2")
-    forget_checksums(tmp_path / "run")
+    renew_checksums(tmp_path / "run")
     with Run(tmp_path / "run") as run, pytest.raises(TomevalError, match="not complete"):
         run.rows()
 

@@ -498,7 +498,7 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
     import shutil
     import sqlite3
 
-    from support import forget_checksums
+    from support import renew_checksums
 
     copy = tmp_path / "run"
     shutil.copytree(folder, copy)
@@ -507,7 +507,7 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
             "UPDATE steps SET act_details = json_set(act_details, '$.belief.right', json('true')) "
             "WHERE cell = 0 AND episode = 3 AND step = 2"
         )
-    forget_checksums(copy)
+    renew_checksums(copy)
     with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
         run.rows()
 

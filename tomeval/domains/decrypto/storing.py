@@ -75,26 +75,11 @@ UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM ans
 """
 
 _SEAT_OF = " ".join(f"WHEN '{q}' THEN '{seat}'" for q, seat in PROBED_SEAT.items())
-_UPGRADE = f"""
-INSERT INTO meta SELECT key, value FROM old.meta;
-INSERT INTO cells SELECT cell, seed, json_extract(definition, '$.on_invalid'), definition, encoder,
-    decoder, interceptor FROM old.cells;
-INSERT INTO revisions SELECT model, revision FROM old.revisions;
-INSERT INTO episodes SELECT cell, game, status, turns, outcome, keywords, 0 FROM old.games;
-INSERT INTO steps SELECT cell, game, turn, {", ".join(_STEP_COLUMNS)} FROM old.turns;
-INSERT INTO answers SELECT cell, game, turn, CASE question {_SEAT_OF} END, question, outcome,
-    attempts, value, raw FROM old.probes;
-INSERT INTO calls SELECT cell, game, call, turn, role, json_extract(record, '$.purpose'),
-    packed(record) FROM old.calls;
-INSERT INTO answered SELECT cell, game, role, request, packed(reply) FROM old.answered
-"""
-
 SCHEMA = Schema(
     cells=dict.fromkeys(ROLES, "TEXT NOT NULL"),
     episodes={"outcome": "TEXT", "keywords": "TEXT NOT NULL"},
     steps=_STEP_COLUMNS,
     views=_VIEWS,
-    upgrade=_UPGRADE,
     shown=dict.fromkeys(
         ("miscommunication", "interception", *(_SHOWN_AS[name] for name in ENCODER_QUESTIONS)),
         "INTEGER",

@@ -95,20 +95,6 @@ WHERE seat = '{PARTNER}' OR substr(question, 1, instr(question, ' ') - 1) IN ({_
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
-_UPGRADE = f"""
-INSERT INTO meta SELECT key, value FROM old.meta;
-INSERT INTO cells SELECT cell, seed, on_invalid, definition, subject, model, strategy, game, labels,
-    partners, horizon, reference FROM old.cells;
-INSERT OR IGNORE INTO revisions SELECT model, MAX(revision) FROM old.cells c
-    WHERE model != '' AND EXISTS (SELECT 1 FROM old.episodes e WHERE e.cell = c.cell)
-    GROUP BY model;
-INSERT INTO episodes SELECT cell, episode, status, steps, partner, 0 FROM old.episodes;
-INSERT INTO steps SELECT {_STEPS} FROM old.steps;
-INSERT INTO calls SELECT cell, episode, call, step, 'subject', form, packed(record)
-    FROM old.calls;
-INSERT INTO answered SELECT cell, episode, 'subject', request, packed(reply) FROM old.answered
-"""
-
 SCHEMA = Schema(
     cells={
         **dict.fromkeys(
@@ -120,7 +106,6 @@ SCHEMA = Schema(
     episodes={"partner": "INTEGER NOT NULL"},
     steps=_STEP_COLUMNS,
     views=_VIEWS,
-    upgrade=_UPGRADE,
     shown={
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),

@@ -14,6 +14,7 @@ import httpx2
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Damaged, Stopped
+from tomeval.models.self_test import SelfTest
 from tomeval.models.served.http_limiter import AdaptiveLimiter
 from tomeval.models.served.http_mends import (
     EXCERPT,
@@ -90,6 +91,7 @@ class HttpClient:
         self._limiter = AdaptiveLimiter(concurrency, self.patience.said, told)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
+        self.self_test: SelfTest | None = None  # while one is under way
         self._client: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
@@ -143,6 +145,10 @@ class HttpClient:
             The key is refused or the account is empty, or this is no model server; the call would
             pass a cap and was not sent.
         """
+        test = self.self_test if probing and tokens is not None else None  # what costs money
+        mark = test.mark(path, body) if test else ""
+        if test and (known := test.answer(mark)) is not None:
+            return Answer(known["data"], known["sent"], known["mended"], 0.0, 1)
         mends = self._mends.setdefault(path, Mends(self._omit))
         while True:
             sent, mended = mends.apply(body)
@@ -156,6 +162,8 @@ class HttpClient:
                     said = self.patience.said
                     logger.warning("%s: %s (%s)", said, change, refusal.message[:120])
             else:
+                if test:
+                    test.note(mark, {"data": answer.data, "sent": sent, "mended": mended})
                 return answer._replace(mended=mended)
 
     async def _paid(

@@ -27,6 +27,7 @@ from tomeval.models.base import (
 )
 from tomeval.models.likely import likely
 from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.self_test import KeptAnswers, SelfTest
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.http_patience import Timing
@@ -78,6 +79,8 @@ class OpenAIModel(Model):
         Caps, which may be shared with other models.
     waiting : Waiting, optional
         Where its client says how the server is waited for.
+    kept : KeptAnswers, optional
+        Where the answers of the self-test are kept.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class OpenAIModel(Model):
         budget: Budget | None = None,
         timing: Timing | None = None,
         waiting: Waiting | None = None,
+        kept: KeptAnswers | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
         # JSON-ready findings of `start`: served (what the server says of the model), kind (of
@@ -99,6 +103,7 @@ class OpenAIModel(Model):
         self.capabilities = Capabilities(score=False, seeded=False)
         self._budget = budget
         self._tokenizer = tokenizer
+        self._kept = kept
         self._route: Route | None = None
         self._context: int | None = None
         self._client = HttpClient(
@@ -128,6 +133,7 @@ class OpenAIModel(Model):
         options: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
         waiting: Waiting | None = None,
+        kept: KeptAnswers | None = None,
     ) -> OpenAIModel:
         """Build the model that an experiment names ``openai:MODEL@BASE_URL``.
 
@@ -140,7 +146,7 @@ class OpenAIModel(Model):
                 f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
             )
         checked = OpenAIOptions.of(options or {})
-        return cls(found["model"], found["url"], checked, budget=budget, waiting=waiting)
+        return cls(found["model"], found["url"], checked, budget=budget, waiting=waiting, kept=kept)
 
     @property
     def price(self) -> Price | None:
@@ -154,7 +160,8 @@ class OpenAIModel(Model):
         """Test the server and the model behind it.
 
         Is it there, which API does it have, are seeds honoured, does the model think, how are
-        labels scored, are begun answers continued? Raises `TomevalError` if the server cannot be
+        labels scored, are begun answers continued? What is kept of an earlier session is not asked
+        again. Raises `TomevalError` if the server cannot be
         reached, denies access, or cannot score although `OpenAIOptions.scoring` is ``required``.
         """
         if self._tokenizer is None and self.options.tokenizer:
@@ -165,17 +172,22 @@ class OpenAIModel(Model):
             self.revision = "; ".join(f"{key}={value}" for key, value in about.said.items())
             self.facts = {"served": about.said, "kind": about.kind}
             self.facts["context_length"] = about.context
+            test = SelfTest(self._kept, self._said, self.name, self.revision)
+            self._client.self_test = test
             await self._test_draws()
             self._make_codec()
             await self._test_scoring()
             await self._test_prefill()
         except BackendError as error:
             raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
+        finally:
+            self._client.self_test = None
         self.capabilities = Capabilities(
             score=self._route is not None, seeded=self.facts["seeded"] is True
         )
         if self.options.scoring == "required" and self._route is None:
             raise TomevalError(self._refusal())
+        test.passed()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -389,4 +401,4 @@ def open_server(name: str, options: dict[str, Any], opening: Opening) -> OpenAIM
         path = (opening.base or Path()) / str(options.get(key, ""))
         if key in options and path.exists():
             options[key] = str(path)
-    return OpenAIModel.from_name(name, options, opening.budget, opening.waiting)
+    return OpenAIModel.from_name(name, options, opening.budget, opening.waiting, opening.kept)

@@ -13,12 +13,10 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.runs import tallies
-from tomeval.runs.database import only_read
 from tomeval.runs.folder import differing_words, planned
 from tomeval.runs.guard import OF_EPISODES
 from tomeval.runs.places.reading import take_back
 from tomeval.runs.results import Run
-from tomeval.runs.schema import SCHEMA_VERSION
 from tomeval.runs.spread.sharding import Shard, parse_shard
 from tomeval.runs.store import STORE, Store
 
@@ -84,17 +82,10 @@ def read_source(folder: Path) -> Source:
     Raises
     ------
     TomevalError
-        There is no run, it is damaged, of an earlier version, or has no checksums.
+        There is no run, or it is damaged or of another version.
     """
     with Run(folder) as run:  # reads a copy, where a writer was killed with half a transaction
         store = run.store
-        if store.version != SCHEMA_VERSION:
-            raise only_read(folder)
-        if not store.guard.present:
-            raise TomevalError(
-                f"{folder}: its store was written before there were checksums; tomeval run into "
-                "it writes them"
-            )
         store.guard.check_all()
         store.cells()  # that they are those of the hash
         take_back(folder / STORE)

@@ -1,0 +1,44 @@
+"""Commands that read a folder whose experiment is missing, or is another one's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support import SMALL
+
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+READERS = [
+    *(["status"], ["table"], ["compare"], ["transcript", "--episode", "1"], ["export"], ["view"]),
+    *(["plot", "--out", "{out}"], ["report", "--no-figures", "--out", "{out}.html"]),
+    ["merge", "--out", "{out}"],
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> list[Path]:
+    """A run, and one of another experiment of the same name."""
+    made = [tmp_path_factory.mktemp("runs") / name for name in ("one", "other")]
+    run_experiment(make_experiment(SMALL | {"episodes": 3}), made[0])
+    run_experiment(make_experiment(SMALL | {"episodes": 3, "games": ["RPS"]}), made[1])
+    return made
+
+
+@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
+def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None:
+    copy = shutil.copytree(folders[0], tmp_path / "run")
+    path = copy / "experiment.json"
+    given = [command[0], copy, *(word.format(out=tmp_path / "out") for word in command[1:])]
+    shutil.copy(folders[1] / path.name, copy)
+    code, out, errors = tomeval(*given)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert "experiment.json is of another one with this name; one of the two belongs" in errors
+    assert not list(tmp_path.glob("out*"))
+    if command[0] == "view":
+        return  # goes on until it is stopped
+    path.unlink()
+    assert tomeval(*given)[0] == 0
+    assert caplog.text.count(f"{path}: missing; how many episodes there are to be") == 1
