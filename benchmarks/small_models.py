@@ -14,9 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # they would win over the rule
-    os.environ.pop(_name, None)
-
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
@@ -31,7 +28,9 @@ EPISODES, ROUNDS = 4, 5
 def prompt(rounds: int) -> Prompt:
     """Return a made-up play."""
     lines = [f"Round {n}: you chose J, the other player chose F." for n in range(1, rounds + 1)]
-    return Prompt((Message("user", "\n".join(["Two players choose.", *lines])),), prefill="I choose")
+    return Prompt(
+        (Message("user", "\n".join(["Two players choose.", *lines])),), prefill="I choose"
+    )
 
 
 def play(model: TransformersModel, name: str) -> None:
@@ -67,6 +66,9 @@ def small_llama(folder: Path, dtype: torch.dtype) -> None:
 
 def main() -> None:
     """Print the three tables."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # they would win over the rule
+        os.environ.pop(name, None)
+    torch.set_num_threads(os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as folder:
         small_llama(Path(folder), torch.float16)
         models = {
