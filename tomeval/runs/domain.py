@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -512,6 +512,19 @@ class Domain(ABC):
         `tomeval.strategies.asking.Asker` is told to ask meanwhile are what the start-up test asks
         of served models.
         """
+
+    def previews(
+        self, cell: Any, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+    ) -> Mapping[tuple[str, int], Sequence[tuple[Doing, Prompt]]]:
+        """Return the prompts of several steps of several questions, by question and step.
+
+        As `preview` gives them; a domain can play once for all of them.
+        """
+        return {
+            (form, step): self.preview(cell, seat, form, step, note)
+            for form, steps in wanted.items()
+            for step in steps
+        }
 
     @abstractmethod
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
