@@ -168,8 +168,10 @@ def _played(
     recorder = Recorder(subject.player.line.how, note, strategy.takes_notes)
     subject.player.line = recorder
     rounds = set().union(*wanted.values())
-    # Other rounds are played through where a later prompt may show something of their questions.
-    plain = not (strategy.part.make or strategy.takes_notes or strategy.predicts_first)
+    # Of other rounds those are asked about whose notes, lessons or draws later prompts may show.
+    drawn = strategy.predicts_first and subject.settings.decide == "sample"
+    all_asked = bool(strategy.part.make) or drawn
+    noted = {number - 1 for number in rounds} if strategy.takes_notes else set()
     past: list[Joint] = []
     found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
     state = partner.start
@@ -177,7 +179,7 @@ def _played(
         own, theirs = (step - 1) % game.n, int(partner.emissions[state].argmax())
         door.set(state, theirs)
         observation = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
-        if step in rounds or not plain:
+        if all_asked or step in rounds or step in noted:
             run_now(subject.act(observation))
         acted = list(recorder.prompts)
         for form in (form for form, steps in wanted.items() if step in steps):
@@ -193,7 +195,11 @@ def _played(
         payoff = game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(payoff[0]), float(payoff[1]))
         past.append(joint)
-        run_now(subject.observe(joint))
+        reach = step + strategy.memory + 1
+        if all_asked or any(step < number <= reach for number in rounds):
+            run_now(subject.observe(joint))
+        else:
+            subject.scene.observe(joint)
         state = int(partner.next_state[state, own, theirs])
     return found
 
