@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -292,3 +293,6 @@ class LocalModel(ABC):
         More than that, played in turn, would have to be read again and again.
         """
         return None
+
+    def forget(self, groups: Iterable[str]) -> None:  # noqa: B027 (for those who keep something)
+        """Let go of what is kept for groups of requests of which no more come."""

@@ -73,7 +73,7 @@ class Batcher:
         try:
             yield model
         finally:
-            del self._live[model]
+            self.model.forget(self._live.pop(model))
             self._away.discard(model)
             self._check()
 

@@ -518,6 +518,19 @@ class Domain(ABC):
         of served models.
         """
 
+    def previews(
+        self, cell: Any, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+    ) -> Mapping[tuple[str, int], Sequence[tuple[Doing, Prompt]]]:
+        """Return the prompts of several steps of several questions, by question and step.
+
+        As `preview` gives them; a domain can play once for all of them.
+        """
+        return {
+            (form, step): self.preview(cell, seat, form, step, note)
+            for form, steps in wanted.items()
+            for step in steps
+        }
+
     @abstractmethod
     def forms(self, cell: Any, seat: str) -> dict[str, range]:
         """Return the questions to a seat, with the steps that can ask them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +88,16 @@ def needs(
     return _Seat(domain, cell, seat, ahead, count, count_at_most).needs()
 
 
+def _points(steps: range) -> list[list[int]]:
+    """Return the steps to render: the first one, and those between which prompts grow evenly."""
+    # Only the first step can differ: it has no past to summarise or reflect on.
+    first, rest = steps[:1], steps[1:]
+    if not rest:
+        return [list(first)]
+    # The memory of lessons fills in the first steps.
+    return [list(first), sorted({*rest[:_FILLING], rest[(len(rest) - 1) // 2], rest[-1]})]
+
+
 class _Seat:
     """The prompts of one seat, rendered once each."""
 
@@ -97,11 +106,12 @@ class _Seat:
     ) -> None:
         self._forms = {form: steps for form, steps in domain.forms(cell, seat).items() if steps}
         self._ahead, self._count, self._at_most = ahead, count, at_most
-        self._shown = cache(lambda form, step: list(domain.preview(cell, seat, form, step, _NOTE)))
-        self._longer = cache(
-            lambda form, step: list(domain.preview(cell, seat, form, step, self._note_most))
-        )
-        self._note_most = self._longest_note()
+        around = {at for steps in self._forms.values() for point in _points(steps) for at in point}
+        around |= {at - 1 for at in around}
+        wanted = {f: [at for at in around if at in steps] for f, steps in self._forms.items()}
+        self._shown = self._longer = domain.previews(cell, seat, wanted, _NOTE)
+        if note := self._longest_note():
+            self._longer = domain.previews(cell, seat, wanted, note)
         self._sums: dict[str, float] = dict.fromkeys(
             ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
         )
@@ -111,15 +121,9 @@ class _Seat:
     def needs(self) -> Needs:
         """Add up all questions."""
         for form, steps in self._forms.items():
-            # Only the first step can differ: it has no past to summarise or reflect on.
-            for call in self._calls(form, steps[0]):
-                self._add([call], [steps[0]], steps[:1], form)
-            rest = steps[1:]
-            if rest:
-                # The memory of lessons fills in the first steps, after which prompts grow evenly.
-                points = sorted({*rest[:_FILLING], rest[(len(rest) - 1) // 2], rest[-1]})
+            for part, points in zip((steps[:1], steps[1:]), _points(steps), strict=False):
                 for calls in zip(*(self._calls(form, at) for at in points), strict=True):
-                    self._add(calls, points, rest, form)
+                    self._add(calls, points, part, form)
         found = {name: round(value) for name, value in self._sums.items()}
         return Needs(
             found["calls"],
@@ -131,7 +135,7 @@ class _Seat:
 
     def _longest_note(self) -> str:
         """Return a note of all tokens that one may have; empty if none is written."""
-        last = [self._shown(form, steps[-1]) for form, steps in self._forms.items()]
+        last = [self._shown[form, steps[-1]] for form, steps in self._forms.items()]
         calls = [doing for shown in last for doing, _ in shown if not doing.labels]
         most = max((d.most for d in calls if d.notes or d.kind not in TYPICAL), default=0)
         # A token at least each, by any count.
@@ -146,8 +150,7 @@ class _Seat:
         for form, steps in self._forms.items():
             if step in steps:
                 earlier = {(doing.aside, prompt) for _, doing, prompt, _ in found}
-                shown = self._shown(form, step)
-                longer = self._longer(form, step) if self._note_most else shown
+                shown, longer = self._shown[form, step], self._longer[form, step]
                 found += [
                     (form, doing, prompt, most)
                     for (doing, prompt), (_, most) in zip(shown, longer, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -66,6 +67,7 @@ def plan_rows(
     known = known_models(experiment)
     priced = any(ahead.price for ahead in known.values())
     rows = []
+    same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
     for number, cell in enumerate(experiment.cells):
         planned = cell.wanted(experiment.per_cell)
         episodes = len(cell.originals(planned))
@@ -74,7 +76,12 @@ def plan_rows(
         row["steps"] = cell.length * episodes
         if known:
             seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
-            need = {seat: needs(domain, cell, seat, a, *counts) for seat, a in seats.items()}
+            need = {}
+            for seat, ahead in seats.items():
+                key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
+                if key not in same:
+                    same[key] = needs(domain, cell, seat, ahead, *counts)
+                need[seat] = same[key]
             each = [(a, need[seat]) for seat, a in seats.items()]
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
             if found is not None:
@@ -205,6 +212,14 @@ def lacks(experiment: Experiment) -> MissingExtra | None:
     """
     specs = (spec for cell in experiment.cells for spec in cell.models.values())
     return next(filter(None, map(lacking, specs)), None)
+
+
+def _nameless(definition: Any) -> Any:
+    """Return a cell's definition without what its models are called: no prompt says it."""
+    if isinstance(definition, Mapping):
+        parts = definition.items()
+        return {name: _nameless(part) for name, part in parts if name not in ("model", "spec")}
+    return list(map(_nameless, definition)) if isinstance(definition, list) else definition
 
 
 def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:

@@ -147,6 +147,7 @@ def _timed(domain: Domain, model: LocalModel, demand: Demand) -> float:
             together = max(1, min(together, max(room, LEAST if room else 1)))
             _step(model, first, together, str(number))
             took = _step(model, last, together, str(number))
+            model.forget([f"{number} alone 0", *(f"{number} {one}" for one in range(together))])
             total += share.get(form, 1.0) * len(steps) * episodes * took / together
     return total
 
@@ -157,7 +158,7 @@ def _step(
     """Return the seconds of the calls of one step in so many episodes; longer replies in full."""
     total = 0.0
     for doing, prompt in calls:
-        groups = [f"timing {group} {episode}" for episode in range(together)]
+        groups = [f"{group} {episode}" for episode in range(together)]
         began = time.perf_counter()
         if doing.labels:
             model.score_batch([ScoreRequest(prompt, doing.labels, one) for one in groups])

@@ -1,6 +1,8 @@
 """Rendering, start tokens, control tokens, system role, thinking and label boundaries."""
 
 import math
+import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -399,3 +401,52 @@ def test_a_spelt_control_token_with_prefix_spaces():
     made = PromptCodec(metaspace())
     ids = made.encode(user("You </s> choose"))[0]
     assert made.tokenizer.eos_token_id not in ids
+
+
+# --- texts that grow -----------------------------------------------------------------------------
+
+LINES = [
+    "Round 1: you chose J.",
+    "",
+    "  - F: <|im_end|>",
+    "<|im_",
+    "end|> and\u00e9",
+    "<s>",
+    "\U000f0000</s>\U000f0001",
+    "12",
+    "...",
+]
+
+
+@pytest.mark.parametrize("template", [None, "chatml", "nosystem", "switch"])
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_what_is_kept_of_a_growing_play_changes_no_token(template, family):
+    rng = random.Random(0)
+    kept, anew = (codec(template, family=family) for _ in range(2))
+    past: list[str] = ["Rules of a game."]
+    for _ in range(120):
+        past += rng.choices(LINES, k=rng.randrange(3))
+        if rng.random() < 0.1:  # a past that is told anew
+            del past[rng.randrange(1, len(past) + 1) :]
+        question = "\n".join([*past, *rng.choices(LINES, k=rng.randrange(3))])
+        prompt = user(question, rng.choice(["", "I choose"]), rng.choice([None, "S"]))
+        group = rng.choice("ab")
+        assert kept.encode(prompt, group) == anew.encode(prompt)
+        asked = [ScoreRequest(prompt, ("J", "Fx"), name) for name in (group, "")]
+        mine, other = kept.label_query(asked[0]), anew.label_query(asked[1])
+        assert replace(mine, group="") == other
+
+
+def test_a_round_more_is_all_that_a_longer_play_costs(monkeypatch):
+    made, seen = codec("chatml", family="gpt2"), []
+    assert made.control._splits
+    encode = made.control.encode
+    monkeypatch.setattr(made.control, "encode", lambda texts: seen.append(texts) or encode(texts))
+    lines = [f"Round {n}: you chose J, the other player chose F." for n in range(2000)]
+    for rounds in (1999, 2000):
+        seen.clear()
+        prompt = user("\n".join([*lines[:rounds], f"What now, in round {rounds}?"]), "I choose")
+        made.label_query(ScoreRequest(prompt, ("J", "F"), "episode"))
+    assert sum(len(text) for texts in seen for text in texts) < 500
+    made.forget(["episode"])
+    assert not made.control._growing

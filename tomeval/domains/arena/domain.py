@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -167,9 +167,15 @@ class Arena(Domain):
         self, cell: ArenaCell, seat: str, form: str, step: int, note: str = ""
     ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one decision, or of a probe beside one."""
+        return self.previews(cell, seat, {form: [step]}, note)[form, step]
+
+    def previews(
+        self, cell: ArenaCell, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+    ) -> Mapping[tuple[str, int], Sequence[tuple[Doing, Prompt]]]:
+        """Return the prompts of several decisions of the same made-up games."""
         from tomeval.domains.arena.preview import prompts_of
 
-        return prompts_of(cell, seat, form, step, note)
+        return prompts_of(cell, seat, wanted, note)
 
     def forms(self, cell: ArenaCell, seat: str) -> dict[str, range]:
         """Return what a seat is asked."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -184,24 +184,35 @@ def _alike(spots: list[_Spot]) -> list[_Spot]:
 
 
 def prompts_of(
-    cell: ArenaCell, slot: str, form: str, step: int, note: str = ""
-) -> list[tuple[Doing, Prompt]]:
-    """Return what each model call of one question does, and its prompt.
+    cell: ArenaCell, slot: str, wanted: Mapping[str, Collection[int]], note: str = ""
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Return, by question and step, what each model call of it does, and its prompt.
 
     All other actions are random. A look back on the decision before comes first. `note` is as for
     `Domain.preview`.
     """
     index = cell.slots.index(slot)
-    past = max(_pasts(cell, index), key=lambda past: len(past.spots.get(form, ())))
-    spot = past.spots[form][step - 1]
-    probes = spot.probes if form != spot.ask.kind else ()
-    return run_loop(_play(cell, index, past, spot._replace(probes=probes), note))
+    pasts = _pasts(cell, index)
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
+    # A summary is written for the first question of a decision, and each is to show it.
+    apart = cell.players[index].llm_options.parsed.summarises
+    plays: dict[tuple[int, str], dict[tuple[str, int], _Spot]] = {}
+    for form, steps in wanted.items():
+        most = max(range(len(pasts)), key=lambda at: len(pasts[at].spots.get(form, ())))
+        for step in steps:
+            spot = pasts[most].spots[form][step - 1]
+            probes = spot.probes if form != spot.ask.kind else ()
+            play = plays.setdefault((most, form if apart else ""), {})
+            play[form, step] = spot._replace(probes=probes)
+    for (at, _), spots in plays.items():
+        found |= run_loop(_play(cell, index, pasts[at], spots, note))
+    return found
 
 
 async def _play(
-    cell: ArenaCell, index: int, past: _Past, until: _Spot, note: str
-) -> list[tuple[Doing, Prompt]]:
-    """Play a made-up game up to a question, in the slot's seat."""
+    cell: ArenaCell, index: int, past: _Past, spots: Mapping[tuple[str, int], _Spot], note: str
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Play a made-up game up to the last of some questions, in the slot's seat."""
     game, options = cell.game, cell.players[index].llm_options
     base, rng = cell.experiment.base, Stream.of(0, "arena", "preview").episode(0)
     chair = Chair(past.seat, rng, ScriptedModel(()), "preview", base, Door(), cell.attempts)
@@ -209,22 +220,29 @@ async def _play(
     kept = seat.kept
     kept.note, kept.keeps_notes = note, options.parsed.takes_notes
     seat.begin(game.view(past.game.trail[0].state, past.seat))
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
     for at, (state, actions) in enumerate(past.game.trail):
         view = game.view(state, past.seat)
+        mine = {name: spot for name, spot in spots.items() if spot.at == at and name not in found}
         for ask in (ask for ask in game.due(state) if ask.seat == past.seat):
             true = _true(game, past, at, ask)
             kept.said = _said(game, view, ask, actions, true)
             chair.door.set(_behind(true))
             kept.prompts.clear()
             await seat.answer(view, ask)
-            if at == until.at:
-                if until.probes:
-                    kept.prompts.clear()
-                for probe in until.probes:
+            acted, drawn = list(kept.prompts), rng.bit_generator.state
+            for name, spot in mine.items():
+                kept.prompts.clear()
+                for probe in spot.probes:
                     await seat.probe(view, ask, probe)
-                return kept.prompts
+                found[name] = list(kept.prompts) if spot.probes else acted
+                rng.bit_generator.state = drawn  # as if nothing had been asked beside it
+            mine = {}  # of several decisions of a stage the first one is shown
+        if len(found) == len(spots):
+            return found
+        kept.prompts.clear()
         await seat.observe(view)
-    raise AssertionError("the made-up game asks this question")
+    raise AssertionError("the made-up game asks these questions")
 
 
 def _behind(true: Mapping[Probe, Action]) -> Look:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from tomeval.domains.decrypto.measures import (
     for_interceptor,
 )
 from tomeval.domains.decrypto.players import listed_players
-from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turn
+from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turns
 from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
@@ -186,7 +186,13 @@ class Decrypto(Domain):
         self, cell: DecryptoCell, seat: str, form: str, step: int, note: str = ""
     ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one turn."""
-        return prompts_of_turn(cell, seat, form, step, note)
+        return self.previews(cell, seat, {form: [step]}, note)[form, step]
+
+    def previews(
+        self, cell: DecryptoCell, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+    ) -> Mapping[tuple[str, int], Sequence[tuple[Doing, Prompt]]]:
+        """Return the prompts of several turns of one game."""
+        return prompts_of_turns(cell, seat, wanted, note)
 
     def forms(self, cell: DecryptoCell, seat: str) -> dict[str, range]:
         """Return what a seat is asked."""

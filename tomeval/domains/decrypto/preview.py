@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +14,7 @@ from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
 from tomeval.domains.decrypto.play import random_hints
+from tomeval.domains.decrypto.players import DecryptoPlayer
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import (
     BELIEFS,
@@ -94,23 +95,33 @@ def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
     return found
 
 
-def prompts_of_turn(
-    cell: DecryptoCell, seat: str, form: str, turn: int, note: str = ""
-) -> list[tuple[Doing, Prompt]]:
-    """Return what each model call of one question does, and its prompt.
+def prompts_of_turns(
+    cell: DecryptoCell, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Return, by question and turn, what each model call does, and its prompt.
 
     Hints of the past are drawn, Bob guesses right and Eve wrong. A reflection on the turn before
     comes first. `note` is as for `Domain.preview`.
     """
-    return run_loop(_play(cell, seat, form, turn, note))
-
-
-async def _play(
-    cell: DecryptoCell, seat: str, form: str, turn: int, note: str
-) -> list[tuple[Doing, Prompt]]:
     player = cell.players[seat]
     if player is None:
         raise ValueError(f"the {seat} answers from a record")
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
+    # A summary is written for the first question of a turn, and each is to show it.
+    apart = player.llm_options.strategy_of(seat).summarises
+    for asked in [{form: wanted[form]} for form in wanted] if apart else [wanted]:
+        found |= run_loop(_play(cell, player, seat, asked, note))
+    return found
+
+
+async def _play(
+    cell: DecryptoCell,
+    player: DecryptoPlayer,
+    seat: str,
+    wanted: Mapping[str, Collection[int]],
+    note: str,
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Play one game, up to the last turn that is wanted."""
     options = player.llm_options
     strategy = options.strategy_of(seat)
     kind = strategy.answer.partition("_")[0]
@@ -121,19 +132,27 @@ async def _play(
     made_up = player.seat(chair, lists)
     deal, _, rules = cell.deal(0)
     game = Game(deal, rules)
-    for number in range(1, turn + 1):
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
+    last = max(turn for turns in wanted.values() for turn in turns)
+    for number in range(1, last + 1):
         recorder.hints = hints = random_hints(game.encoder_view(), lists.hints, rng)
         await _act(made_up, game, hints, game.code)
-        if number == turn:
+        acted, drawn, written = list(recorder.prompts), rng.bit_generator.state, recorder.notes
+        for form in (form for form, turns in wanted.items() if number in turns):
+            found[form, number] = acted
+            if form != ACTS[seat]:
+                recorder.prompts.clear()
+                await _probe(made_up, game, hints, form)
+                found[form, number] = list(recorder.prompts)
+                # The play goes on as if nothing had been asked beside it.
+                rng.bit_generator.state, recorder.notes = drawn, written
+        if number == last:
             break
         recorder.prompts.clear()  # a reflection after this turn belongs to the next one
         wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
         game = game.after(hints, game.code, wrong)
         await made_up.observe(game.turns[-1])
-    if form != ACTS[seat]:
-        recorder.prompts.clear()
-        await _probe(made_up, game, hints, form)
-    return recorder.prompts
+    return found
 
 
 async def _act(seat: SeatPlayer, game: Game, hints: Hints, guess: Code) -> None:

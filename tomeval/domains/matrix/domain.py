@@ -32,7 +32,11 @@ from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
-from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.preview import (
+    example_cell,
+    prompts_of_round,
+    prompts_of_rounds,
+)
 from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.domains.matrix.steps import DRAW, REACT
@@ -249,6 +253,12 @@ class Matrix(Domain):
     ) -> Sequence[tuple[Doing, Prompt]]:
         """Return the prompts of one round."""
         return prompts_of_round(cell.seen_from(seat), form, step, note)
+
+    def previews(
+        self, cell: MatrixCell, seat: str, wanted: Mapping[str, Collection[int]], note: str = ""
+    ) -> Mapping[tuple[str, int], Sequence[tuple[Doing, Prompt]]]:
+        """Return the prompts of several rounds of one play."""
+        return prompts_of_rounds(cell.seen_from(seat), wanted, note)
 
     def forms(self, cell: MatrixCell, seat: str) -> dict[str, range]:
         """Return when a seat acts, predicts, and is asked the questions beside these."""

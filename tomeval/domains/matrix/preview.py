@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Invalid, Said
 from tomeval.domains.matrix.aids.computing import PAYOFF
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
@@ -22,6 +23,9 @@ from tomeval.runs.domain import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking, Overheard
 from tomeval.strategies.ladder import climbed
+from tomeval.strategies.readers import Reader
+
+T = TypeVar("T")
 
 STAND_INS = {
     "summary": "(the summary that the model wrote before round {step})",
@@ -40,6 +44,27 @@ class Recorder(Asker):
         self.note = note
         self.keeps_notes = keeps_notes  # whether moves are written with notes
         self.prompts: list[tuple[Doing, Prompt]] = []
+        self._read: dict[int, tuple[Reader[Any], Said[Any]]] = {}  # by reader: what it reads
+
+    async def answer(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[T],
+        most: int,
+        explained: bool = False,
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Keep the prompt; as every answer is the first that can be given, one is read for all."""
+        if id(reader) in self._read:
+            self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
+            reply = await self._generate(purpose, kind, prompt, step, 1, most, reader.choices)
+            return self._read[id(reader)][1], reply.text
+        said, text = await super().answer(purpose, kind, prompt, step, reader, most, explained)
+        if isinstance(said, Said):
+            self._read[id(reader)] = reader, said
+        return said, text
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
@@ -105,41 +130,84 @@ def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
 def prompts_of_round(
     setup: Setup, form: str, number: int, note: str = ""
 ) -> list[tuple[Doing, Prompt]]:
-    """Return what each call of one round does, and its prompt.
+    """Return what each call of one round does, and its prompt, see `prompts_of_rounds`."""
+    return prompts_of_rounds(setup, {form: [number]}, note)[form, number]
+
+
+def prompts_of_rounds(
+    setup: Setup, wanted: Mapping[str, Collection[int]], note: str = ""
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Return, by form and round, what each call of a round does, and its prompt.
 
     A reflection on the round before comes first. `setup` is a language model's; its first partner
-    plays along, or a stand-in for a player in that seat. `form` is ``act``, ``predict``, ``react``,
-    ``draw`` or ``payoff``; rounds count from 1; `note` as for `Domain.preview`.
+    plays along, or a stand-in for a player in that seat. Forms are ``act``, ``predict``, ``react``,
+    ``draw`` and ``payoff``; rounds count from 1; `note` as for `Domain.preview`. What is asked
+    beside the same moves is asked in one made-up play.
     """
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
+    for forms in (("act", "predict"), ("react",), (DRAW,), (PAYOFF,)):
+        mine = {form: set(wanted[form]) for form in forms if wanted.get(form)}
+        if mine:
+            found |= _played(setup, mine, note)
+    return found
+
+
+def _played(
+    setup: Setup, wanted: Mapping[str, set[int]], note: str
+) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
+    """Play once, up to the last round that is wanted."""
     game, partner = setup.game, _stand_in(setup)
-    options = {**setup.options, "conditional": form == "react"}
-    if form == PAYOFF:
+    options = {**setup.options, "conditional": "react" in wanted}
+    if PAYOFF in wanted:
         options["draws"] = 0
-    elif form == DRAW:
+    elif DRAW in wanted:
         options["computing"] = "never"
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
-    recorder = Recorder(subject.player.line.how, note, subject.strategy.takes_notes)
+    strategy = subject.strategy
+    recorder = Recorder(subject.player.line.how, note, strategy.takes_notes)
     subject.player.line = recorder
+    rounds = set().union(*wanted.values())
+    # Of other rounds those are asked about whose notes, lessons or draws later prompts may show.
+    drawn = strategy.predicts_first and subject.settings.decide == "sample"
+    all_asked = bool(strategy.part.make) or drawn
+    noted = {number - 1 for number in rounds} if strategy.takes_notes else set()
     past: list[Joint] = []
+    found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
     state = partner.start
-    for step in range(1, number + 1):
+    for step in range(1, max(rounds) + 1):
         own, theirs = (step - 1) % game.n, int(partner.emissions[state].argmax())
         door.set(state, theirs)
         observation = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
-        run_now(subject.act(observation))
-        if step == number:
-            break
+        if all_asked or step in rounds or step in noted:
+            run_now(subject.act(observation))
+        acted = list(recorder.prompts)
+        for form in (form for form, steps in wanted.items() if step in steps):
+            asked = acted if form == "act" else None
+            if form == "predict" and strategy.probes_per_step == 0:
+                asked = acted[:-1]  # the prediction came before the choice
+            found[form, step] = (
+                _beside(subject, recorder, observation, form, own) if asked is None else asked
+            )
         recorder.prompts.clear()  # a reflection after this round belongs to the next one
+        if step == max(rounds):
+            break
         payoff = game.payoffs[own, theirs]
         joint = Joint(own, theirs, float(payoff[0]), float(payoff[1]))
         past.append(joint)
-        run_now(subject.observe(joint))
+        reach = step + strategy.memory + 1
+        if all_asked or any(step < number <= reach for number in rounds):
+            run_now(subject.observe(joint))
+        else:
+            subject.scene.observe(joint)
         state = int(partner.next_state[state, own, theirs])
-    if form == "act":
-        return recorder.prompts
-    if form == "predict" and subject.strategy.probes_per_step == 0:
-        return recorder.prompts[:-1]  # the prediction came before the choice
+    return found
+
+
+def _beside(
+    subject: LLMSubject, recorder: Recorder, observation: Observation, form: str, own: int
+) -> list[tuple[Doing, Prompt]]:
+    """Ask what is asked beside a move that has been asked for; return the calls of it."""
     if form == DRAW:
         run_now(subject.predict(observation, own))  # writes the summary that draws stand on
     recorder.prompts.clear()
@@ -148,7 +216,7 @@ def prompts_of_round(
         return [(replace(doing, aside=form == DRAW), prompt) for doing, prompt in recorder.prompts]
     probe = subject.react(observation) if form == "react" else None
     run_now(probe or subject.predict(observation, own))
-    return recorder.prompts
+    return list(recorder.prompts)
 
 
 def _stand_in(setup: Setup) -> Partner:

@@ -8,8 +8,9 @@ from typing import Any
 
 from tomeval.models.local.load import require
 
-SHARE_OF_FREE = 0.4
-"""Part of the free memory that caches take by default."""
+SHARE_OF_FREE, LEAST, TIMES_MODEL = 0.4, 1 << 30, 8
+"""Caches take at most this part of the free memory, and of a small model no more than the larger of
+so many bytes and so many times its weights."""
 
 _LEAST_PLACES = 256
 
@@ -128,6 +129,13 @@ def _rounded(places: int) -> int:
     while step * 3 < places:
         step *= 2
     return -(-places // step) * step
+
+
+def usual_memory(model: Any) -> int:
+    """Return the most bytes of a model's caches, where nobody says otherwise."""
+    weights = sum(part.numel() * part.element_size() for part in model.parameters())
+    free = free_memory(model.get_input_embeddings().weight.device)
+    return min(int(SHARE_OF_FREE * free), max(LEAST, TIMES_MODEL * weights))
 
 
 def free_memory(device: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tomeval.models.base import BackendError, ContextExceeded
@@ -16,6 +16,7 @@ from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
 from tomeval.models.local.sampling import choose
 from tomeval.models.local.tasks import Decoding, Generated, Row, Scored, Task, rows
+from tomeval.models.local.threads import Threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,14 +27,21 @@ class PlainEngine:
 
     A batch of a transformers causal `model` has at most `batch_tokens` tokens, padding and room for
     new tokens counted; the number is halved when a device runs out of memory. `context` is the
-    longest sequence that the model takes.
+    longest sequence that the model takes; `threads` are those of its passes.
     """
 
-    def __init__(self, model: Any, batch_tokens: int, context: int | None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        batch_tokens: int,
+        context: int | None,
+        threads: Threads | None = None,
+    ) -> None:
         self._torch = require("torch")
         self.model = model
         self.batch_tokens = batch_tokens
         self.context = context
+        self.threads = threads or Threads(model)
         self._known = set(inspect.signature(model.forward).parameters)
         # Recurrent state would run through padding: such models get batches of one length.
         self._ragged = not getattr(model, "_is_stateful", False)
@@ -76,6 +84,9 @@ class PlainEngine:
 
     def slots(self) -> None:
         """Return None: nothing is kept."""
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Do nothing: nothing is kept."""
 
     def check(self, lengths: Sequence[int]) -> None:
         """Raise if a sequence is longer than the model's context."""
@@ -199,4 +210,5 @@ class PlainEngine:
         for name, value in (("position_ids", positions), ("logits_to_keep", keep)):
             if name in self._known:
                 options[name] = value
-        return self.model(input_ids=ids, attention_mask=mask, **options)
+        with self.threads.taking(ids.numel()):
+            return self.model(input_ids=ids, attention_mask=mask, **options)

@@ -30,6 +30,7 @@ def split_labels(
     *,
     group: str = "",
     unknown: int | None = None,
+    head: Sequence[int] = (),
 ) -> LabelQuery:
     """Split the joint tokenisations of prompt and label where all of them still agree.
 
@@ -39,13 +40,14 @@ def split_labels(
     they differ from log P(label | prompt) by one constant for all labels.
 
     `prompt` holds the tokens of the prompt alone, `joint` those of prompt and label together, one
-    sequence per label; `labels` is for messages, `unknown` the id of the unknown token. Raises
-    `TomevalError` for fewer than two labels, or labels that the tokens cannot tell apart.
+    sequence per label, all of them after the tokens of `head`; `labels` is for messages, `unknown`
+    the id of the unknown token. Raises `TomevalError` for fewer than two labels, or labels that the
+    tokens cannot tell apart.
     """
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise TomevalError(f"labels to score must be two or more, all different: {labels!r}")
     cut = min(min(common_prefix(prompt, ids), len(ids) - 1) for ids in joint)
-    if cut < 1:
+    if cut < 1 and not head:
         raise TomevalError(f"the tokenizer leaves nothing of the prompt before labels {labels!r}")
     sequences = tuple(tuple(ids[cut:]) for ids in joint)
     for index, (label, sequence) in enumerate(zip(labels, sequences, strict=True)):
@@ -53,7 +55,7 @@ def split_labels(
             raise TomevalError(f"label {label!r} has a character that the tokenizer does not know")
         if sequence in sequences[:index] or sequence == tuple(prompt[cut:]):
             raise TomevalError(f"the tokenizer does not tell label {label!r} apart: {labels!r}")
-    return LabelQuery(tuple(prompt[:cut]), sequences, len(prompt) - cut, group)
+    return LabelQuery((*head, *prompt[:cut]), sequences, len(prompt) - cut, group)
 
 
 def extensions(sequences: Sequence[Sequence[int]]) -> list[list[int]]:

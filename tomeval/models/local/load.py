@@ -91,6 +91,10 @@ def load(
             )
         if device_map is None:
             model = model.to(device)
+        narrow = model.dtype == torch.float16 and not getattr(model, "is_quantized", False)
+        if dtype == "auto" and narrow and model.device.type == "cpu":
+            # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
+            model = model.float()
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
     except require("safetensors").SafetensorError as error:

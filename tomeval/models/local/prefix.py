@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tomeval.models.base import BackendError
-from tomeval.models.local.cache import SHARE_OF_FREE, SlotCache, free_memory
+from tomeval.models.local.cache import SlotCache, usual_memory
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
@@ -67,15 +67,14 @@ class PrefixEngine:
     """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
 
     The limits of `plain` hold, an engine of the same model, which `tree_forward.supported` admits.
-    Caches take `memory` bytes; default: a share of what is free.
+    Caches take at most `memory` bytes; default: `usual_memory`.
     """
 
     def __init__(self, plain: PlainEngine, memory: int | None = None) -> None:
         self._torch = require("torch")
         self.plain = plain
-        self._forward = TreeForward(plain.model)
-        device = plain.model.get_input_embeddings().weight.device
-        memory = int(SHARE_OF_FREE * free_memory(device)) if memory is None else memory
+        self._forward = TreeForward(plain.model, plain.threads)
+        memory = usual_memory(plain.model) if memory is None else memory
         self.cache = SlotCache(*self._forward.shapes(), memory)
         self._alone = itertools.count()
         self.processed = 0  # tokens run so far
@@ -113,6 +112,11 @@ class PrefixEngine:
     def slots(self) -> int:
         """Return how many groups have room in the caches, at the length that they have now."""
         return self.cache.room(1)
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Free the slots of groups that ask no more."""
+        for group in groups:
+            self.cache.forget(group)
 
     def _batches(self, work: list[Work]) -> Iterator[list[Work]]:
         """Yield groups with blocks of similar size, within the budgets of tokens and memory."""

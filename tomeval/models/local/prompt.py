@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ ROLES = ("system", "user", "assistant")
 SYSTEM_POLICIES = ("native", "merge", "drop")
 _OPEN, _CLOSE = "<think>", "</think>"
 _PROBE = "Zebra"
+_SHORT = 16  # tokens, too few to be worth keeping apart
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ class PromptCodec:
         thinking: bool | None = None,
         system: str = "auto",
     ) -> None:
+        # A few short lines at a time are encoded: threads for them would only wait for each other.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         self.tokenizer = tokenizer
         self.control = ControlTokens(tokenizer)
         self.thinking = thinking
@@ -80,14 +84,22 @@ class PromptCodec:
         if self.chat:
             self._probe(system)
 
-    def render(self, prompt: Prompt, *, scoring: bool = False, hard: bool = False) -> Rendered:
-        """Return the prompt as text; `hard` marks every character of the messages as plain text."""
-        mark = self._mark_hard if hard else self.control.mark
+    def render(
+        self, prompt: Prompt, *, scoring: bool = False, hard: bool = False, group: str = ""
+    ) -> Rendered:
+        """Return the prompt as text; `hard` marks every character of the messages as plain text.
+
+        Messages of a `group` mostly grow, see `ControlTokens.mark`.
+        """
+        mark = self.control.mark
         for message in prompt.messages:
             if message.role not in ROLES:
                 raise unknown("role", message.role, ROLES)
-        marked = [Message(role, mark(content)) for role, content in prompt.messages]
-        prefill = mark(prompt.prefill) if prompt.prefill else ""
+        marked = [
+            Message(role, mark(content, every=hard, group=group, number=number))
+            for number, (role, content) in enumerate(prompt.messages)
+        ]
+        prefill = mark(prompt.prefill, every=hard) if prompt.prefill else ""
         if not self.chat:
             contents = [content for _, content in marked] + ([prefill] if prefill else [])
             return Rendered("\n\n".join(contents))
@@ -101,14 +113,22 @@ class PromptCodec:
             text + self._glue + prefill if prefill else text, self.control.plain(opened)
         )
 
-    def encode(self, prompt: Prompt) -> tuple[list[int], str]:
-        """Return the prompt's tokens, and the thinking block that it opens or an empty text."""
-        rendered = self.render(prompt)
+    def encode(self, prompt: Prompt, group: str = "") -> tuple[list[int], str]:
+        """Return the prompt's tokens, and the thinking block that it opens or an empty text.
+
+        Of prompts of one group, which mostly grow, only what is new is encoded.
+        """
+        rendered = self.render(prompt, group=group)
         try:
-            ids = self._sequences([rendered.text])[0]
+            ids = self.control.encode_more(rendered.text, group)
         except SmuggledControlToken:
-            ids = self._sequences([self.render(prompt, hard=True).text])[0]
-        return ids or self._started(ids), rendered.opened
+            ids = self.control.encode([self.render(prompt, hard=True).text])[0]
+        ids = self._once(ids)
+        return list(ids) or self._started(ids), rendered.opened
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Let go of what is kept for groups of which no more prompts come."""
+        self.control.forget(groups)
 
     def label_query(self, request: ScoreRequest) -> LabelQuery:
         """Return the tokens of a request's labels and of what is before them.
@@ -136,46 +156,44 @@ class PromptCodec:
         return str(self.tokenizer.decode(list(tokens), **keep))
 
     def _label_query(self, request: ScoreRequest, *, hard: bool) -> LabelQuery:
-        text = self.render(request.prompt, scoring=True, hard=hard).text
+        group = request.group
+        text = self.render(request.prompt, scoring=True, hard=hard, group=group).text
         # All lines but the last are the same for all labels.
         cut = self.control.last_line(text)
-        head, text = self.control.encode([text[:cut]])[0], text[cut:]
-        bare = self._sequences([text], head)[0]
+        head = self._once(self.control.encode_more(text[:cut], group)) if cut else []
+        if len(head) < _SHORT:  # which may be nothing but tokens that a sequence starts with
+            cut, head = 0, []
+        text = text[cut:]
         plain = self.control.plain(text)
+        [bare] = self._encoded([text], head)
         touching = not plain or plain[-1].isspace() or bare[-1] in self.control.ids
         gap = "" if touching else " "
-        ends = [text + gap + self.control.mark(label) for label in request.labels]
-        joint = self._sequences(ends, head)
-        if any(ids[:1] != bare[:1] or not bare for ids in joint):
+        joint = self._encoded([text + gap + self.control.mark(one) for one in request.labels], head)
+        if not head and any(ids[:1] != bare[:1] or not bare for ids in joint):
             # No token before the labels is left to read: begin with one that starts a text.
             bare, joint = self._started(bare), [self._started(ids) for ids in joint]
         unknown_id = self.tokenizer.unk_token_id
         if unknown_id in (self.tokenizer.eos_token_id, self.tokenizer.bos_token_id):
             unknown_id = None  # byte-level tokenizers name one; it stands for no character
-        return split_labels(bare, joint, request.labels, group=request.group, unknown=unknown_id)
+        return split_labels(bare, joint, request.labels, group=group, unknown=unknown_id, head=head)
 
-    def _sequences(self, texts: Sequence[str], head: Sequence[int] = ()) -> list[list[int]]:
-        """Encode marked texts, each with exactly one copy of the tokens a sequence starts with.
+    def _encoded(self, texts: Sequence[str], head: Sequence[int]) -> list[list[int]]:
+        """Encode marked texts that go on after the tokens of `head`, or begin a sequence."""
+        found = self.control.encode(texts)
+        return found if head else [self._once(ids) for ids in found]
 
-        `head` are the tokens of what stands before each of them.
-        """
-        sequences = []
-        for tail in self.control.encode(texts):
-            ids = [*head, *tail]
-            prefix = self._prefix or [t for t in ids[:1] if t == self.tokenizer.bos_token_id]
-            n = len(prefix)
-            while n and ids[:n] == prefix:
-                ids = ids[n:]
-            sequences.append([*prefix, *ids])
-        return sequences
+    def _once(self, ids: list[int]) -> list[int]:
+        """Return tokens with exactly one copy of those that a sequence starts with."""
+        prefix = self._prefix or [t for t in ids[:1] if t == self.tokenizer.bos_token_id]
+        start, n = 0, len(prefix)
+        while n and ids[start : start + n] == prefix:
+            start += n
+        return ids if start == n else [*prefix, *ids[start:]]
 
     def _started(self, ids: list[int]) -> list[int]:
         if not self._start:
             raise TomevalError("the prompt has no token, and the tokenizer no start or end token")
         return [self._start[0], *ids]
-
-    def _mark_hard(self, text: str) -> str:
-        return self.control.mark(text, every=True)
 
     def _fit_system(self, messages: list[Message]) -> list[Message]:
         if self.system_policy == "native":

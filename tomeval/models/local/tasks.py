@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,6 +60,9 @@ class Engine(Protocol):
 
     def slots(self) -> int | None:
         """Return for how many groups it keeps what it has read; None: it keeps nothing."""
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Let go of what it keeps for groups that ask no more."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +31,7 @@ from tomeval.models.local.prefix_check import prefix_engine
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.sampling import check_sampling
 from tomeval.models.local.tasks import Engine, Generated, Scored, Task
+from tomeval.models.local.threads import Threads
 
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
@@ -48,7 +49,8 @@ class TransformersModel(LocalModel):
     revision : str, optional
         Branch, tag or commit on the Hub.
     dtype : str
-        ``auto`` (as the weights are stored) or a torch dtype's name.
+        ``auto`` (as the weights are stored; float16 on a CPU becomes float32, which is exact and
+        faster there) or a torch dtype's name.
     device : str, optional
         Torch device; by default a GPU if there is one.
     device_map
@@ -71,7 +73,12 @@ class TransformersModel(LocalModel):
         Encode every token of an episode once where the model allows it, see
         `tomeval.models.local.prefix`; otherwise every prompt whole.
     cache_memory : int, optional
-        Bytes for the caches of prefixes; default: a share of what is free.
+        Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model
+        no more than 1 GiB or eight times its weights, see `tomeval.models.local.cache`.
+    threads : int, optional
+        Threads of a pass on a CPU; by default those of the environment (OMP_NUM_THREADS), if it
+        says so, else one for little work and the free cores for more, see
+        `tomeval.models.local.threads`.
     local_files_only, trust_remote_code : bool
         As in `from_pretrained`.
 
@@ -112,6 +119,7 @@ class TransformersModel(LocalModel):
         batch_tokens: int | None = None,
         prefix_reuse: bool = True,
         cache_memory: int | None = None,
+        threads: int | None = None,
         local_files_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
@@ -124,6 +132,7 @@ class TransformersModel(LocalModel):
             thinking_budget=thinking_budget,
             batch_tokens=batch_tokens,
             cache_memory=cache_memory,
+            threads=threads,
             quantization=quantization,
         )
         loaded = load(
@@ -148,9 +157,10 @@ class TransformersModel(LocalModel):
         self.thinking_budget = thinking_budget or 0
         if batch_tokens is None:
             batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
-        self.engine: Engine = PlainEngine(self.model, batch_tokens, self._context)
-        if prefix_reuse:
-            self.engine = prefix_engine(self.engine, cache_memory)
+        self._threads = Threads(self.model, threads)
+        plain = PlainEngine(self.model, batch_tokens, self._context, self._threads)
+        with self._threads.taking():
+            self.engine: Engine = prefix_engine(plain, cache_memory) if prefix_reuse else plain
         self._ends = self._end_tokens()
 
     @property
@@ -188,6 +198,11 @@ class TransformersModel(LocalModel):
         """See `LocalModel.slots`."""
         return self.engine.slots()
 
+    def forget(self, groups: Iterable[str]) -> None:
+        """See `LocalModel.forget`."""
+        self.engine.forget(groups)
+        self.codec.forget(groups)
+
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels by forward passes.
 
@@ -202,7 +217,8 @@ class TransformersModel(LocalModel):
         """
         start = time.perf_counter()
         queries = [self.codec.label_query(request) for request in requests]
-        results = self.engine.score(queries)
+        with self._threads.taking():
+            results = self.engine.score(queries)
         for request, query in zip(requests, queries, strict=True):
             self._warn_of_prefixes(request, query)
         return [_scores(*pair, start) for pair in zip(queries, results, strict=True)]
@@ -220,10 +236,11 @@ class TransformersModel(LocalModel):
         tasks, opened = [], []
         for request in requests:
             check_sampling(request.sampling)
-            ids, thinking = self.codec.encode(request.prompt)
+            ids, thinking = self.codec.encode(request.prompt, request.group)
             opened.append(thinking)
             tasks.append(self._task(request, tuple(ids)))
-        results = self.engine.generate(tasks)
+        with self._threads.taking():
+            results = self.engine.generate(tasks)
         return [self._reply(*parts, start) for parts in zip(tasks, results, opened, strict=True)]
 
     def _task(self, request: GenerateRequest, ids: tuple[int, ...]) -> Task:
@@ -340,6 +357,7 @@ CHECKED = (
     "thinking_budget",
     "batch_tokens",
     "cache_memory",
+    "threads",
     "quantization",
 )
 """The options that `check_options` checks."""
@@ -355,6 +373,7 @@ def check_options(
     thinking_budget: int | None = None,
     batch_tokens: int | None = None,
     cache_memory: int | None = None,
+    threads: int | None = None,
     quantization: dict[str, Any] | None = None,
 ) -> None:
     """Raise `TomevalError` for values that no model takes; nothing is loaded."""
@@ -365,6 +384,7 @@ def check_options(
     _check_count("thinking_budget", thinking_budget, least=0)
     _check_count("batch_tokens", batch_tokens, least=1)
     _check_count("cache_memory", cache_memory, least=0)
+    _check_count("threads", threads, least=1)
     if quantization is not None and not isinstance(quantization, dict):
         raise TomevalError(f"quantization must be a table, is {quantization!r}")
 

@@ -13,6 +13,7 @@ import numpy as np
 from tomeval.models.local.cache import SlotCache, window_cache
 from tomeval.models.local.load import require
 from tomeval.models.local.tasks import Decoding
+from tomeval.models.local.threads import Threads
 from tomeval.models.local.tree import Block, BoolArray, IntArray
 from tomeval.models.local.tree_attention import tree_attention
 
@@ -73,9 +74,9 @@ class Logits:
 class TreeForward:
     """Forward passes over slot caches, of a transformers causal model that `supported` admits."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, threads: Threads) -> None:
         self._torch = require("torch")
-        self._model = model
+        self._model, self._threads = model, threads
         self._known = set(inspect.signature(model.forward).parameters)
         self._embeddings = model.get_input_embeddings().weight
         self._kinds, self._window = attention_kinds(model.config)
@@ -168,7 +169,8 @@ class TreeForward:
             options["logits_to_keep"] = keep
         places = torch.from_numpy(arrays.places)
         attention = self._attention
-        with attention.only(columns, arrays.ids.shape[1]) if attention else nullcontext():
+        only = attention.only(columns, arrays.ids.shape[1]) if attention else nullcontext()
+        with only, self._threads.taking(arrays.ids.size):
             output = self._model(
                 input_ids=torch.from_numpy(arrays.ids).to(device),
                 position_ids=torch.from_numpy(arrays.depths).to(device),

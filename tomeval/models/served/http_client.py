@@ -94,6 +94,11 @@ class HttpClient:
         self.self_test: SelfTest | None = None  # while one is under way
         self._client: httpx2.AsyncClient | None = None
 
+    @property
+    def counts_calls(self) -> bool:
+        """Whether a cap holds on the number of calls, so that every question must be one."""
+        return self._budget.max_calls is not None
+
     async def close(self) -> None:
         """Close the connections; a later request opens new ones."""
         if self._client is not None:

@@ -166,6 +166,9 @@ def total(values: list[Any]) -> float:
 
 async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     """Run coroutines at the same time; of several errors one is raised, as itself."""
+    first, *others = work = list(work)
+    if not others:  # no task for it
+        return [await first]
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in work]

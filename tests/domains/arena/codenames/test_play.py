@@ -48,7 +48,7 @@ def test_prompts_of_a_clue_and_of_what_follows():
     (cell,) = experiment("model", ["one", "two", "two"]).expand()
     forms = forms_of(cell, "subject")
     assert {"clue", "guess", "takes", "meant", "assassin"} <= set(forms)
-    ((_, prompt),) = prompts_of(cell, "subject", "takes", 1)
+    ((_, prompt),) = prompts_of(cell, "subject", {"takes": [1]})["takes", 1]
     assert "Which words will your operative name in this turn" in str(prompt)
-    ((_, prompt),) = prompts_of(cell, "subject", "clue", 1)
+    ((_, prompt),) = prompts_of(cell, "subject", {"clue": [1]})["clue", 1]
     assert "Which clue do you give" in str(prompt)
