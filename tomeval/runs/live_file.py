@@ -121,7 +121,7 @@ def read_live(folder: Path) -> State | None:
         raise TomevalError(f"{path}: cannot be read ({what or error})") from None
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict) or not holds(data):
         raise TomevalError(f"{path}: damaged; the next run into the folder writes it anew")
