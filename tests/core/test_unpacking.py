@@ -97,7 +97,7 @@ def test_lists_in_a_packed_table_are_refused_unread(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "lists.parquet"
     parquet.write_table(pyarrow.table({"episode": [[1]], "step": [1]}), path)
-    with pytest.raises(TomevalError, match="lists.parquet: episode: must be text or a number"):
+    with pytest.raises(TomevalError, match=r"lists\.parquet: episode: must be text or a number"):
         tomeval.score_rows(path, "IPD", "unknown")
 
 

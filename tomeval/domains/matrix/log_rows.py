@@ -10,6 +10,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,7 +176,7 @@ def _parquet(path: Path) -> Table:
     def found() -> Iterator[tuple[int, Mapping[str, Any]]]:
         number, batches = 0, file.iter_batches(_AT_A_TIME, use_threads=False)
         while (batch := reading(lambda: next(batches, None))) is not None:
-            columns = reading(lambda batch=batch: [_values(column) for column in batch.columns])
+            columns = reading(partial(list, map(_values, batch.columns)))
             for number, row in enumerate(zip(*columns, strict=True), number + 1):  # noqa: B020
                 yield number, dict(zip(schema.names, row, strict=True))
 
