@@ -6,15 +6,19 @@ import gzip
 import json
 import tracemalloc
 
+import every_domain
 import numpy as np
 import pytest
 from attacks.commands import call, call_apart
+from support import scripts
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.unpacking import allowing
 from tomeval.lexicon.embedding_files import read_embedding_file, save_embedding
 from tomeval.lexicon.embeddings import Embedding
+from tomeval.runs import rows
+from tomeval.runs.packing import pack, unpack
 
 SAID = "takes more than the {} MB of memory that one file may take unpacked"
 ONES = {"own_action": "0", "partner_action": "0"}
@@ -166,3 +170,45 @@ def test_a_packed_text_of_vectors_may_unpack_to_what_such_texts_hold(tmp_path):
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     with allowing(1):
         assert read_embedding_file(path, ("w7", "w4999")).words == ("w7", "w4999")
+
+
+# --- stores of strangers --------------------------------------------------------------------------
+
+DEEP = '{"purpose": "act", "prompt": ' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.fixture
+def forged(tmp_path, monkeypatch):
+    """A run whose records of model calls are nested too deeply to be read, checksums and all."""
+    experiment = every_domain.experiment("matrix", "scripted:good", episodes=1)
+    with monkeypatch.context() as patched, scripts(good=every_domain.good("matrix")):
+        patched.setattr(rows, "pack_json", lambda _: pack(DEEP))
+        tomeval.run(experiment, tmp_path / "run").close()
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("table",),
+        ("status",),
+        ("transcript", "--cell", "0", "--episode", "0"),
+        ("report", "--no-figures", "--out", "OUT"),
+        ("export", "--format", "inspect", "--out", "OUT"),
+        ("verify",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_records_that_are_nested_deeply_are_at_most_one_error(forged, command, tmp_path):
+    verb, *options = (str(tmp_path / "out") if word == "OUT" else word for word in command)
+    told = call(verb, forged, *options)
+    assert told.crash == ""
+    assert told.code in (0, 1) or told.is_one_error
+    if verb in ("transcript", "report"):
+        assert "run.sqlite: damaged, " in " ".join(told.errors.split())
+
+
+def test_records_that_hold_much_are_read():
+    text = json.dumps({"top": [{"token": [i]} for i in range(5_000)], "said": "[{" * 5_000})
+    assert unpack(pack(text)) == text
+    assert unpack(pack("{}" * 5_000)) == "{}" * 5_000  # no JSON: for those who read it
