@@ -62,7 +62,9 @@ class Browser:
             async with httpx2.AsyncClient(
                 transport=transport, base_url=base, follow_redirects=True
             ) as client:
-                return await client.request(method, address, **more)
+                headers = {"origin": base} if method == "POST" else {}
+                headers |= more.pop("headers", {})
+                return await client.request(method, address, headers=headers, **more)
 
         found = asyncio.run(send())
         self.page, self.address = found.text, str(found.url).removeprefix("http://127.0.0.1")

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from httpx2 import URL
+
 from attacks import strange_files as strange
 from attacks.base import Attack, Row, scaled
 from attacks.commands import Called, call, call_apart
 from attacks.listener import Asked, Listener, Reply, chat
 from tomeval.core.resources import shipped
+from tomeval.models.served.keys import is_loopback
 
 KEY = strange.SECRET
 _SECONDS, _MEMORY = 120, 6 << 30  # for one command on one file
@@ -30,6 +33,7 @@ _STRANGE = (
     *("http://0.0.0.0:9/v1", "http://2130706433/v1", "http://0x7f.1/v1", "http://[::]:9/v1"),
     *("https://openrouter.ai.example.org/v1", "https://user:pass@llm.example.org/v1"),
     *("https://llm.example.org/v1?x=1", "https://LLM.EXAMPLE.ORG/v1", "https://[2001:db8::7]/v1"),
+    *("http://127.0.0.1:9/v1", "http://localhost:9/v1", "http://[::1]:9/v1", "http://127.8.9.1/v1"),
 )
 _NAMES = (
     *(None, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "HF_TOKEN"),
@@ -103,7 +107,8 @@ def _for_its_host(told: Called) -> Iterator[str]:
 
 def _hosts(size: float, seed: int, work: Path) -> Iterator[Row]:
     """Send every variable to every strange address; a proxy sees whatever leaves."""
-    pairs = [(url, name) for url in _STRANGE for name in _NAMES]
+    # A port of this machine gets no key where none is named, which is tried by `_loopback`.
+    pairs = [(u, n) for u in _STRANGE for n in _NAMES if n or not is_loopback(URL(u).host)]
     random.Random(seed).shuffle(pairs)
     kept, count = pairs[: scaled(len(pairs), size)], _Count()
     with Listener(lambda _: (502, {}, "no")) as proxy:
@@ -120,8 +125,67 @@ def _hosts(size: float, seed: int, work: Path) -> Iterator[Row]:
                 faults += ["a run folder is there"] if out.exists() else []
                 count.add(f"{url} {name}", faults)
     yield count.row("a variable named by an experiment, to an address named by it")
+    yield _loopback(work)
     yield _confirmed(work)
     yield _inspect(work)
+
+
+def _loopback(work: Path) -> Row:
+    """Listen at ports of this machine: no variable arrives that was not confirmed for the port."""
+    count = _Count()
+    hosts = ("127.0.0.1", "localhost")
+    with _environment(work), Listener(lambda _: (404, {}, "no")) as server:
+        port = server.url.rpartition(":")[2]
+        for host in hosts:
+            for name in _NAMES:
+                for trusted in ("", f"http://{host}:{int(port) - 1}", f"http://{host}"):
+                    model = {"name": f"openai:m@http://{host}:{port}/v1", "retry_budget": 0}
+                    model |= {"key_env": name} if name else {}
+                    options = ["--trust-host", f"{trusted}={name or 'HF_TOKEN'}"] * bool(trusted)
+                    before = len(server.asked)
+                    told = call("run", _experiment(work, model), *options, "--out", work / "loop")
+                    faults = list(_refused(told))
+                    faults += [f"sent {a.path}" for a in server.asked[before:] if KEY in str(a)]
+                    faults += ["was asked"] if name and server.asked[before:] else []
+                    count.add(f"{host} {name} {trusted}", faults)
+    return count.row("a variable named by an experiment, to a port of this machine")
+
+
+def _kept(work: Path) -> Row:
+    """Write secrets into options and addresses, which are stored with results."""
+    count = _Count()
+    secret = "c4n4ry7e579d1f0b2a"
+    with _environment(work), Listener(lambda _: chat("Final answer: J")) as server:
+        for path, options in (
+            *((f"{before}{secret}/v1", {}) for before in ("", "sk-", "u/", "key-", "a/b/")),
+            *((f"v1{mark}{secret}", {}) for mark in ("?key=", "#", "?", ";token=")),
+            *(
+                ("v1", {"extra_body": body})
+                for body in (
+                    {"api_key": secret},
+                    {"headers": {"Authorization": secret}},
+                    {"x": [{"accessToken": secret}]},
+                    {"user": f"sk-{secret}{secret}"},
+                    {"user": f"Bearer {secret}{secret}"},
+                    {"user": f"{KEY}-HF_TOKEN"},
+                    {"hook": f"https://example.org/{secret}"},
+                )
+            ),
+        ):
+            for alias in (False, True):
+                model = {"name": f"openai:m@{server.url}/{path}", **options}
+                more = {"models": {"M": model}} if alias else {}
+                place = work / f"kept{count.tried}"
+                file = _experiment(work, "M" if alias else model, **more)
+                told = call("run", file, "--out", place)
+                faults = [f"a traceback: {told.crash[-200:]}"] if told.crash else []
+                allowed = alias and not options and path.endswith("/v1") and "sk-" not in path
+                faults += [] if allowed and told.code == 0 else _refused(told)
+                faults += ["is printed"] if secret in told.out + told.errors else []
+                found = [p for p in place.rglob("*") if p.is_file()]
+                faults += [f"in {p.name}" for p in found if secret.encode() in p.read_bytes()]
+                count.add(f"{path} {options} {alias}", faults)
+    return count.row("secrets in options and in addresses, searched for in what is stored")
 
 
 def _confirmed(work: Path) -> Row:
@@ -139,7 +203,7 @@ def _confirmed(work: Path) -> Row:
             ("", ("--trust-host", f"{host}=GITHUB_TOKEN"), False),
             ("", ("--trust-host", f"http://{host}=HF_TOKEN"), False),
             ("", ("--trust-host", "http://203.0.113.7:82=GITHUB_TOKEN"), False),
-            ("", ("--trust-host", "http://203.0.113.7=GITHUB_TOKEN"), True),
+            ("", ("--trust-host", "http://203.0.113.7=GITHUB_TOKEN"), False),
             ("", ("--trust-host", f"http://{host}"), False),
             (f'"http://{host}" = "GITHUB_TOKEN"', (), True),
             (f'"http://{host}" = ["HF_TOKEN", "GITHUB_TOKEN"]', (), True),
@@ -170,6 +234,7 @@ def _inspect(work: Path) -> Row:
         for name, options in (
             ("inspect:openai/m", {"base_url": url}),
             ("inspect:openai/m", {"model_args": {"base_url": url}}),
+            ("inspect:openai/m", {"base_url": "http://127.0.0.1:81/v1"}),
             ("inspect:openai/m", {"model_args": {"http": {"proxies": [url]}}}),
             ("inspect:openai/m", {"model_args": {"host": "llm.example.org"}}),
             ("inspect:openai/m", {"model_args": {"azure_endpoint": "llm.example.org"}}),
@@ -252,7 +317,8 @@ def _echoes(work: Path) -> Row:
         with Listener(answer) as server, _environment(place, OPENAI_API_KEY=KEY):
             model = {"name": f"openai:m@{server.url}/v1", "retry_budget": 1, "scoring": "off"}
             run = place / "run"
-            printed = call("run", _experiment(place, model), "--out", run)
+            trusted = ("--trust-host", f"{server.url}=OPENAI_API_KEY")
+            printed = call("run", _experiment(place, model), *trusted, "--out", run)
             told = [printed]
             if run.exists() and printed.code != 2:
                 told += [call(verb, run) for verb in ("status", "table", "transcript")]
@@ -352,6 +418,15 @@ def _files(size: float, work: Path) -> Iterator[Row]:
     yield played(
         "files of word vectors: pickles, bombs, wrong shapes", _with_vectors(work, vectors)
     )
+    place = work / "tables"
+    place.mkdir()
+    how = ("--game", "IPD", "--partner", "unknown")
+    tables = [
+        (path.name, (verb, path, *how, *(("--out", work / path.stem) if verb == "import" else ())))
+        for path in strange.tables(place)
+        for verb in ("score", "import")
+    ]
+    yield played("tables of steps: packed, nested, without end", tables, refused=True)
     place = work / "models"
     place.mkdir()
     folders = strange.models(place, mark)
@@ -465,6 +540,7 @@ def _fuzzed(size: float, seed: int, work: Path) -> Row:
 def _play(size: float, seed: int, work: Path) -> list[Row]:
     return [
         *_hosts(size, seed, work),
+        _kept(work),
         _redirects(work),
         _echoes(work),
         *_files(size, work),
@@ -475,9 +551,9 @@ def _play(size: float, seed: int, work: Path) -> list[Row]:
 ATTACK = Attack(
     "Secrets and files of strangers",
     "Experiments name environment variables and addresses, servers redirect and repeat keys, and "
-    "templates, partners, games, recordings, word vectors and models come from strangers. Lost: "
-    "anything is sent to a host that is not confirmed, a key is written or printed, code runs, a "
-    "file outside is read, a command takes more than two minutes or 6 GiB, or ends in anything "
-    "but success or one error.",
+    "templates, partners, games, recordings, tables, word vectors and models come from strangers. "
+    "Lost: anything is sent to a host and port that is not confirmed, this machine included, a key "
+    "is written or printed, code runs, a file outside is read, a command takes more than two "
+    "minutes or 6 GiB of address space, or ends in anything but success or one error.",
     _play,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import pickle
 import zipfile
 import zlib
@@ -232,10 +233,65 @@ def embeddings(place: Path, mark: Path) -> list[Path]:
         archive.writestr("words.npy", bytes(300_000_000))
         archive.writestr("../../outside.npy", b"x")
     write("bomb.npz", buffer.getvalue())
+    words = np.frombuffer("\n".join(f"w{i}" for i in range(400_000)).encode(), np.uint8)
+    np.savez_compressed(
+        place / "ones.npz", words=words, vectors=np.ones((400_000, 500), np.float16)
+    )
+    lines = np.full(300_000_000, ord("\n"), np.uint8)
+    np.savez_compressed(place / "lines.npz", words=lines, vectors=np.ones((2, 2)))
+    made += [place / "ones.npz", place / "lines.npz"]
     packed = zlib.compressobj(9, zlib.DEFLATED, 31)
     one = b"a" * 1_000_000
     write("bomb.txt.gz", b"".join([packed.compress(one) for _ in range(1000)]) + packed.flush())
     return made
+
+
+def tables(place: Path) -> list[Path]:
+    """Write tables of steps that fill the memory, or hold what no cell may."""
+    # In a process of its own, for what reads them is a copy of this one, with bounded memory.
+    writer = multiprocessing.get_context("fork").Process(target=_write_tables, args=(place,))
+    writer.start()
+    writer.join()
+    return sorted(place.iterdir())
+
+
+def _write_tables(place: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def write(name: str, table: object, **how: object) -> None:
+        pq.write_table(table, place / name, compression="zstd", **how)
+
+    def steps(rows: int, **more: object) -> dict[str, object]:
+        zeros = pa.array(np.zeros(rows, np.int8))
+        constant = {"episode": "1", "own_action": "0", "partner_action": "0"}
+        found = {k: pa.DictionaryArray.from_arrays(zeros, [v]) for k, v in constant.items()}
+        return {**found, "step": np.arange(1, rows + 1), **more}
+
+    text = "x" * 1_000_000
+    once = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int8)), [text])
+    texts = [f"{text}{i}" for i in range(600)]
+    packed = ["episode", "own_action", "partner_action"]
+    counted = {"step": "DELTA_BINARY_PACKED"}
+    rows = pa.table(steps(20_000_000))
+    write("rows.parquet", rows, use_dictionary=packed, column_encoding=counted)
+    write("text.parquet", pa.table(steps(20_000, note=once)))
+    write("page.parquet", pa.table(steps(600, note=texts)), use_dictionary=False)
+    deep: object = 1
+    for _ in range(50):
+        deep = [deep]
+    write("nested.parquet", pa.table(steps(1, note=[deep])))
+    columns = {f"c{i}": np.zeros(10, np.int8) for i in range(5_000)}
+    write("columns.parquet", pa.table(columns))
+    lines = {
+        "deep.jsonl": '{"episode": ' + "[" * 50_000 + "]" * 50_000 + "}",
+        "number.jsonl": f'{{"episode": {"9" * 100_000}}}',
+        "half.parquet": "PAR1" + "\0" * 100 + "PAR1",
+        "quote.csv": 'episode,step,own_action,partner_action\n"' + "x" * 10_000_000,
+        "wide.csv": ",".join(f"c{i}" for i in range(200_000)),
+    }
+    for name, line in lines.items():
+        (place / name).write_text(line)
 
 
 def models(place: Path, mark: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -22,7 +23,26 @@ from tomeval.runs.results import Run, iterate_export
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.strategies.readers import MARKER
-from tomeval.web.study import MOST_BYTES, study_app
+from tomeval.web.study import MOST_BYTES, Rate, study_app
+
+OWN = {"origin": "http://127.0.0.1"}
+
+
+class Sent(httpx2.BaseTransport):
+    """Passes requests on to a study as they are, from some address."""
+
+    def __init__(self, desk, app=None, address="127.0.0.1"):
+        app = app or study_app(desk)
+        self.inner = httpx2.ASGITransport(app=app, client=(address, 1))
+
+    def handle_request(self, request):
+        async def send():
+            found = await self.inner.handle_async_request(request)
+            return httpx2.Response(
+                found.status_code, headers=found.headers, content=await found.aread()
+            )
+
+        return asyncio.run(send())
 
 
 def steps(folder, status="complete"):
@@ -136,6 +156,109 @@ def test_the_consent_sent_twice_is_one_participant(tmp_path):
         again.send(agree="yes")
         assert person.address == again.address
         assert desk.counts() == {"playing": 1}
+
+
+def test_a_session_begins_by_a_page_of_ours_only(tmp_path):
+    now = [1_000_000.0]
+    with study(tmp_path / "run", clock=lambda: now[0]) as (desk, browser):
+        person = browser()
+        person.get("/")
+        good = person.form.fields["nonce"][0]
+        number, _, proof = good.rpartition("-")
+        turned = "0" if proof[0] != "0" else "1"
+        made_up = (
+            "0" * 32,
+            "",
+            "x",
+            "\u2713",
+            f"{number}-",
+            f"{number}-{turned}{proof[1:]}",
+            "-0-0",
+        )
+        for nonce in (*made_up, good.replace("f4240", "f4241")):
+            person.ask("POST", "/begin", data={"nonce": nonce, "agree": "yes"})
+            assert (person.status, "too old" in person.page) == (422, True)
+            assert desk.is_ours(person.form.fields["nonce"][0])
+        assert not desk.counts()
+        now[0] += 24 * 3600
+        person.ask("POST", "/begin", data={"nonce": good, "agree": "yes"})
+        assert (person.status, "too old" in person.page) == (422, True)
+        person.send(agree="yes")  # of the page that came instead
+        assert desk.counts() == {"playing": 1}
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:9", "http://localhost", "", None]
+)
+def test_forms_of_pages_elsewhere_begin_and_answer_nothing(tmp_path, origin):
+    with study(tmp_path / "run") as (desk, browser):
+        person, other = browser().join(), browser()
+        other.get("/")
+        sent = {"nonce": other.form.fields["nonce"][0], "agree": "yes"}
+        for address, data in (("/begin", sent), (person.address, {"place": "start"})):
+            with httpx2.Client(transport=Sent(desk), base_url="http://127.0.0.1") as client:
+                headers = {} if origin is None else {"origin": origin}
+                found = client.post(address, data=data, headers=headers)
+            assert found.status_code == 403, address
+        assert desk.counts() == {"playing": 1}
+        person.get()
+        assert person.place == "start"
+
+
+def test_a_server_in_front_may_have_the_name_that_was_given(tmp_path):
+    with study(tmp_path / "run") as (desk, browser):
+        person = browser()
+        person.app = study_app(desk, ["study.example.org"])
+        person.get("/")
+        sent = {"nonce": person.form.fields["nonce"][0], "agree": "yes"}
+        names = {"origin": "https://study.example.org", "host": "study.example.org"}
+        for headers in (names, {"origin": names["origin"]}):
+            assert person.ask("POST", "/begin", data=sent, headers=headers).status_code == 200
+
+
+def test_one_address_begins_so_many_sessions_an_hour_and_others_go_on(tmp_path):
+    now = [0.0]
+    rate = Rate(3, lambda: now[0])
+    with study(tmp_path / "run", experiment(episodes=50)) as (desk, _):
+        app = study_app(desk, rate=rate)
+
+        def begun(address):
+            page = Sent(desk, app, address)
+            with httpx2.Client(transport=page, base_url="http://127.0.0.1") as client:
+                nonce = Forms(client.get("/").text).fields["nonce"][0]
+                sent = {"nonce": nonce, "agree": "yes"}
+                found = [client.post("/begin", data=sent, headers=OWN) for _ in range(2)]
+            assert len({one.status_code for one in found}) == 1  # a second click is not counted
+            return found[0].status_code
+
+        assert [begun("192.0.2.1") for _ in range(5)] == [303, 303, 303, 429, 429]
+        assert begun("192.0.2.2") == 303
+        assert [begun(f"2001:db8::{i}") for i in range(4)] == [303, 303, 303, 429]
+        now[0] = 3600
+        assert begun("192.0.2.1") == 303
+        assert len(rate._begun) == 1
+        assert desk.counts() == {"playing": 8}
+
+
+def test_who_loads_nothing_holds_no_place_for_long(tmp_path):
+    now = [0.0]
+    more = {"episodes": 1, "study": {"checks": []}}
+    with study(tmp_path / "run", experiment(**more), clock=lambda: now[0]) as (desk, browser):
+        for _ in range(2):  # a program that sends the form, and no more
+            page = browser()
+            page.get("/")
+            page.send(agree="yes")
+        assert desk.full
+        now[0] = 601
+        assert not desk.full
+        person = browser().join()
+        person.send()
+        now[0] += 1200  # who has read the instructions has the place for as long as the file says
+        page.get()
+        page.send()  # and who was only slow may go on, though others came
+        assert page.place == "round-1"
+        assert desk.full
+        assert person.finish().heading == page.finish().heading == "The end"
 
 
 def test_conditions_fill_evenly_and_then_the_study_is_full(tmp_path):
@@ -410,7 +533,7 @@ def test_a_killed_server_loses_nothing_that_was_sent(tmp_path):
         raise AssertionError(server.wait())
 
     server, address = served()
-    with httpx2.Client(follow_redirects=True) as client:
+    with httpx2.Client(follow_redirects=True, headers={"origin": address}) as client:
         form = Forms(client.get(address).text)
         nonce = form.fields["nonce"][0]
         page = client.post(f"{address}/begin", data={"nonce": nonce, "agree": "yes"})
@@ -424,7 +547,7 @@ def test_a_killed_server_loses_nothing_that_was_sent(tmp_path):
     assert len(steps(tmp_path / "runs/demo", "unfinished")) == 2
     server.stderr.close()
     server, address = served()
-    with httpx2.Client(follow_redirects=True) as client:
+    with httpx2.Client(follow_redirects=True, headers={"origin": address}) as client:
         page = client.get(f"{address}{here}")
         assert Forms(page.text).fields["place"] == ["round-3"]
         sent = {"place": "round-3", "act": "0", "predict": "0"}

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import arena_runs
 import every_domain
@@ -21,15 +25,17 @@ from tomeval.runs.results import Run
 from tomeval.web.server import POLICY
 from tomeval.web.view import check, view_app
 
+TOKEN = "t0ken"
 
-def ask(folder, *addresses, host="127.0.0.1:1", method="GET", headers=None):
-    """Return the answers of a page to some addresses."""
-    app = view_app(folder, "a run")
+
+def ask(folder, *addresses, host="127.0.0.1:1", method="GET", headers=None, token=f"/{TOKEN}"):
+    """Return the answers of a page to some addresses, below its token."""
+    app = view_app(folder, "a run", TOKEN)
 
     async def all_of_them():
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
-            return [await client.request(method, address, headers=headers) for address in addresses]
+            return [await client.request(method, token + a, headers=headers) for a in addresses]
 
     return asyncio.run(all_of_them())
 
@@ -128,13 +134,35 @@ def test_other_hosts_and_other_methods_are_refused(run) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
+def test_nobody_without_the_token_learns_anything(run) -> None:
+    """Another user of the machine, who can connect to the port."""
+    pages = ("/", "/state", "/parts/progress", "/cells", "/cells/0/episodes/0", "/assets/view.js")
+    known = [answer.text for answer in ask(run.folder, *pages)]
+    for token in ("", "/", f"/{TOKEN}x", f"/{TOKEN[:-1]}", f"/x/{TOKEN}", "/%00", "/\u2713"):
+        for answer in ask(run.folder, *pages, token=token):
+            assert answer.status_code == 403
+            assert answer.text == "use the whole address that the command has printed"
+            assert answer.text not in known
+    (bare,) = ask(run.folder, "", token=f"/{TOKEN}")
+    assert (bare.status_code, bare.headers["location"]) == (307, f"/{TOKEN}/")
+    assert "set-cookie" not in bare.headers
+
+
+def test_a_page_elsewhere_is_refused_even_with_the_token(run) -> None:
+    own = {"origin": "http://127.0.0.1:1"}
+    assert ask(run.folder, "/state", headers=own)[0].status_code == 200
+    for origin in ("https://evil.example", "http://127.0.0.1:2", "http://127.0.0.1", "null", "[x"):
+        assert ask(run.folder, "/state", headers={"origin": origin})[0].status_code == 403, origin
+
+
 def test_the_page_has_no_script_and_no_style_of_its_own(run) -> None:
     page = ask(run.folder, "/")[0].text
     assert re.findall(r"<script[^>]*>([^<]+)</script>", page) == []
     assert "<style" not in page
     assert " style=" not in page
-    for address in re.findall(r'(?:src|href)="(/[^"]*)"', page):
-        assert ask(run.folder, address)[0].status_code == 200, address
+    assert not re.findall(r'(?:src|href)="/', page)
+    for address in re.findall(r'(?:src|href)="(assets/[^"]*)"', page):
+        assert ask(run.folder, f"/{address}")[0].status_code == 200, address
 
 
 def test_nothing_is_said_twice_if_nothing_changed(run) -> None:
@@ -155,13 +183,13 @@ def test_what_others_wrote_is_escaped(tmp_path) -> None:
         assert PLANTED not in text
         assert "<script" not in text
     assert "&lt;b onclick=" in part(folder, "results")
-    page = view_app(folder, check(folder))
+    page = view_app(folder, check(folder), TOKEN)
     assert check(folder) == f"a run of {NASTY}"
 
     async def front():
         transport = httpx2.ASGITransport(app=page)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return (await client.get("/")).text
+            return (await client.get(f"/{TOKEN}/")).text
 
     assert NASTY not in asyncio.run(front())
 
@@ -182,7 +210,6 @@ def test_a_folder_that_is_just_being_made_is_waited_for(tmp_path) -> None:
 
 
 def test_who_writes_is_told_and_who_has_gone(tmp_path) -> None:
-    import os
     import platform
 
     experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
@@ -196,11 +223,37 @@ def test_who_writes_is_told_and_who_has_gone(tmp_path) -> None:
     assert "&lt;b&gt;process&lt;/b&gt; 1 on elsewhere" in part(tmp_path / "run", "progress")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a script for a browser")
+def test_what_a_browser_is_started_with_does_not_tell_the_token(tmp_path, monkeypatch) -> None:
+    """Everybody on a machine can read the arguments of all processes."""
+    experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
+    tomeval.run(experiment, tmp_path / "run").close()
+    script, started = tmp_path / "browser", tmp_path / "started"
+    script.write_text(f'#!/bin/sh\necho "$@" > {started}.part\nmv {started}.part {started}\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{script} %s")
+    with viewing(tmp_path / "run", "--browser") as (address, server):
+        deadline = time.monotonic() + 30
+        while not started.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        (given,) = started.read_text().split()
+        file = Path(urlsplit(given).path)
+        assert given.startswith("file:///")
+        assert address in file.read_text()
+        assert file.parent.stat().st_mode & 0o077 == 0
+        interrupt(server)
+    assert not file.exists()
+    assert address.rsplit("/", 2)[1] not in given
+
+
 def test_the_command_ends_quietly_by_ctrl_c(tmp_path) -> None:
     experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
     tomeval.run(experiment, tmp_path / "run").close()
     with viewing(tmp_path / "run") as (address, server):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", address)
         assert httpx2.get(f"{address}state").json()["trouble"] == ""
+        assert httpx2.get(f"{address[:-45]}/state").status_code == 403
         code, errors = interrupt(server)
     assert code == 0
     assert errors.splitlines() == ["Ctrl-C ends the page; the run goes on without it."]

@@ -32,6 +32,7 @@ from tomeval.cli import (
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell_wrapped
+from tomeval.core.unpacking import OPTION, USUAL, allowing
 
 app = typer.Typer(name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -47,6 +48,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -59,8 +61,18 @@ def _options(
             "command. Installed packages do not need it. Repeatable.",
         ),
     ] = None,
+    max_mb: Annotated[
+        int,
+        typer.Option(
+            OPTION,
+            min=1,
+            help="The most memory, in MB, that one file of others may take unpacked: tables of "
+            "steps, word vectors.",
+        ),
+    ] = USUAL,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
+    context.with_resource(allowing(max_mb))
     for spec in plugin or ():
         from tomeval.core.plugins import use_plugin
 

@@ -74,6 +74,12 @@ def study(
             "Repeatable.",
         ),
     ] = None,
+    rate: Annotated[
+        int,
+        typer.Option(
+            "--begin-rate", min=1, help="Sessions that one network address may begin in an hour."
+        ),
+    ] = 60,
     overrides: Overrides = None,
 ) -> None:
     """Let people play an experiment's cells of kind person in a browser, until Ctrl-C.
@@ -85,7 +91,7 @@ def study(
     from tomeval.core.text import in_line
     from tomeval.runs.experiment import load_experiment
     from tomeval.web.server import listen, serve
-    from tomeval.web.study import opened_desk, study_app
+    from tomeval.web.study import Rate, opened_desk, study_app
 
     loaded = load_experiment(experiment, overrides or [])
     folder = out or Path("runs") / loaded.name
@@ -100,7 +106,8 @@ def study(
         tell(f"{in_line(loaded.name)}: {address} (Ctrl-C ends)")
         report()
         try:
-            serve(study_app(desk, [*(names or []), *_own_name(host)], report), listening)
+            hosts = [*(names or []), *_own_name(host)]
+            serve(study_app(desk, hosts, report, Rate(rate)), listening)
         except KeyboardInterrupt:
             tell()
         report()

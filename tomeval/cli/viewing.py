@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -22,7 +24,8 @@ def view(
 ) -> None:
     """Show a run in a browser while it is played: progress, table, figures, episodes.
 
-    The page is served to this machine only, and the run folder is only read. Ctrl-C ends it.
+    The page is served to this machine only, to who has the address that is printed, and the run
+    folder is only read. Ctrl-C ends it.
     """
     import threading
     import webbrowser
@@ -30,12 +33,31 @@ def view(
     from tomeval.web.server import LOCALHOST, listen, serve
     from tomeval.web.view import check, view_app
 
-    app = view_app(folder, check(folder))
+    token = secrets.token_urlsafe(32)
+    app = view_app(folder, check(folder), token)
     with listen(LOCALHOST, port) as listening:
-        address = f"http://{LOCALHOST}:{listening.getsockname()[1]}/"
-        show(address)
-        tell("Ctrl-C ends the page; the run goes on without it.")
-        if browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        with suppress(KeyboardInterrupt):  # how it ends
+        address = f"http://{LOCALHOST}:{listening.getsockname()[1]}/{token}/"
+        with _leading_to(address) as page, suppress(KeyboardInterrupt):  # how it ends
+            show(address)
+            tell("Ctrl-C ends the page; the run goes on without it.")
+            if browser:
+                threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
             serve(app, listening)
+
+
+@contextmanager
+def _leading_to(address: str) -> Iterator[str]:
+    """Yield the address of a file that only this user can read and that leads to an address.
+
+    What a browser is started with, everybody on the machine can read.
+    """
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory(prefix="tomeval-") as folder:  # for this user alone
+        path = Path(folder, "view.html")
+        path.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'
+            f'<a href="{address}">the page</a>'
+        )
+        yield path.as_uri()

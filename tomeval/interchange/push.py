@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from tomeval.core.credentials import credential_in, without_credentials
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.interchange.card import dataset_card
@@ -28,13 +27,6 @@ from tomeval.runs.store import EXPERIMENT, STORE, Store, identity_sha256
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22
 _OVERLAP = 256
-_SECRET_NAMES = re.compile(r"(TOKEN|API_?KEY|SECRET|PASSWORD)", re.IGNORECASE)
-_SHORTEST = 12  # characters of an environment variable that is looked for
-_PATTERNS = {
-    "a Hugging Face token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
-    "an API key": re.compile(rb"\bsk-[A-Za-z0-9_-]{20,}"),
-    "an authorization header": re.compile(rb"\bBearer [A-Za-z0-9._~+/-]{20,}"),
-}
 
 
 class Staged(NamedTuple):
@@ -83,7 +75,7 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
                 f"{path.name} holds the address of a server: nothing is uploaded. Give the model "
                 'an alias, models = { "NAME" = "openai:..." }, and play the run again'
             )
-        found = _secret_in(path)
+        found = next(filter(None, map(credential_in, _parts(path))), "")
         if found:
             raise TomevalError(
                 f"{path.name} seems to hold {found}: nothing is uploaded. Take it out of the "
@@ -150,10 +142,7 @@ def size_text(count: int) -> str:
 
 def _first_line(error: Exception) -> str:
     """Return an error's first line, without what looks like a credential."""
-    line = (str(error).strip().splitlines() or [""])[0].encode()
-    for pattern in _PATTERNS.values():
-        line = pattern.sub(b"[credential]", line)
-    return line.decode()
+    return without_credentials((str(error).strip().splitlines() or [""])[0])
 
 
 def _copy_store(run: Run, folder: Path) -> None:
@@ -187,23 +176,6 @@ def _leave_out_addresses(run: Run, folder: Path) -> None:
         resolved = json.loads(path.read_text(encoding="utf-8"))
         resolved |= {"sha256": identity_sha256(identity), **identity}
         write_text(path, json.dumps(signed(resolved), indent=1))
-
-
-def _secret_in(path: Path) -> str:
-    """Return what credential a file seems to hold, or an empty string."""
-    known = {
-        name: value.encode()
-        for name, value in os.environ.items()
-        if _SECRET_NAMES.search(name) and len(value) >= _SHORTEST
-    }
-    for part in _parts(path):
-        for what, pattern in _PATTERNS.items():
-            if pattern.search(part):
-                return what
-        for name, value in known.items():
-            if value in part or json.dumps(value.decode())[1:-1].encode() in part:
-                return f"the value of {name}"
-    return ""
 
 
 def _parts(path: Path) -> Iterator[bytes]:

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.unpacking import check_unpacked
 from tomeval.lexicon.embeddings import SHIPPED, Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists, shipped_vocabulary
 
 MAX_DIMENSIONS = 10_000
 _MAX_WORD_BYTES = 10_000  # longer "words" mean that the file is something else
 _MAX_LINE = 1_000_000  # bytes: far more than `MAX_DIMENSIONS` numbers need
+_NUMBER, _WORD = 16, 150  # bytes of memory that a component and a word take at most
+_RATIO = 20  # text of numbers packs to a third or so
 _UNPACKING = (zipfile.BadZipFile, zlib.error)
 
 HUB_PREFIX = "hf:"
@@ -117,18 +120,22 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
 def _read_npz(path: Path, name: str) -> Embedding:
     try:
         with np.load(path, allow_pickle=False) as file:
-            parts = [file[name] for name in ("words", "vectors")]
+            packed = [file.zip.getinfo(f"{part}.npy").file_size for part in ("words", "vectors")]
+            check_unpacked(sum(packed), str(path))  # no more than that is read of either
+            parts = [file[part] for part in ("words", "vectors")]
     # A header may claim any shape, which is a MemoryError; no pickle is read.
     except (OSError, ValueError, LookupError, EOFError, MemoryError, *_UNPACKING) as error:
         raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
     # What is no array comes as bytes.
     if not all(isinstance(part, np.ndarray) for part in parts):
         raise TomevalError(f"{path}: not an embedding in .npz (words and vectors must be arrays)")
+    text = parts[0].tobytes()
+    vectors = parts[1]
+    check_unpacked(vectors.size * _NUMBER + (text.count(b"\n") + 1) * _WORD, str(path))
     try:
-        words = parts[0].tobytes().decode().split("\n")
+        words = text.decode().split("\n")
     except UnicodeDecodeError as error:
         raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
-    vectors = parts[1]
     if vectors.dtype.kind != "f":
         raise TomevalError(f"{path}: vectors must be floats, are {vectors.dtype}")
     return Embedding.of(name, words, vectors)
@@ -220,4 +227,26 @@ def _checked_dimensions(path: Path, dimensions: int) -> int:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    return _Unpacked(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+class _Unpacked(gzip.GzipFile):
+    """A packed file, of which no more is read than such a file can hold, or than is allowed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._said, self._usual, self._seen = str(path), _RATIO * path.stat().st_size, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes."""
+        return self._counted(super().read(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Return the next line, or so many bytes of it."""
+        return self._counted(super().readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._seen += len(data)
+        if self._seen > self._usual:
+            check_unpacked(self._seen, self._said)
+        return data

@@ -150,7 +150,7 @@ def _network_errors() -> tuple[type[Exception], ...]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TomevalError(f"{path}: cannot be read ({error})") from None
     if not isinstance(value, dict):
         raise TomevalError(f"{path}: not a JSON object")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import check_new, load_plugins
@@ -78,6 +79,10 @@ DEFAULT_MODEL = "pocket"
 
 ALIAS = "alias"
 """The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
+
+ADDRESSES = ("name", "base_url")
+"""The keys of a spec that hold an address, which is not stored of a model with an alias."""
+
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 
 
@@ -153,6 +158,24 @@ def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return model_name(spec), options
 
 
+def check_kept(spec: str | dict[str, Any]) -> None:
+    """Refuse a model's spec that seems to hold a credential, as specs are stored with results.
+
+    The address of an aliased model is not, so it may have a path that nobody can read.
+    """
+    data = spec if isinstance(spec, dict) else {"name": spec}
+    found = credential_among(data, ADDRESSES if data.get(ALIAS) else ())
+    if found is not None:
+        place, why = found
+        whose = re.sub(r"@\w+://.*", "", model_name(spec), flags=re.DOTALL)
+        if "path" in why:
+            why += "; if it is not, give the model an alias: its address is then not stored"
+        raise TomevalError(
+            f"model {whose!r}: {place}: {why}; models and their options are stored with results, "
+            "so put keys into environment variables"
+        )
+
+
 def _unreadable(name: str, kind: str) -> TomevalError:
     """Build the error for a name that has no backend's form, with the form that it may lack."""
     if word := placeholder(name):
@@ -208,6 +231,7 @@ def open_model(
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
     name, options = name_and_options(spec)
+    check_kept(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = BACKENDS[name.partition(":")[0]].opener

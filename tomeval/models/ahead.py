@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tomeval.models import BACKENDS, is_served, name_and_options, open_model
+from tomeval.models import BACKENDS, check_kept, is_served, name_and_options, open_model
 from tomeval.models.base import Opening
 from tomeval.models.served.limits import Price
 
@@ -37,6 +37,7 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
     Raises `TomevalError` for what `open_model` refuses of the spec itself.
     """
     name, options = name_and_options(spec)
+    check_kept(spec)
     backend, thinking = BACKENDS[name.partition(":")[0]], options.get("thinking_budget") or 0
     if backend.look:
         module, _, function = backend.look.partition(":")

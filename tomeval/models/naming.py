@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models import ALIAS, BACKENDS, model_name, name_and_options
+from tomeval.models import ADDRESSES, ALIAS, BACKENDS, model_name, name_and_options
 
 Spec = str | dict[str, Any]
 
@@ -16,7 +16,6 @@ _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 _KIND = re.compile(r"^(openai|hf|inspect):")
-_OPTIONS = ("base_url",)  # those that hold an address
 
 
 def shown_name(spec: Spec) -> str:
@@ -75,7 +74,7 @@ def public_spec(spec: Spec) -> Spec:
     """Return a spec as a run keeps it: one with an alias has no address, so its server may move."""
     if not isinstance(spec, dict) or ALIAS not in spec:
         return spec
-    kept = {key: value for key, value in spec.items() if key not in _OPTIONS}
+    kept = {key: value for key, value in spec.items() if key not in ADDRESSES}
     return {**kept, "name": without_address(model_name(spec))}
 
 

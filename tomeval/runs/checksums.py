@@ -86,7 +86,7 @@ def read_signed(path: Path) -> Any:
     """Return what a JSON file holds; None if it cannot be read or is not what was written."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     parts = found if isinstance(found, list) else [found]
     return found if all(isinstance(part, dict) and holds(part) for part in parts) else None

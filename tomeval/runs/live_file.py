@@ -18,6 +18,7 @@ from pathlib import Path
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.text import excerpt
+from tomeval.models.naming import said_without_address
 from tomeval.runs.checksums import holds, signed
 from tomeval.runs.live import Live
 from tomeval.runs.live_state import Over, State, state_of
@@ -96,7 +97,7 @@ def live_file(folder: Path, live: Live, name: str, shard: str = "") -> Iterator[
         over = "stopped"
         raise
     except Exception as error:
-        why = excerpt(str(error) or type(error).__name__, 300)
+        why = excerpt(said_without_address(error) or type(error).__name__, 300)
         raise
     finally:
         file.end(over, why)
@@ -120,7 +121,7 @@ def read_live(folder: Path) -> State | None:
         raise TomevalError(f"{path}: cannot be read ({what or error})") from None
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict) or not holds(data):
         raise TomevalError(f"{path}: damaged; the next run into the folder writes it anew")

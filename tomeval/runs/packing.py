@@ -1,7 +1,8 @@
 """Texts of the store as compressed bytes: records of model calls, and kept replies.
 
 The first byte says how the rest is to be read, so that a later tomeval can pack otherwise and still
-read what is there. Packed texts come from files that others wrote: none is unpacked beyond `MOST`.
+read what is there. Packed texts come from files that others wrote: none is unpacked beyond `MOST`,
+or given to those who read it if its JSON is nested deeper than that can be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from tomeval.core.resources import read_text
 
 MOST = 1 << 26
 """Bytes that a text may have; far above any prompt, and no more than one can be read."""
+
+_BRACKETS = 300
+"""With fewer no text is nested too deeply."""
 
 _PLAIN, _DEFLATED = b"\0", b"\1"
 _WINDOW, _MEMORY, _LEVEL = -14, 6, 6
@@ -49,8 +53,21 @@ def unpack(packed: bytes) -> str:
     Raises
     ------
     Unpackable
-        An unknown first byte, damaged bytes, or more than `MOST` bytes of text.
+        An unknown first byte, damaged bytes, more than `MOST` bytes of text, or JSON that is nested
+        too deeply.
     """
+    text = _unpack(packed)
+    if text.count("[") + text.count("{") > _BRACKETS:
+        try:
+            json.loads(text)
+        except RecursionError:
+            raise Unpackable("a packed text is nested too deeply") from None
+        except ValueError:  # for those who read it
+            pass
+    return text
+
+
+def _unpack(packed: bytes) -> str:
     form, rest = packed[:1], packed[1:]
     try:
         if form == _PLAIN:

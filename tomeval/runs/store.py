@@ -185,7 +185,7 @@ class Store:
         rows = self.query("SELECT key, value FROM meta")
         try:
             return {key: json.loads(value) for key, value in rows}
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise self.damaged(error) from None
 
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
@@ -304,7 +304,7 @@ class Store:
         rows = self.query("SELECT origin, replica, host, device, versions FROM origins ORDER BY 1")
         try:
             return {number: Origin.of(row) for number, *row in rows}
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise self.damaged(error) from None
 
     def leave_out_hosts(self) -> None:
@@ -398,7 +398,7 @@ class Store:
         rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
         try:
             found = [(cell, json.loads(definition)) for cell, definition in rows]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise self.damaged(error) from None
         meta = self.meta()
         identity = {"name": meta.get("name"), "cells": [definition for _, definition in found]}

@@ -286,7 +286,7 @@ def _identity(db: Database, folder: Path) -> tuple[dict[str, Any], dict[str, Any
         identity = {"name": meta["name"], "cells": [json.loads(text) for (text,) in rows]}
         if identity_sha256(identity) == meta["sha256"]:
             return meta, identity
-    except (TomevalError, KeyError, TypeError, ValueError):
+    except (TomevalError, KeyError, TypeError, ValueError, RecursionError):
         pass
     data = read_json(folder / EXPERIMENT)
     if not (isinstance(data, dict) and {"domain", "name", "cells"} <= data.keys()):

@@ -1,10 +1,12 @@
-"""A local server: which hosts it answers, what every answer forbids, and where it listens."""
+"""A local server: whom it answers, what every answer forbids, and where it listens."""
 
 from __future__ import annotations
 
+import hmac
 import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from tomeval.core.errors import TomevalError
 
@@ -22,12 +24,18 @@ POLICY = (
 
 
 def application(
-    routes: Sequence[BaseRoute], hosts: Sequence[str] = (), policy: str = POLICY
+    routes: Sequence[BaseRoute],
+    hosts: Sequence[str] = (),
+    policy: str = POLICY,
+    token: str = "",
 ) -> Starlette:
     """Return an application that answers this machine and `hosts` only.
 
     Requests for any other host name are refused (a page elsewhere could otherwise reach the server
-    under a name of its own), nothing is cached, and every answer carries `policy`.
+    under a name of its own), and so are those that a page elsewhere sends. Nothing is cached, and
+    every answer carries `policy`. With a `token`, all addresses begin with it, as ``/TOKEN/``, and
+    others learn nothing: who may use the machine may connect to any of its ports. Pages then name
+    each other by relative addresses; a cookie would go to every port of the machine.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -36,10 +44,50 @@ def application(
     known = [LOCALHOST, "localhost", *hosts]
     app = Starlette(
         routes=list(routes),
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=known, www_redirect=False)],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=known, www_redirect=False),
+            Middleware(_Door, hosts=hosts, token=token),
+        ],
     )
     app.add_middleware(_Headers, policy=policy)
     return app
+
+
+class _Door:
+    """Refuses what a page elsewhere sends, and what does not begin with the token."""
+
+    def __init__(self, app: Callable[..., object], hosts: Sequence[str], token: str) -> None:
+        self._app, self._token = app, token
+        self._names = set(hosts) - {LOCALHOST, "localhost"}  # of these the port has to be ours
+
+    async def __call__(self, scope: dict[str, object], receive: object, send: object) -> None:
+        from starlette.datastructures import Headers
+        from starlette.responses import PlainTextResponse, RedirectResponse
+
+        if scope["type"] == "http":
+            headers, path = Headers(scope=scope), str(scope["path"])
+            if not self._own(headers.get("origin"), headers.get("host", "")):
+                answer = PlainTextResponse("a page elsewhere may send nothing here", 403)
+                return await answer(scope, receive, send)  # type: ignore[arg-type]
+            if self._token:
+                given, slash, rest = path.removeprefix("/").partition("/")
+                if not hmac.compare_digest(given.encode(), self._token.encode()):
+                    said = "use the whole address that the command has printed"
+                    return await PlainTextResponse(said, 403)(scope, receive, send)  # type: ignore[arg-type]
+                if not slash:
+                    return await RedirectResponse(f"/{self._token}/")(scope, receive, send)  # type: ignore[arg-type]
+                scope = {**scope, "path": f"/{rest}", "raw_path": None}
+        await self._app(scope, receive, send)  # type: ignore[misc]
+
+    def _own(self, origin: str | None, host: str) -> bool:
+        """Tell whether a request that names the page it comes from comes from one of ours."""
+        if origin is None:
+            return True
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.netloc.lower() == host.lower() or parts.hostname in self._names
 
 
 class _Headers:
@@ -50,7 +98,7 @@ class _Headers:
         self._headers = [
             (b"content-security-policy", policy.encode()),
             (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"no-referrer"),
+            (b"referrer-policy", b"same-origin"),  # with none, forms would be sent by "null"
             (b"cache-control", b"no-store"),
         ]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -33,6 +34,11 @@ POLICY = (
 )
 MOST_BYTES = 20_000
 """Of a form."""
+
+USUAL_RATE = 60
+"""Sessions that one address may begin in an hour: a class behind one router."""
+
+HOUR = 3600.0
 
 _ANSWERED = "You have answered that page before. Your first answer counts; this is where you are."
 _STYLE = Path(__file__).parent / "assets" / "study.css"
@@ -65,16 +71,20 @@ def opened_desk(experiment: Experiment, folder: Path, **more: Any) -> Iterator[D
 
 
 def study_app(
-    desk: Desk, hosts: Sequence[str] = (), on_end: Callable[[], None] = lambda: None
+    desk: Desk,
+    hosts: Sequence[str] = (),
+    on_end: Callable[[], None] = lambda: None,
+    rate: Rate | None = None,
 ) -> Starlette:
     """Return the application; `hosts` are further names that it answers to.
 
-    `on_end` is called when a participant has got to the end, or has stopped.
+    `on_end` is called when a participant has got to the end, or has stopped; `rate` says how many
+    sessions one address may begin.
     """
     from starlette.responses import FileResponse
     from starlette.routing import Route
 
-    pages_of = _Pages(desk, on_end)
+    pages_of = _Pages(desk, on_end, rate or Rate(USUAL_RATE))
 
     async def style(request: Request) -> Response:
         return FileResponse(_STYLE, media_type="text/css")
@@ -92,26 +102,62 @@ def study_app(
     return app
 
 
+class Rate:
+    """How many sessions each address may begin in an hour; who has begun some is not kept.
+
+    An IPv6 address stands for its network, of which one machine has as many as it likes.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.most, self._clock = most, clock
+        self._begun: dict[str, list[float]] = {}
+
+    def allows(self, address: str) -> bool:
+        """Tell whether an address may begin one more now, and count it."""
+        now, counted = self._clock(), _network(address)
+        fresh = {a: [t for t in times if now - t < HOUR] for a, times in self._begun.items()}
+        self._begun = {a: times for a, times in fresh.items() if times}
+        if len(self._begun.get(counted, ())) >= self.most:
+            return False
+        self._begun.setdefault(counted, []).append(now)
+        return True
+
+
+def _network(address: str) -> str:
+    """Return what is counted as one address."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
+
+
 class _Pages:
     """What each address answers. Between a look at the store and a write nothing else runs."""
 
-    def __init__(self, desk: Desk, on_end: Callable[[], None]) -> None:
-        self._desk, self._study, self._on_end = desk, desk.study, on_end
+    def __init__(self, desk: Desk, on_end: Callable[[], None], rate: Rate) -> None:
+        self._desk, self._study, self._on_end, self._rate = desk, desk.study, on_end, rate
 
     async def welcome(self, request: Request) -> Response:
         if self._desk.full:
             return self._full()
         name = self._study.id_parameter
         who = request.query_params.get(name, "") if name else ""
-        return _html(pages.consent_page(self._study, secrets.token_hex(16), who[:200]))
+        return _html(pages.consent_page(self._study, self._desk.page(), who[:200]))
 
     async def begin(self, request: Request) -> Response:
         form = await _form(request)
         nonce, who = form.get("nonce", ""), form.get("who", "") if self._study.id_parameter else ""
-        if form.get("agree") != "yes" or len(nonce) != 32:
-            problem = "Please tick the box if you agree. Without it you cannot take part."
-            nonce = nonce if len(nonce) == 32 else secrets.token_hex(16)
+        if "origin" not in request.headers:  # every browser says where a form comes from
+            return self._unknown(403)
+        problem = "Please tick the box if you agree. Without it you cannot take part."
+        ours = self._desk.is_ours(nonce)
+        if not ours or form.get("agree") != "yes":
+            nonce, problem = (nonce, problem) if ours else (self._desk.page(), pages.OLD)
             return _html(pages.consent_page(self._study, nonce, who, problem), 422)
+        begun = self._desk.known(self._desk.token(nonce)) is not None
+        if not begun and not self._rate.allows(request.client.host if request.client else ""):
+            return self._too_many()
         token = self._desk.admit(nonce, who)
         if token is None:
             return self._full() if self._desk.full else self._again()
@@ -128,6 +174,8 @@ class _Pages:
 
     async def answer(self, request: Request) -> Response:
         form = await _form(request)
+        if "origin" not in request.headers:
+            return self._unknown(403)
         token = request.path_params["token"]
         sitting = self._desk.find(token)
         if sitting is None:
@@ -173,9 +221,15 @@ class _Pages:
     async def missing(self, request: Request, error: Exception) -> Response:
         return self._unknown()
 
-    def _unknown(self) -> Response:
+    def _unknown(self, status: int = 404) -> Response:
         text = "There is nothing at this address. Please use the link that you were given."
-        return _html(pages.message_page(self._study, "Not found", text), 404)
+        return _html(pages.message_page(self._study, "Not found", text), status)
+
+    def _too_many(self) -> Response:
+        text = "Many people have begun from your network just now. Please try again in a while."
+        found = _html(pages.message_page(self._study, "Please try again later", text), 429)
+        found.headers["retry-after"] = str(round(HOUR / self._rate.most))
+        return found
 
     def _full(self) -> Response:
         text = "All places are taken at the moment. Thank you for your interest."

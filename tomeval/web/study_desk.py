@@ -33,6 +33,12 @@ START, ROUND, END = "start", "round", "end"
 
 Notes = dict[str, tuple[int, Any]]
 
+PAGE_LASTS = 24 * 3600
+"""Seconds for which the page with the consent may begin a session."""
+
+READING = 10 * 60
+"""Seconds for which a place is held for somebody who has not gone past the instructions."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -138,13 +144,22 @@ class Desk:
             if isinstance(cell, MatrixCell) and cell.by_people
         }
         self._sessions = Sessions(folder)
-        self.token = self._sessions.token
+        self.token, self.known = self._sessions.token, self._sessions.find
 
     def close(self) -> None:
         """Close the sessions; the store is the caller's."""
         self._sessions.close()
 
     # To take part
+
+    def page(self) -> str:
+        """Return a number for a page with the consent, which may begin one session."""
+        return self._sessions.nonce(int(self._clock()))
+
+    def is_ours(self, nonce: str) -> bool:
+        """Tell whether a number is of `page`, and of today."""
+        made = self._sessions.made(nonce)
+        return made is not None and self._clock() - made < PAGE_LASTS
 
     def find(self, token: str) -> Sitting | None:
         """Return the session of a token, ended by now if it has timed out."""
@@ -194,7 +209,7 @@ class Desk:
         sessions = self._sessions.all()
         filled = Counter(dict(self._complete()))
         for session in sessions:
-            if not session.ended and not self._is_late(session):
+            if self._holds(session):
                 status = status_of(self._store, session.cell, session.episode)
                 filled[session.cell] += status not in (COMPLETE, EXCLUDED)
         least = min(filled[cell] for cell in self.cells)
@@ -203,6 +218,12 @@ class Desk:
         ties = [cell for cell in self.cells if filled[cell] == least]
         rng = Stream.of(self._seed, "study", "condition").episode(len(sessions))
         return ties[int(rng.integers(len(ties)))]
+
+    def _holds(self, session: Session) -> bool:
+        """Tell whether a place is held for a session: not long for one that loads nothing."""
+        if session.ended or self._is_late(session):
+            return False
+        return session.started or self._clock() - session.seen <= READING
 
     def _complete(self) -> list[tuple[int, int]]:
         sql = "SELECT cell, COUNT(*) FROM episodes WHERE status = ? GROUP BY cell"

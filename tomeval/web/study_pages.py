@@ -12,6 +12,7 @@ from tomeval.web.study_desk import END, ROUND, START, Place, Sitting
 from tomeval.web.study_sessions import WITHDRAWN
 
 CHOOSE = "Please choose one answer to every question."
+OLD = "This page was too old to begin with. Please press Begin again."
 
 
 def safe(text: object) -> str:

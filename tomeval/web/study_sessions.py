@@ -91,6 +91,18 @@ class Sessions:
         except sqlite3.Error as error:
             raise TomevalError(f"{self._path}: {error}") from None
 
+    def nonce(self, now: int) -> str:
+        """Return a new number for a page that may begin a session: nobody else can make one."""
+        number = f"{secrets.token_hex(16)}-{now:x}"
+        return f"{number}-{self._keyed('page', number)[:32]}"
+
+    def made(self, nonce: str) -> int | None:
+        """Return when a number of `nonce` was made, in seconds since 1970; None: it was not."""
+        number, _, proof = nonce.rpartition("-")
+        if not hmac.compare_digest(self._keyed("page", number)[:32].encode(), proof.encode()):
+            return None
+        return int(number.rpartition("-")[2], 16)
+
     def token(self, nonce: str) -> str:
         """Return the token of the session that a page with this number begins: always the same."""
         return self._keyed("token", nonce)[:32]

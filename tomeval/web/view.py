@@ -49,8 +49,8 @@ def check(folder: Path) -> str:
         return folder.resolve().name
 
 
-def view_app(folder: Path, name: str) -> Starlette:
-    """Return the application that shows a run folder; it answers GET only."""
+def view_app(folder: Path, name: str, token: str) -> Starlette:
+    """Return the application that shows a run folder under ``/TOKEN/``; it answers GET only."""
     watched = Watched(folder, view_parts.parts(folder))
 
     def page(request: Request) -> Response:
@@ -103,7 +103,8 @@ def view_app(folder: Path, name: str) -> Starlette:
             _get("/cells", lambda request: _read(watched, view_parts.cells)),
             _get("/cells/{cell:int}", cell),
             _get("/cells/{cell:int}/episodes/{episode:int}", episode),
-        ]
+        ],
+        token=token,
     )
 
 

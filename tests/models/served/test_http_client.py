@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import socket
+import threading
 import time
 from email.utils import formatdate
 
@@ -13,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, ContextExceeded, Usage
 from tomeval.models.served.http_client import HttpClient, check_url
 from tomeval.models.served.http_limiter import AdaptiveLimiter
-from tomeval.models.served.http_mends import Refused, message_of, retry_after
+from tomeval.models.served.http_mends import Refused, Unanswered, message_of, retry_after
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.waiting import Waiting
@@ -355,6 +357,38 @@ def test_a_base_url_with_a_secret_is_refused_without_repeating_it():
     with pytest.raises(TomevalError, match="environment variable") as raised:
         check_url("https://me:s3cret@host/v1")
     assert "s3cret" not in str(raised.value)
+    with pytest.raises(TomevalError, match="environment variable") as raised:
+        check_url("https://host/v1#s3cret")
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("what", ["speaks http", "hangs up"])
+def test_https_to_a_port_without_encryption_is_told_as_that(what):
+    """The error of the connection itself is empty where the server just hangs up."""
+    with FakeServer() as server, socket.create_server(("127.0.0.1", 0)) as other:
+
+        def hang_up():
+            while True:
+                try:
+                    came, _ = other.accept()
+                    came.recv(1 << 16)
+                    came.close()
+                except OSError:
+                    return
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        plain = server.url if what == "speaks http" else f"http://127.0.0.1:{port_of(other)}/v1"
+        client = HttpClient(plain.replace("http:", "https:"), retry_budget=0)
+        with pytest.raises(
+            Unanswered, match=r"ConnectError: \[SSL: .* rather than https://"
+        ) as told:
+            asyncio.run(client.get("models", retry_budget=0))
+        assert "\n" not in str(told.value)
+        other.shutdown(socket.SHUT_RDWR)
+
+
+def port_of(listening):
+    return listening.getsockname()[1]
 
 
 def test_a_key_with_a_line_break_inside_is_refused_without_repeating_it(monkeypatch):

@@ -7,6 +7,7 @@ import re
 import tomllib
 
 import pytest
+from attacks.commands import call
 from attacks.listener import Listener, chat
 
 from tomeval.core.errors import TomevalError
@@ -40,13 +41,45 @@ def confirm(path, text):
         ("https://openrouter.ai/api/v1", None, "OPENROUTER_API_KEY"),
         ("https://openrouter.ai:443/api/v1", "OPENROUTER_API_KEY", "OPENROUTER_API_KEY"),
         ("https://router.huggingface.co/v1", None, "HF_TOKEN"),
-        ("http://127.0.0.1:8000/v1", None, "OPENAI_API_KEY"),
-        ("http://localhost:8000/v1", "MY_KEY", "MY_KEY"),
-        ("http://[::1]:8000/v1", "MY_KEY", "MY_KEY"),
     ],
 )
-def test_keys_go_to_their_provider_and_to_this_machine(url, named, variable):
+def test_keys_go_to_their_provider(url, named, variable):
     assert read_key(url, named) == (variable, f"{KEY}-{variable}")
+
+
+LOOPBACK = ["http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://[::1]:8000/v1"]
+
+
+@pytest.mark.parametrize("url", LOOPBACK)
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "HF_TOKEN", "MY_KEY"])
+def test_a_port_of_this_machine_gets_what_its_user_confirmed_and_nothing_else(url, name):
+    assert read_key(url, None) == ("", "")
+    with pytest.raises(TomevalError, match=f"{name} would be sent to .*:8000, which you") as raised:
+        read_key(url, name)
+    (flag,) = re.findall(r"--trust-host (\S+),", str(raised.value))
+    with trusting([flag]):
+        assert read_key(url, None) == read_key(url, name) == (name, f"{KEY}-{name}")
+        for other in (url.replace(":8000", ":8001"), url.replace(":8000", "")):
+            assert read_key(other, None) == ("", "")
+            with pytest.raises(TomevalError, match="not confirmed"):
+                read_key(other, name)
+
+
+def test_an_experiment_that_names_a_variable_and_a_port_of_this_machine_gets_nothing(tmp_path):
+    file = tmp_path / "stranger.toml"
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "MY_KEY", None):
+        with Listener(lambda _: chat("Final answer: J")) as server:
+            spec = f'name = "openai:m@{server.url}/v1"' + (f', key_env = "{name}"' * bool(name))
+            file.write_text(
+                f'games = "IPD"\npartners = "tit_for_tat"\nhorizon = 2\nepisodes = 1\n'
+                f'labels = "neutral"\nmodel = {{{spec}}}\n[[subjects]]\nstrategy = "QA"\n'
+            )
+            told = call("run", file, "--out", tmp_path / f"run {name}")
+            assert told.crash == ""
+            assert not any(KEY in f"{asked}" for asked in server.asked)
+            if name:
+                assert (told.code, server.asked) == (2, [])
+                assert f"--trust-host {server.url}={name}" in told.errors
 
 
 @pytest.mark.parametrize(
@@ -61,6 +94,7 @@ def test_keys_go_to_their_provider_and_to_this_machine(url, named, variable):
         ("https://api.openai.com\\@example.org/v1", None),
         ("http://localhost.example.org/v1", None),
         ("http://10.0.0.7:8000/v1", None),
+        ("http://127.0.0.1:8000/v1", "MY_KEY"),
         ("https://evil.openai.azure.com/v1", None),
     ],
 )
@@ -81,6 +115,7 @@ def test_a_host_that_is_not_confirmed_is_refused_with_the_remedy(url, named):
         ("http://192.168.1.20:8000/v1", None),
         ("http://192.168.1.20:8000/v1", "VLLM_API_KEY"),
         ("http://[fd00::7]:8000/v1", "VLLM_API_KEY"),
+        ("http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
         ("https://proxy.example.org/openai/v1", None),
     ],
 )
@@ -110,13 +145,15 @@ def test_the_key_of_a_provider_never_goes_to_another(keys):
 
 def test_a_host_is_confirmed_for_one_variable_one_port_and_one_scheme(keys):
     with trusting(["llm.example.org=MY_KEY", "http://gpu:81=MY_KEY"]):
-        for url in (HOST, "https://LLM.example.org:8443/v1", "http://gpu:81/v1", "https://gpu:81/"):
+        for url in (HOST, "https://LLM.example.org:443/v1", "http://gpu:81/v1", "https://gpu:81/"):
             assert read_key(url, "MY_KEY") == ("MY_KEY", f"{KEY}-MY_KEY")
             assert read_key(url, None)[0] == "MY_KEY"  # the one that is confirmed
         for url, name in (
             (HOST, "HF_TOKEN"),
             ("http://llm.example.org/v1", "MY_KEY"),
+            ("https://llm.example.org:8443/v1", "MY_KEY"),
             ("http://gpu:82/v1", "MY_KEY"),
+            ("http://gpu/v1", "MY_KEY"),
             ("https://x.llm.example.org/v1", "MY_KEY"),
         ):
             with pytest.raises(TomevalError, match="not confirmed"):
@@ -169,7 +206,6 @@ def test_a_flag_without_variable_says_how_to_write_it():
 
 def test_a_refusal_for_want_of_a_key_says_how_to_name_it(monkeypatch):
     """A server with a key of its own, such as vLLM's, whose variable nobody has named."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("VLLM_API_KEY", KEY)
     with Listener(lambda _: (401, {}, "no")) as server:
         client = HttpClient(f"{server.url}/v1")
@@ -180,7 +216,9 @@ def test_a_refusal_for_want_of_a_key_says_how_to_name_it(monkeypatch):
             finally:
                 await client.close()
 
-        with pytest.raises(Stopped, match=r"OPENAI_API_KEY is not set; .* name it with key_env"):
+        with pytest.raises(
+            Stopped, match=r"no key was sent: name the .* that holds it with key_env"
+        ):
             asyncio.run(ask())
     assert not any(KEY in str(asked.headers) for asked in server.asked)
 
@@ -190,7 +228,8 @@ def test_a_redirect_is_told_and_not_followed(status):
     with Listener(lambda _: chat("J")) as other:
         moved = {"Location": f"{other.url}/v1/models"}
         with Listener(lambda _: (status, moved, "")) as server:
-            client = HttpClient(f"{server.url}/v1")
+            with trusting([f"{server.url}=OPENAI_API_KEY"]):
+                client = HttpClient(f"{server.url}/v1")
 
             async def ask():
                 try:
@@ -211,6 +250,8 @@ def test_a_redirect_is_told_and_not_followed(status):
         ("inspect:openai/m", {"model_args": {"base_url": HOST}}, "OPENAI_API_KEY would be sent"),
         ("inspect:openai-api/my-lab/m", {"base_url": HOST}, "MY_LAB_API_KEY would be sent"),
         ("inspect:anthropic/m", {"base_url": "https://api.openai.com/v1"}, "never sent"),
+        ("inspect:openai/m", {"base_url": "http://127.0.0.1:81/v1"}, "OPENAI_API_KEY would be"),
+        ("inspect:openai/m", {"base_url": "https://a:b@127.0.0.1/v1"}, "holds a user name"),
         ("inspect:openai/m", {"model_args": {"api_key": "k"}}, "put keys into environment"),
         ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "--trust-remote-code"),
         ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "--trust-remote"),

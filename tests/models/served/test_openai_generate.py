@@ -22,6 +22,7 @@ from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.trust import trusting
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
 KEY = "sk-planted-0123456789abcdef"
@@ -673,7 +674,8 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
 
     with FakeServer(key=KEY) as server, caplog.at_level(logging.DEBUG):
         server.faults.append({"status": 429, "body": {"message": f"slow down, {KEY}"}})
-        with_model(server, work)
+        with trusting([f"{server.url[:-3]}=TOY_KEY"]):
+            with_model(server, work)
     assert server.requests  # so the key was accepted, which means it was sent
     everything = "".join(seen) + caplog.text + "".join(map(repr, caplog.records))
     assert "***" in everything

@@ -101,6 +101,35 @@ def test_replicas_have_to_fit_node_by_node() -> None:
         assert "(a 8 cores, 3 GPUs, b 8 cores, 1 GPUs)" in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError("AF_UNIX path length\ncannot exceed 107 bytes"), "AF_UNIX path length cannot exc"),
+        (NotADirectoryError(20, "Not a directory", "/x/ray"), "[Errno 20] Not a directory: '/x/r"),
+        (ValueError(), "ValueError"),
+        (RuntimeError("x" * 9999), "xxxx"),
+    ],
+)
+def test_a_ray_that_does_not_start_is_one_line(error, why) -> None:
+    class Broken:
+        ended = False
+
+        def init(self, **_):
+            raise error
+
+        def shutdown(self):
+            self.ended = True
+
+    ray = Broken()
+    with pytest.raises(TomevalError) as told:
+        ray_cluster.connect(ray, "local")
+    said = str(told.value)
+    assert said.startswith(f"--engine ray:local: Ray cannot be started on this machine: {why}")
+    assert "\n" not in said
+    assert len(said) < 400
+    assert ray.ended
+
+
 def test_versions_that_differ_name_two_nodes(monkeypatch) -> None:
     import tomeval
 

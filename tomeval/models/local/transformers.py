@@ -393,7 +393,7 @@ def configured_context(path: Path) -> int | None:
     """Return the longest sequence that a ``config.json`` names, or None."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TomevalError(f"{path}: cannot be read: {error}") from None
     return _context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
 

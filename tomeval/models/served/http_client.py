@@ -34,6 +34,7 @@ from tomeval.models.served.http_reading import (
     as_json,
     as_text,
     read_body,
+    reason_of,
 )
 from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
@@ -275,7 +276,7 @@ class HttpClient:
         except httpx2.RequestError as error:
             # A server that closes an idle connection is not overloaded; one that opens none may be.
             full = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
-            what = f"{type(error).__name__}: {self._clean(str(error))}"
+            what = f"{type(error).__name__}: {self._clean(reason_of(error))}"
             raise Trouble(what, overload=full, absent=full) from None
         if not response.is_success:
             self._fail(path, response, self._clean(raw.decode(errors="replace")))
@@ -304,9 +305,10 @@ class HttpClient:
             other = "is not set; if the key is in another one, name it with key_env"
             held = "holds the key that was sent" if self._key else other
             named = f"the environment variable {self._key_env} {held}"
+            none = "no key was sent: name the environment variable that holds it with key_env"
             raise Stopped(
                 f"{url}: access denied (HTTP {status}): {message[:EXCERPT]}; "
-                f"{named if self._key_env else 'no key was sent, as key_env is empty'}"
+                f"{named if self._key_env else none}"
             )
         if status == 429 and "insufficient_quota" in text:
             raise Stopped(f"{url}: the account has no quota left: {message[:EXCERPT]}")
@@ -347,9 +349,9 @@ def check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TomevalError(f"{url!r} is not a base URL such as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password or parts.query or parts.fragment:
         raise TomevalError(
-            f"the base URL of {parts.hostname} holds a user name, password or query; names of "
-            "models are stored with results, so put the key into an environment variable"
+            f"the base URL of {parts.hostname} holds a user name, password, query or fragment; "
+            "names of models are stored with results, so put the key into an environment variable"
         )
     return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"

@@ -21,6 +21,7 @@ OVERLOAD = (408, 429, 503, 529)
 # What may be unpacked: of others a few bytes make so much at once that no limit is kept.
 _PACKINGS = ("", "identity", "gzip", "deflate")
 _ANY_HEADER = zlib.MAX_WBITS | 32  # of gzip or zlib
+_NOT_ENCRYPTED = ("[SSL: WRONG_VERSION", "[SSL: UNEXPECTED_EOF", "[SSL: RECORD_LAYER")
 _SHOWN = 80  # characters of a body, in messages
 
 
@@ -75,6 +76,19 @@ async def read_body(response: httpx2.Response) -> bytes:
     if size and unpacker is not None and not unpacker.eof:
         raise Unreadable("the reply cannot be unpacked: it is cut")
     return b"".join(parts)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an error of the connection says, or else the first of its causes that says it.
+
+    Where encryption was begun and no other end understood it, the likely mistake is named.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not str(cause):
+        cause = cause.__cause__ or cause.__context__
+    said = str(cause) if cause is not None else "no reason was given"
+    plain = any(mark in said for mark in _NOT_ENCRYPTED)
+    return said + "; it may be http:// rather than https://" * plain
 
 
 def as_text(body: bytes) -> str:

@@ -7,10 +7,11 @@ import logging
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tomeval.core.credentials import nested
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.models.base import (
@@ -28,6 +29,7 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.self_test import KeptAnswers, SelfTest
+from tomeval.models.served.http_client import check_url
 from tomeval.models.served.http_mends import EXCERPT, TooLong
 from tomeval.models.served.inspect_wire import (
     InspectOptions,
@@ -289,11 +291,10 @@ def _require() -> Any:
 
 
 _PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)
-_SECRETS = re.compile(r"(^|_)(key|apikey|token|secret|password|authorization)$", re.I)
 
 
 def _check_addresses(name: str, options: InspectOptions) -> None:
-    """Refuse addresses that are not confirmed for the provider's key, and keys among the options.
+    """Refuse addresses that are not confirmed for the provider's key.
 
     inspect_ai sends the provider's key to any address that it is given.
     """
@@ -301,27 +302,10 @@ def _check_addresses(name: str, options: InspectOptions) -> None:
     owner = service if provider == "openai-api" else provider
     variable = re.sub(r"\W", "_", owner).upper() + "_API_KEY"
     if options.base_url is not None:
-        check_host(options.base_url, variable)
-    for place, value in _nested(options.model_args):
-        key = place.rpartition(".")[2]
-        if _SECRETS.search(key) and isinstance(value, str):
-            raise TomevalError(
-                f"{name}: model_args: {place}: options are stored with results, so put keys into "
-                "environment variables"
-            )
+        check_host(check_url(options.base_url), variable)
+    for place, value in nested(options.model_args):
         if isinstance(value, str) and (_PLACES.search(place) or "://" in value):
             check_host(value if "://" in value else f"https://{value}", variable)
-
-
-def _nested(data: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value of nested data with the keys that lead to it."""
-    pairs = data.items() if isinstance(data, dict) else enumerate(data)
-    for key, value in pairs:
-        here = f"{place}.{key}" if place else str(key)
-        if isinstance(value, dict | list | tuple):
-            yield from _nested(value, here)
-        else:
-            yield here, value
 
 
 def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:

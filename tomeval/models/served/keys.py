@@ -1,8 +1,9 @@
 """Which key goes to which host: a key is sent only where its user has confirmed it.
 
 An experiment file from a stranger may name any address and any environment variable. So a variable
-goes to the host of its own provider (`PROVIDERS`), to this machine, and to hosts that the user has
-named: in ``hosts.toml`` of their configuration, or with ``--trust-host``.
+goes to the host of its own provider (`PROVIDERS`), and to a host and port that the user has named:
+in ``hosts.toml`` of their configuration, or with ``--trust-host``. This machine is no exception:
+what listens at one of its ports may be anybody's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tomeval.core.resources import read_toml
 from tomeval.models.trust import confirmed_hosts
 
 DEFAULT = "OPENAI_API_KEY"
-"""The variable of servers on this machine, and of hosts that nothing is known of."""
+"""The variable of hosts elsewhere that nothing is known of."""
 
 PROVIDERS = {
     "api.openai.com": ("OPENAI_API_KEY",),
@@ -51,14 +52,11 @@ _PLACE = re.compile(r"(https?://)?[^/@?#\s=]+/?")
 
 
 class Confirmed(NamedTuple):
-    """A host that may get a variable; `scheme` ``http`` allows it without encryption.
-
-    `port` None stands for any port.
-    """
+    """A host and port that may get a variable; `scheme` ``http`` allows it without encryption."""
 
     scheme: str
     host: str
-    port: int | None
+    port: int
     variable: str
 
 
@@ -70,8 +68,9 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     base_url : str
         Where it would go.
     key_env : str, optional
-        The variable that the experiment names; empty for none. Default: the provider's own, or one
-        that is confirmed for the host, else `DEFAULT`.
+        The variable that the experiment names; empty for none. Default: one that is confirmed for
+        the host and port, or the provider's own; else none on this machine, whose servers seldom
+        ask for one, and `DEFAULT` elsewhere.
 
     Raises
     ------
@@ -84,6 +83,8 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     url = _parsed(base_url)
     confirmed = _confirmed()
     name = key_env or _usual(url, confirmed)
+    if not name:
+        return "", ""
     check_key_name(name)
     key = os.environ.get(name, "").strip()
     if not (key.isascii() and (key.isprintable() or not key)):
@@ -111,8 +112,6 @@ def check_host(url: str, variable: str) -> None:
 def _check_host(
     url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed], otherwise: str = ""
 ) -> None:
-    if is_loopback(url.host):
-        return
     own = PROVIDERS.get(url.host, ())
     owners = [host for host, names in PROVIDERS.items() if variable in names]
     if variable in own and url.scheme == "https" and url.port in (None, 443):
@@ -124,24 +123,31 @@ def _check_host(
             f"{variable} is the key of {owners[0]} and is never sent to {where}: put the key of "
             f"{where} into {own[0]}"
         )
-    fits = (c for c in confirmed if c.variable == variable and c.host == url.host)
-    if any(c.port in (None, url.port) and url.scheme in ("https", c.scheme) for c in fits):
+    fits = (c for c in confirmed if c[1:] == (url.host, _port(url), variable))
+    if any(url.scheme in ("https", c.scheme) for c in fits):
         return
     plain = url.scheme == "http"
     entry = f"{'http://' * plain}{where}"
     raise TomevalError(
         f"the environment variable {variable} would be sent to {where}"
-        f"{', without encryption' * plain}, which you have not confirmed; nothing was sent. If "
+        f"{', without encryption' * (plain and not is_loopback(url.host))}, which you have not "
+        "confirmed; nothing was sent. If "
         f'that is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" '
         f"to {hosts_file()}{otherwise}"
     )
 
 
 def _usual(url: httpx2.URL, confirmed: Sequence[Confirmed]) -> str:
-    """Return the variable of a host for which the experiment names none."""
-    named = [c.variable for c in confirmed if c.host == url.host and c.port in (None, url.port)]
-    names = [*named, *PROVIDERS.get(url.host, ())]
-    return next((name for name in names if os.environ.get(name)), (names or [DEFAULT])[0])
+    """Return the variable of a host for which the experiment names none; empty: nothing is sent."""
+    named = [c.variable for c in confirmed if c[1:3] == (url.host, _port(url))]
+    other = "" if is_loopback(url.host) else DEFAULT
+    names = [*named, *PROVIDERS.get(url.host, ())] or [other]
+    return next((name for name in names if os.environ.get(name)), names[0])
+
+
+def _port(url: httpx2.URL) -> int:
+    """Return the port that an address leads to."""
+    return url.port or (80 if url.scheme == "http" else 443)
 
 
 def is_loopback(host: str) -> bool:
@@ -203,10 +209,13 @@ def _from_file() -> list[Confirmed]:
 
 
 def _entry(place: str, variable: str, where: str) -> Confirmed:
-    """Read a host as the user writes it: ``HOST``, ``HOST:PORT`` or ``http://HOST``."""
+    """Read a host as the user writes it: ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``.
+
+    Without a port it is that of the scheme, 443 or 80.
+    """
     parts = _PLACE.fullmatch(place)
     url = _parsed(place if "://" in place else f"https://{place}") if parts else None
     if url is None or not url.host:
         raise TomevalError(f"{where}: {place!r} is not a host, such as llm.example.org")
     check_key_name(variable)
-    return Confirmed(url.scheme, url.host, url.port, variable)
+    return Confirmed(url.scheme, url.host, _port(url), variable)

@@ -93,7 +93,7 @@ class Mirror:
             return {}
         try:
             found = json.loads((self._home / NOTE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found = None
         if not (isinstance(found, dict) and checksums.holds(found)):
             raise TomevalError(

@@ -27,7 +27,7 @@ def entries(folder: Path, name: str) -> list[dict[str, Any]]:
     """Return the objects of a list beside a store that are what was written."""
     try:
         found = json.loads((folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     return [e for e in found if isinstance(e, dict) and holds(e)] if isinstance(found, list) else []
 

@@ -20,6 +20,7 @@ from typing import Protocol
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.core.plugins import loaded_plugins
+from tomeval.core.unpacking import allowed
 from tomeval.models import is_served
 from tomeval.models.base import ContextExceeded
 from tomeval.models.naming import shown_name
@@ -136,6 +137,7 @@ def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -
         plugins=tuple(files),
         hosts=tuple(confirmed_hosts()),
         code=confirmed_code(),
+        megabytes=allowed(),
         prefix_reuse=prefix_reuse,
         concurrency=concurrency,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tomeval.core.unpacking import USUAL
 from tomeval.runs.counts import Asked
 from tomeval.runs.jobs import Job
 from tomeval.runs.rows import Rows
@@ -33,6 +34,8 @@ class Setting:
         The files and modules of ``--plugin``; hosts of `tomeval.models.trust.trusting`.
     code : bool
         Whether models' own code was confirmed.
+    megabytes : int
+        The memory that a file may take unpacked.
     prefix_reuse : bool
     concurrency : int
         Episodes of language models at a time, on each replica.
@@ -44,6 +47,7 @@ class Setting:
     plugins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     code: bool = False
+    megabytes: int = USUAL
     prefix_reuse: bool = True
     concurrency: int = 32
 

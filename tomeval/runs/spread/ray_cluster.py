@@ -19,6 +19,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
+from tomeval.core.text import excerpt
 
 logger = logging.getLogger(__name__)
 
@@ -116,18 +117,24 @@ def connect(ray: Any, address: str) -> None:
     Raises
     ------
     TomevalError
-        It cannot be connected to, as when its version is another one.
+        It cannot be connected to, as when its version is another one, or started.
     """
     local = address == "local"
     if not local:
         _try_to_connect(address)
-    with _handlers_kept():
-        ray.init(
-            address=address,
-            include_dashboard=False if local else None,
-            log_to_driver=False,
-            logging_level=logging.CRITICAL,
-        )
+    try:
+        with _handlers_kept():
+            ray.init(
+                address=address,
+                include_dashboard=False if local else None,
+                log_to_driver=False,
+                logging_level=logging.CRITICAL,
+            )
+    except Exception as error:  # noqa: BLE001 (Ray raises whatever its parts do)
+        ray.shutdown()  # of what was started before it failed
+        what = "Ray cannot be started on this machine" if local else "cannot connect"
+        why = excerpt(" ".join(f"{error}".split()) or type(error).__name__, 300)
+        raise TomevalError(f"--engine ray:{address}: {what}: {why}") from None
 
 
 def _try_to_connect(address: str) -> None:

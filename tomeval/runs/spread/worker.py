@@ -23,6 +23,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.plugins import use_plugin
+from tomeval.core.unpacking import allowing
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name
@@ -135,7 +136,7 @@ class Worker:
     def _run(self) -> None:
         setting = self._setting
         try:
-            with trusting(setting.hosts, code=setting.code):
+            with trusting(setting.hosts, code=setting.code), allowing(setting.megabytes):
                 for plugin in setting.plugins:
                     use_plugin(plugin)
                 self.domain: Domain = get_domain(setting.domain)

@@ -6,7 +6,7 @@ const source = {
     return answer.json();
   },
 
-  cells: () => source.ask("/cells"),
-  cell: (number) => source.ask(`/cells/${number}`),
-  episode: (number, cell, place) => source.ask(`/cells/${number}/episodes/${cell.episode[place]}`),
+  cells: () => source.ask("cells"),
+  cell: (number) => source.ask(`cells/${number}`),
+  episode: (number, cell, place) => source.ask(`cells/${number}/episodes/${cell.episode[place]}`),
 };

@@ -10,7 +10,7 @@ const view = {
 
   async ask() {
     const headers = view.etag === null ? {} : { "If-None-Match": view.etag };
-    const answer = await fetch("/state", { headers });
+    const answer = await fetch("state", { headers });
     if (answer.status === 304) return;
     if (!answer.ok) throw new Error(`the server says ${answer.status}`);
     view.etag = answer.headers.get("etag");
@@ -52,7 +52,7 @@ const view = {
 
   // Fetch a part and show it, unless it reads the same.
   async take(name) {
-    const answer = await fetch(`/parts/${name}`);
+    const answer = await fetch(`parts/${name}`);
     if (!answer.ok) throw new Error(`the server says ${answer.status}`);
     const { version, text } = await answer.json();
     view.shown[name] = version;
@@ -87,7 +87,7 @@ const view = {
   // The list of episodes is there for the first time, or has other columns.
   async browse() {
     view.viewer ??= new Promise((done, failed) => {
-      const script = dom.make("script", { src: "/assets/domain.js" });
+      const script = dom.make("script", { src: "assets/domain.js" });
       script.addEventListener("load", done);
       script.addEventListener("error", () => failed(new Error("no script for these episodes")));
       document.head.append(script);

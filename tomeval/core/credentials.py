@@ -1,0 +1,121 @@
+"""What looks like a credential, which must neither be stored with results nor leave with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+_VARIABLE = re.compile(r"(TOKEN|_KEY|APIKEY|SECRET|PASSW)", re.IGNORECASE)
+_SHORTEST = 12  # characters of an environment variable that is looked for
+_PREFIXES = "sk-|gsk_|csk-|xai-|pplx-|nvapi-|ghp_|github_pat_|glpat-|AIza"
+_PATTERNS = {
+    "a Hugging Face token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
+    "an API key": re.compile(rb"\b(?:%b)[A-Za-z0-9_-]{20,}" % _PREFIXES.encode()),
+    "an authorization header": re.compile(rb"\bBearer [A-Za-z0-9._~+/-]{20,}"),
+}
+_NAMES = {"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential"}
+_HARMLESS = {"prompt_cache_key"}  # of OpenAI: which requests share a cache
+_ADDRESS = re.compile(r"\w+://[^\s'\"<>]+")
+_WORD = re.compile(r"[A-Z]?[a-z]+\d{0,4}|[A-Z]+\d{0,4}|v?\d+[A-Za-z]{0,2}")
+_OPAQUE = 12  # characters of a part of a path that are no words and no numbers
+_LONGEST_WORD = 20
+
+
+def credential_in(part: bytes) -> str:
+    """Return what credential some bytes seem to hold, or an empty text.
+
+    That is a token or key by its form, or the value of an environment variable named as one.
+
+    Examples
+    --------
+    >>> credential_in(b"Bearer 0123456789abcdefghij"), credential_in(b"Bearer of news")
+    ('an authorization header', '')
+    """
+    for what, pattern in _PATTERNS.items():
+        if pattern.search(part):
+            return what
+    for name, value in os.environ.items():
+        if _VARIABLE.search(name) and len(value) >= _SHORTEST:
+            written = json.dumps(value)[1:-1]
+            if any(form.encode(errors="replace") in part for form in (value, written)):
+                return f"the value of {name}"
+    return ""
+
+
+def without_credentials(text: str) -> str:
+    """Return a text in which what has the form of a credential is replaced."""
+    line = text.encode(errors="replace")
+    for pattern in _PATTERNS.values():
+        line = pattern.sub(b"[credential]", line)
+    return line.decode()
+
+
+def credential_among(options: Any, unkept: Collection[str] = ()) -> tuple[str, str] | None:
+    """Return where nested options seem to hold a credential, and why; None if they hold none.
+
+    Paths of addresses may be unreadable (see `opaque_part`) at the places `unkept`.
+
+    Examples
+    --------
+    >>> credential_among({"extra_body": {"X-Api-Key": "k"}})
+    ('extra_body.X-Api-Key', 'its name is that of a credential')
+    >>> credential_among({"extra_body": {"max_tokens": 5, "prompt_cache_key": "a"}}) is None
+    True
+    """
+    for place, value in nested(options):
+        if isinstance(value, bool) or value in (None, ""):
+            continue
+        keys = [key for key in place.split(".") if not key.isdecimal()]
+        if keys and _is_secret(keys[-1]):
+            return place, "its name is that of a credential"
+        if found := credential_in(str(value).encode(errors="replace")):
+            return place, f"it holds {found}"
+        for address in () if place in unkept else _ADDRESS.findall(str(value)):
+            if part := opaque_part(address):
+                return place, f"the part of the path that begins with {part[:3]!r} may be a key"
+    return None
+
+
+def nested(data: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value of nested data with the keys that lead to it."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in pairs:
+        here = f"{place}.{key}" if place else str(key)
+        if isinstance(value, dict | list | tuple):
+            yield from nested(value, here)
+        else:
+            yield here, value
+
+
+def opaque_part(url: str) -> str:
+    """Return the part of an address's path that may be a key, or an empty text.
+
+    Such a part is named as one, or much of it is neither words nor numbers.
+
+    Examples
+    --------
+    >>> opaque_part("https://proxy.example.org/u/9f8c1b7e2d3a4f5b/v1")
+    '9f8c1b7e2d3a4f5b'
+    >>> opaque_part("https://host/openai/deployments/Llama-3.1-8B-Instruct-2024-08-06/v1")
+    ''
+    """
+    for part in unquote(urlsplit(url).path).split("/"):
+        chunks = re.findall(r"[A-Za-z0-9]+", part)
+        unread = [c for c in chunks if not _WORD.fullmatch(c) or len(c) > _LONGEST_WORD]
+        if sum(map(len, unread)) >= _OPAQUE or re.match(rf"({_PREFIXES})\w{{4}}", part):
+            return part
+        if _is_secret(part) or any(c.lower() in _NAMES for c in chunks):
+            return part
+    return ""
+
+
+def _is_secret(name: str) -> bool:
+    """Tell whether a name, in any way of writing, ends in that of a credential."""
+    if name in _HARMLESS:
+        return False
+    parts = re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    return bool(parts) and parts[-1].removesuffix("s" * (parts[-1] != "tokens")) in _NAMES
