@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
-from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.planted.measures import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subject_specs import LLM
@@ -44,12 +44,17 @@ def blind_notes(run: Run) -> list[str]:
 
 
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
+    """Return `rules_of_tom` of a run's partners; `names` are the measures that are shown."""
+    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    return rules_of_tom((partner for cell in cells for partner in cell.partners), names)
+
+
+def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[str]:
     """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
 
     `names` are the measures that are shown.
     """
-    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
-    reacting = [p.name for cell in cells for p in cell.partners if p.reacts]
+    reacting = [partner.name for partner in partners if partner.reacts]
     notes = []
     if reacting and set(names) & set(ONE_STEP):
         notes.append(

@@ -11,6 +11,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED
+from tomeval.domains.matrix.facts import rules_of_tom
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
 from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, describe
 from tomeval.domains.matrix.logs import read_log
@@ -84,6 +85,7 @@ def score(
     notes += log.lines()
     if unknown:
         notes.append(UNKNOWN_NOTE)
+    notes += [f"note: {text}" for text in rules_of_tom(tables, names)]
     return Scored(rows, notes)
 
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -197,8 +197,8 @@ class _Merge:
         if self._base is not None:
             for name in (STORE, SEAL):
                 copy_store(self._base.folder / name, draft / name)
-        with Run(self._parts[0].folder) as run:
-            identity = run.store.identity()
+        with closing(Store(self._parts[0].folder)) as part:
+            identity = part.identity()
         planned = max(source.planned for source in self._all)
         store = Store(draft, get_domain(self._parts[0].domain))
         try:
