@@ -180,7 +180,7 @@ def _kept(work: Path) -> Row:
                 told = call("run", file, "--out", place)
                 faults = [f"a traceback: {told.crash[-200:]}"] if told.crash else []
                 allowed = alias and not options and path.endswith("/v1") and "sk-" not in path
-                faults += [] if allowed and told.code == 0 else _refused(told)
+                faults += [] if allowed and told.code in (0, 1) else _refused(told)
                 faults += ["is printed"] if secret in told.out + told.errors else []
                 found = [p for p in place.rglob("*") if p.is_file()]
                 faults += [f"in {p.name}" for p in found if secret.encode() in p.read_bytes()]

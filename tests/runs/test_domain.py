@@ -22,6 +22,7 @@ MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
     [
         ({"domain": "decripto"}, "x.toml: domain: unknown domain 'decripto' (did you mean 'decry"),
         ({"domain": 3}, "x.toml: domain: unknown domain 3"),
+        ({"domain": {"a": ""}}, "x.toml: domain: unknown domain {'a': ''}"),
         (
             {"players": {}},
             "'players' is a key of the domain 'decrypto', this experiment is of 'matr",

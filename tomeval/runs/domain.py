@@ -637,7 +637,7 @@ def get_domain(name: str, where: str = "") -> Domain:
         An unknown name, with the near match, or a domain that does not keep the contract.
     """
     load_plugins()
-    if name not in LOADED:
+    if not isinstance(name, str) or name not in LOADED:
         if not isinstance(name, str) or name not in DOMAINS:
             raise TomevalError(
                 f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
