@@ -51,9 +51,6 @@ PARTNERS = (
     ("IPD", "win_stay_lose_shift"),
     ("IBS", "noisy_tit_for_tat"),
     ("RPS", "uniform_random"),
-    ("IPD", "noisy_tit_for_tat(e=0.02)"),
-    ("IPD", "grim_trigger"),
-    ("IPD", "always(0)"),
 )
 PLAYERS = ("good", "mostly 0", "mostly 1", "random", "copies")
 SIZES = ((12, 30), (30, 30), (10, 15))
@@ -152,12 +149,12 @@ def row_of(game: str, partner: str, player: str, repetitions: int) -> dict[str, 
             one["held"] = one["mean"] = float("nan")
 
     def joined(name: str, digits: int) -> str:
-        values = [f"{one[name]:.{digits}f}" for one in found]
+        values = [f"{round(one[name], digits) + 0.0:.{digits}f}" for one in found]
         return " / ".join("–" if value == "nan" else value for value in values)
 
     return {
         "game": game,
-        "partner": f"`{partner}`",
+        "partner": partner,
         "player": player,
         "truth": joined("truth", 2),
         "mean": joined("mean", 2),

@@ -327,7 +327,7 @@ def test_a_stand_in_is_first_only_where_regret_is_unknown(tmp_path):
     """Functional first, then literal: in runs without tables, with them, and with both."""
     literal = ("tom_percent", "delta_tom_best_response_per_step")
     known, stand_in = "delta_functional_per_step", "delta_functional_fitted_per_step"
-    data = {"games": "IPD", "horizon": 10, "episodes": 40, "subjects": ["random"]}
+    data = {"games": "IPD", "horizon": 20, "episodes": 20, "subjects": ["random"]}
     random = {"subject": "random"}
     for partners, shown in (
         ([random], (stand_in, *literal)),

@@ -415,8 +415,9 @@ def test_held_out_likelihood_by_hand():
 
 def test_shifted_scaled_and_relabelled_games_have_the_same_regret():
     partner = get_partner("generous_tit_for_tat", IPD)
-    found = unknown(play(IPD, partner, np.random.default_rng(9), 10))
+    found = unknown(play(IPD, partner, np.random.default_rng(9), 30))
     one = fit(found)
+    assert one.why == ""
     for factor, shift in ((1.0, 1e6), (7.0, 0.0)):
         game = MatrixGame("other", IPD.payoffs * factor + shift, IPD.labels)
         moves = found.own, found.partner

@@ -27,7 +27,7 @@ WEIGHTS = (0.0, 0.5, 2.0)
 FEWEST = 5
 """Complete episodes below which nothing is fitted."""
 
-TIMES, TOLERANCE = 2.0, 0.1
+TIMES, TOLERANCE = 1.5, 0.1
 """How far an estimate may move within exact limits: in half-widths of its interval, and as a share
 of the payoffs' range."""
 
