@@ -205,7 +205,8 @@ def test_the_partner_s_seat_is_the_subject_s_of_the_mirrored_game(tmp_path):
 
 def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
     partners = [{"subject": "random"}, "tit_for_tat"]
-    with played(tmp_path, subjects=["rmax"], partners=partners, games="IPD", horizon=20) as run:
+    task = {"games": "IPD", "horizon": 20, "episodes": 30}
+    with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         names = run.metric_names
         rows = run.rows()
         notes = fitted_notes(run) + run.domain.table_notes(run)
@@ -227,7 +228,7 @@ def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
     assert text.count(", predicted ") == 40
     assert len(moves["partner"]) == 20
     both = {
-        (seat, question): 120 for seat in ("partner", "subject") for question in ("act", "predict")
+        (seat, question): 600 for seat in ("partner", "subject") for question in ("act", "predict")
     }
     assert {(seat, question): count for seat, question, count in asked} == both
 
@@ -326,7 +327,7 @@ def test_a_stand_in_is_first_only_where_regret_is_unknown(tmp_path):
     """Functional first, then literal: in runs without tables, with them, and with both."""
     literal = ("tom_percent", "delta_tom_best_response_per_step")
     known, stand_in = "delta_functional_per_step", "delta_functional_fitted_per_step"
-    data = {"games": "IPD", "horizon": 6, "episodes": 8, "subjects": ["random"]}
+    data = {"games": "IPD", "horizon": 20, "episodes": 20, "subjects": ["random"]}
     random = {"subject": "random"}
     for partners, shown in (
         ([random], (stand_in, *literal)),

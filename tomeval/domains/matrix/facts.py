@@ -150,8 +150,9 @@ def player_notes(run: Run) -> list[str]:
         return []
     return [
         "Where a player sits in the partner's seat there is no table, and so no ΔFunctional; "
-        "regret is estimated against a fitted machine (--what fitted: both seats). Rows of cells "
-        "measure the subject's seat; their rates of invalid answers count both."
+        "regret is estimated against a fitted machine (--what fitted: both seats), or has a least "
+        "and a most only, where the games do not determine it. Rows of cells measure the "
+        "subject's seat; their rates of invalid answers count both."
     ]
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import between, number
-from tomeval.domains.matrix.fitted.fit import TOLERANCE
 from tomeval.domains.matrix.fitted.measures import has_unknown_partners
 from tomeval.domains.matrix.fitted.table import SHOWN, Side, sides
 from tomeval.domains.matrix.storing import PARTNER, SEAT
@@ -85,14 +84,12 @@ def fitted_pairings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 def _caption(title: str) -> str:
     return (
         f"{title}: every row is one player against another, in the seat that its mark says. Left: "
-        "an estimate of regret per step "
-        "against the best reply to the machine of short memory that fits the other player best, "
-        "with its 95 % interval, which holds the uncertainty of the fit. Grey: from the least to "
-        "the most regret that fits the games, whatever the other does where it was not seen, with "
-        f"their intervals; where these differ by more than {100 * TOLERANCE:.0f} % of the payoffs' "
-        "range the "
-        "games do not determine the regret, and there is no point. Right: share of the other's "
-        f"actions that were predicted; {INTERVAL_WORDS['auto']}."
+        "an estimate of regret per step against the best reply to the machine of short memory that "
+        "fits the other player best, with its 95 % interval, which holds the uncertainty of the "
+        "fit. Grey: where that would hang on what the other did too seldom, the games do not "
+        "determine the regret; it lies between the least and the most that fit them, with their "
+        "intervals. Right: share of the other's actions that were predicted; "
+        f"{INTERVAL_WORDS['auto']}."
     )
 
 

@@ -16,7 +16,7 @@ from tomeval.runs.store import Store
 
 FITTED = "delta_functional_fitted_per_step"
 LEAST, MOST = "regret_fitted_least_per_step", "regret_fitted_most_per_step"
-"""The estimate, and between what it lies whatever the other does where it was never seen."""
+"""The estimate, and between what regret lies whatever the other does of what is left open."""
 
 
 def fitted_values(played: Played, name: str) -> FloatArray:
@@ -44,22 +44,23 @@ _MEASURES = (
         -1,
         "An estimate of regret where the partner has no table: how much less reward per step the "
         "subject earned than the best reply to the machine of short memory that fits the partner "
-        "best. Its interval holds the uncertainty of the fit. Missing where the games do not "
-        "determine it. Lower is better; in payoff units.",
+        "best. Its interval holds the uncertainty of the fit. Missing where it would hang on what "
+        "the partner did too seldom: then there are the least and the most only. Lower is better; "
+        "in payoff units.",
     ),
     _measure(
         LEAST,
         "regret (fitted), least",
         0,
-        "The same if the partner did the worst for the subject, step by step, wherever it was "
-        "never seen. In payoff units.",
+        "The same if the partner did the worst for the subject, step by step, within exact limits "
+        "of what these games leave open. In payoff units.",
     ),
     _measure(
         MOST,
         "regret (fitted), most",
         0,
-        "The same if the partner did the best for the subject wherever it was never seen. In "
-        "payoff units.",
+        "The same if the partner did the best for the subject within exact limits of what these "
+        "games leave open. In payoff units.",
     ),
 )
 

@@ -6,13 +6,17 @@ such context is a state. Fits are of counts: how often each action followed in e
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from tomeval.domains.matrix.partners import Partner, reachable
-from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+
+CELLS = 2_000_000
+"""Numbers of one array held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +137,62 @@ def probabilities(counts: list[FloatArray], tables: list[Contexts], weight: floa
         fitted = np.where(known, joined / np.where(known, norm, 1.0), prior)
         below = np.where(table.same[None, :, None], prior, fitted)
     return below
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each action of the other followed in each context, by episode and in all."""
+
+    tables: list[Contexts]
+    paths: list[IntArray]  # shape (N,) each
+    theirs: IntArray
+    episode: IntArray  # shape (N,)
+    episodes: int
+    m: int
+
+    def of(self, first: int, last: int, memory: int) -> list[FloatArray]:
+        """Return the counts of episodes `first` to `last`, shapes (last - first, S_k, m)."""
+        place = np.flatnonzero((self.episode >= first) & (self.episode < last))
+        found = []
+        for table, path in zip(self.tables[: memory + 1], self.paths, strict=False):
+            flat = (self.episode[place] - first) * table.size + path[place]
+            size = (last - first) * table.size * self.m
+            counts = np.bincount(flat * self.m + self.theirs[place], minlength=size)
+            found.append(counts.reshape(last - first, table.size, self.m).astype(np.float64))
+        return found
+
+    def total(self, memory: int) -> list[FloatArray]:
+        """Return the counts of all episodes together, shapes (1, S_k, m)."""
+        found = []
+        for table, path in zip(self.tables[: memory + 1], self.paths, strict=False):
+            counts = np.bincount(path * self.m + self.theirs, minlength=table.size * self.m)
+            found.append(counts.reshape(1, table.size, self.m).astype(np.float64))
+        return found
+
+    def left_out(
+        self, memory: int, width: int
+    ) -> Iterator[tuple[slice, list[FloatArray], list[FloatArray]]]:
+        """Yield some episodes: their counts, and those of all others, for each of them."""
+        total = self.total(memory)
+        step = max(1, CELLS // (self.tables[memory].size * width))
+        for first in range(0, self.episodes, step):
+            last = min(first + step, self.episodes)
+            own = self.of(first, last, memory)
+            yield slice(first, last), own, [a - b for a, b in zip(total, own, strict=True)]
+
+
+def counts_of(played: Played, memories: Sequence[int]) -> Counts:
+    """Return the counts of the complete episodes against one player."""
+    game = played.game
+    tables = [contexts(game.n, game.m, memory) for memory in memories]
+    return Counts(
+        tables,
+        [context_path(table, played.own, played.partner, played.lengths) for table in tables],
+        played.partner,
+        np.repeat(np.arange(played.episodes), played.lengths),
+        played.episodes,
+        game.m,
+    )
 
 
 def as_machine(name: str, probs: FloatArray, table: Contexts) -> Partner:

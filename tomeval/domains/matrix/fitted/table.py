@@ -142,7 +142,9 @@ def fitted_notes(run: Run) -> list[str]:
         "regret fitted is an estimate: regret per step against the best reply to the machine of "
         "short memory that fits the other best (memory: how many joint moves it knows; gain: "
         "its held-out log-likelihood per step over memory 0, in nats). regret least and most: the "
-        "same if the other did the worst or the best for the player wherever it was never seen."
+        "same if the other did the worst or the best for the player within exact limits of what "
+        "the games leave open. The range from the low end of the least to the high end of the most "
+        "is one of 95 %; where an estimate would hang on what was seen too seldom, it stands alone."
     ]
     reasons: dict[str, list[str]] = {}
     for side in sides(run):
