@@ -179,7 +179,8 @@ def _kept(work: Path) -> Row:
                 file = _experiment(work, "M" if alias else model, **more)
                 told = call("run", file, "--out", place)
                 faults = [f"a traceback: {told.crash[-200:]}"] if told.crash else []
-                allowed = alias and not options and path.endswith("/v1") and "sk-" not in path
+                # The path of an aliased model's address is not stored, whatever it holds.
+                allowed = alias and not options and not {"?", "#"} & set(path)
                 faults += [] if allowed and told.code in (0, 1) else _refused(told)
                 faults += ["is printed"] if secret in told.out + told.errors else []
                 found = [p for p in place.rglob("*") if p.is_file()]
