@@ -241,3 +241,18 @@ def test_games_and_partners_may_be_paths(tmp_path) -> None:
     for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
         with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
             score(tmp_path, DEFECT, *wrong)
+
+
+def test_readers_are_told_where_the_one_step_rules_are_blind(tmp_path) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text(DEFECT)
+    notes = {
+        partner: [
+            note
+            for note in tomeval.score_rows(path, "IPD", partner).notes
+            if "look one step ahead" in note
+        ]
+        for partner in ("tit_for_tat", "uniform_random")
+    }
+    assert notes["uniform_random"] == []
+    assert "against: tit_for_tat" in notes["tit_for_tat"][0]
