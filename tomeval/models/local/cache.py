@@ -135,7 +135,7 @@ def usual_memory(model: Any) -> int:
     """Return the most bytes of a model's caches, where nobody says otherwise."""
     weights = sum(part.numel() * part.element_size() for part in model.parameters())
     free = free_memory(model.get_input_embeddings().weight.device)
-    return min(int(SHARE_OF_FREE * free), max(LEAST, TIMES_MODEL * weights))
+    return int(min(SHARE_OF_FREE * free, max(LEAST, TIMES_MODEL * weights)))
 
 
 def free_memory(device: Any) -> int:
