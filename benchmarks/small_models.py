@@ -50,7 +50,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def small_llama(folder: Path) -> None:
-    """Store a random model of 35 M parameters in float16, with the tokenizer of the embedded one."""
+    """Store a random model of 35 M parameters in float16, with the embedded tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(_pocket_folder("pocket"))
     torch.manual_seed(0)
     config = LlamaConfig(
