@@ -61,7 +61,7 @@ def small_llama(folder: Path) -> None:
         num_attention_heads=8,
         max_position_embeddings=8192,
     )
-    LlamaForCausalLM(config).half().save_pretrained(folder)
+    LlamaForCausalLM(config).half().save_pretrained(folder)  # type: ignore[no-untyped-call]
     tokenizer.save_pretrained(folder)
 
 
