@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,8 @@ def seconds(work: Callable[[], Any]) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def small_llama(folder: Path, dtype: torch.dtype) -> None:
-    """Store a random model of 35 M parameters with the tokenizer of the embedded one."""
+def small_llama(folder: Path) -> None:
+    """Store a random model of 35 M parameters in float16, with the embedded tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(_pocket_folder("pocket"))
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -60,7 +61,7 @@ def small_llama(folder: Path, dtype: torch.dtype) -> None:
         num_attention_heads=8,
         max_position_embeddings=8192,
     )
-    LlamaForCausalLM(config).to(dtype).save_pretrained(folder)
+    LlamaForCausalLM(config).half().save_pretrained(folder)  # type: ignore[no-untyped-call]
     tokenizer.save_pretrained(folder)
 
 
@@ -70,25 +71,25 @@ def main() -> None:
         os.environ.pop(name, None)
     torch.set_num_threads(os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as folder:
-        small_llama(Path(folder), torch.float16)
+        small_llama(Path(folder))
         models = {
-            "pocket, 1.0 M": (str(_pocket_folder("pocket")), {}),
-            "random Llama, 35 M": (folder, {}),
+            "pocket, 1.0 M": str(_pocket_folder("pocket")),
+            "random Llama, 35 M": folder,
         }
         print(render(threads(models), "markdown"), "\n")
         print(render(widths(folder), "markdown"), "\n")
     print(render(caches(), "markdown"))
 
 
-def threads(models: dict[str, Any]) -> list[dict[str, str]]:
+def threads(models: dict[str, str]) -> list[dict[str, str]]:
     """Compare all cores with the rule of `tomeval.models.local.threads`."""
     rows = []
-    for name, (path, options) in models.items():
+    for name, path in models.items():
         took, load = {}, os.getloadavg()[0]
         for count in (os.cpu_count(), None):
-            model = TransformersModel(path, threads=count, **options)
+            model = TransformersModel(path, threads=count)
             play(model, "warm")
-            took[count] = seconds(lambda model=model: play(model, "timed"))
+            took[count] = seconds(partial(play, model, "timed"))
         (cpu, wall), (rule_cpu, rule_wall) = took.values()
         rows.append(
             {
@@ -109,7 +110,7 @@ def widths(folder: str) -> list[dict[str, str]]:
     for dtype in ("float16", "auto"):
         model = TransformersModel(folder, dtype=dtype, threads=1)
         play(model, "warm")
-        took[dtype] = seconds(lambda model=model: play(model, "timed"))[0]
+        took[dtype] = seconds(partial(play, model, "timed"))[0]
     return [
         {
             "random Llama, 35 M, stored in float16": "CPU s",

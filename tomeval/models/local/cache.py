@@ -8,7 +8,7 @@ from typing import Any
 
 from tomeval.models.local.load import require
 
-SHARE_OF_FREE, LEAST, TIMES_MODEL = 0.4, 1 << 30, 8
+SHARE_OF_FREE, LEAST, TIMES_MODEL = 0.4, 1 << 29, 8
 """Caches take at most this part of the free memory, and of a small model no more than the larger of
 so many bytes and so many times its weights."""
 
@@ -135,7 +135,7 @@ def usual_memory(model: Any) -> int:
     """Return the most bytes of a model's caches, where nobody says otherwise."""
     weights = sum(part.numel() * part.element_size() for part in model.parameters())
     free = free_memory(model.get_input_embeddings().weight.device)
-    return min(int(SHARE_OF_FREE * free), max(LEAST, TIMES_MODEL * weights))
+    return int(min(SHARE_OF_FREE * free, max(LEAST, TIMES_MODEL * weights)))
 
 
 def free_memory(device: Any) -> int:

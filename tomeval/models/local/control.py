@@ -141,7 +141,8 @@ class ControlTokens:
             self._growing.pop(group, None)
 
     def _of(self, group: str) -> _Growing:
-        play = self._growing[group] = self._growing.pop(group, None) or _Growing()
+        play = self._growing.pop(group, None) or _Growing()
+        self._growing[group] = play
         if len(self._growing) > _PLAYS:
             del self._growing[next(iter(self._growing))]
         return play

@@ -74,7 +74,7 @@ class TransformersModel(LocalModel):
         `tomeval.models.local.prefix`; otherwise every prompt whole.
     cache_memory : int, optional
         Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model
-        no more than 1 GiB or eight times its weights, see `tomeval.models.local.cache`.
+        no more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
     threads : int, optional
         Threads of a pass on a CPU; by default those of the environment (OMP_NUM_THREADS), if it
         says so, else one for little work and the free cores for more, see
