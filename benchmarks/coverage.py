@@ -1,9 +1,11 @@
 """How often a 95 % interval holds the truth: the simulated subject's closed form as the truth.
 
 Plays every cell many times over, makes all kinds of interval of every metric, and counts. Prints
-plain tables: by kind of interval and number of episodes, and by partner set.
+plain tables: by kind of interval and number of episodes, and by partner set. Then shares at their
+extremes, drawn from distributions of known mean.
 
     python benchmarks/coverage.py [--repetitions 2000] [--workers 2] [--kinds normal,t,bca]
+    python benchmarks/coverage.py --only shares [--repetitions 20000]
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import itertools
 import multiprocessing
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +25,16 @@ from one_thread import use_one_thread
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.measures import METRICS, episode_metrics
+from tomeval.domains.matrix.limits import measure_limits
+from tomeval.domains.matrix.measures import MEASURES, METRICS, episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import Played
 from tomeval.report.tables import render
 from tomeval.statistics import estimate
 
+EXTREMES = (5, 6, 10, 30, 100)
+"""Episodes of the shares."""
 HORIZON = 100
 GAMES = ("RPS", "IBS", "IPD")
 PARTNERS = ("single_action", "tit_for_tat", "noisy_tit_for_tat")
@@ -74,6 +80,10 @@ def measure(case: Case, repetitions: int, kinds: tuple[str, ...]) -> Count:
     )
     truth = as_array(expected(game, partners, p=case.p, q=case.q))
     shares = dict(enumerate(partners.weights))
+    limits = [
+        measure_limits(name, game, partners.partners, HORIZON, "horizon") or MEASURES[name].limits
+        for name in METRICS
+    ]
     held = {kind: np.zeros(len(METRICS)) for kind in kinds}
     varies = np.zeros(len(METRICS), dtype=bool)
     for first in range(0, repetitions, PER_BLOCK):
@@ -90,6 +100,7 @@ def measure(case: Case, repetitions: int, kinds: tuple[str, ...]) -> Count:
                     kind,
                     strata=partner,
                     shares=shares,
+                    bounds=limits,
                     rng=np.random.default_rng(first + number),
                     resamples=RESAMPLES,
                 )
@@ -152,8 +163,8 @@ def report(counts: list[Count], repetitions: int, kinds: tuple[str, ...]) -> Non
     ]
     print(render(rows))
     print(
-        f"\n{constant} more cases do not vary: their intervals have width 0; "
-        f"{missed_constant} of these intervals are not at the truth"
+        f"\n{constant} more cases do not vary; {missed_constant} of their intervals do not always "
+        "hold the truth"
     )
 
 
@@ -173,13 +184,85 @@ def summary(
     }
 
 
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+
+
+def steps(p: float, horizon: int) -> tuple[Draw, float]:
+    """Return shares of independent steps that are right with one probability."""
+    return lambda rng, size: rng.binomial(horizon, p, size) / horizon, p
+
+
+def two_kinds(share: float, p: float, q: float, horizon: int = HORIZON) -> tuple[Draw, float]:
+    """Return episodes of two kinds: the steps of a share are right with probability p, else q."""
+
+    def draw(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
+        right = np.where(rng.random(size) < share, p, q)
+        return rng.binomial(horizon, right) / horizon
+
+    return draw, share * p + (1 - share) * q
+
+
+def beta(a: float, b: float) -> tuple[Draw, float]:
+    """Return shares that differ smoothly."""
+    return lambda rng, size: rng.beta(a, b, size), a / (a + b)
+
+
+SHARES: dict[str, tuple[Draw, float]] = {
+    "steps, 50 % right": steps(0.5, HORIZON),
+    "steps, 99 % right": steps(0.99, HORIZON),
+    "steps, 99.9 % right": steps(0.999, HORIZON),
+    "10 steps, 99 % right": steps(0.99, 10),
+    "all or nothing, half": two_kinds(0.5, 1.0, 0.0),
+    "all or nothing, 5 %": two_kinds(0.05, 1.0, 0.0),
+    "all or nothing, 2 %": two_kinds(0.02, 1.0, 0.0),
+    "two kinds, 95 and 5 %": two_kinds(0.5, 0.95, 0.05),
+    "two kinds, 100 and 33 %": two_kinds(0.5, 1.0, 0.33),
+    "smooth, in the middle: Beta(2, 2)": beta(2, 2),
+    "smooth, at both ends: Beta(0.2, 0.2)": beta(0.2, 0.2),
+    "smooth, near 0: Beta(1, 30)": beta(1, 30),
+    "skewed, near 0: Beta(0.5, 5)": beta(0.5, 5),
+    "very skewed, near 0: Beta(0.1, 5)": beta(0.1, 5),
+    "one in ten fails: 100 %, else 30 %": two_kinds(0.9, 1.0, 0.3),
+    "one in ten fails: 99 %, else 30 %": two_kinds(0.9, 0.99, 0.3),
+}
+
+
+def report_shares(repetitions: int) -> None:
+    """Print the coverage of shares, and of Student's interval without bounds, with their widths."""
+    rows = []
+    for name, (draw, mean) in SHARES.items():
+        row: dict[str, object] = {"episodes' shares": name}
+        for count in EXTREMES:
+            values = 100 * draw(np.random.default_rng(count), (count, repetitions))
+            said = []
+            for bounds in ((0.0, 100.0), (-np.inf, np.inf)):
+                found = estimate(values, "t", bounds=bounds)
+                held = (found.low <= 100 * mean + 1e-9) & (100 * mean <= found.high + 1e-9)
+                said.append((100 * held.mean(), float(np.median(2 * found.half))))
+                if np.isfinite(bounds[0]):
+                    assert ((found.low >= 0) & (found.high <= 100)).all()
+                    assert ((found.low <= found.mean) & (found.mean <= found.high)).all()
+            row[f"{count}"] = f"{said[0][0]:.1f} ({said[1][0]:.1f})"
+            row[f"width, {count}"] = f"{said[0][1]:.3g} ({said[1][1]:.3g})"
+        rows.append(row)
+    error = 100 * np.sqrt(0.95 * 0.05 / repetitions)
+    print(f"Shares, {repetitions} repetitions (standard error {error:.2f} %): coverage in %, and")
+    print("median width; in brackets Student's interval, which leaves 0 to 100\n")
+    print(render(rows))
+
+
 def main() -> None:
     use_one_thread()
     parser = argparse.ArgumentParser(description="Coverage of the 95 % intervals.")
     parser.add_argument("--repetitions", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--only", choices=("shares", "cells"))
     options = parser.parse_args()
+    if options.only != "cells":
+        report_shares(options.repetitions)
+    if options.only == "shares":
+        return
     start = time.perf_counter()
     cases = [
         Case(game, partners, p, q, episodes)

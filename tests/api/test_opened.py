@@ -196,10 +196,11 @@ def test_a_run_says_what_it_is(run, folder):
     assert page.cells("p")[1].startswith("ΔFunctional/T, less is better")
     assert page.tags.count("tr") == 2 + 3  # the task's two columns across, three subjects down
     rows = run.table("regret", where="subject=random")
-    names = ["delta_functional_per_step", "delta_functional_per_step_ci95"]
+    name = "delta_functional_per_step"
+    names = [name, f"{name}_ci95_low", f"{name}_ci95_high"]
     cells = page.cells("td")
     shown = cells[cells.index("random") + 1 :][: len(rows)]
-    assert shown == [f"{value:.2f} ± {half:.2f}" for value, half in rows[names].to_numpy()]
+    assert shown == [f"{m:.2f} [{low:.2f}, {high:.2f}]" for m, low, high in rows[names].to_numpy()]
 
 
 def test_nothing_of_what_others_wrote_acts_on_a_page(run):

@@ -101,7 +101,8 @@ def documented() -> list[str]:
     leading, last = re.findall(r"`((?:subject|reference), [^`]+)`", runs)
     table = measures.partition("| column |")[2].partition("\n\n")[0]
     names = re.findall(r"^\| `(\w+)` \|", table, re.M)
-    columns = [column for name in names for column in (name, f"{name}_ci95")]
+    ends = ("", "_ci95", "_ci95_low", "_ci95_high")
+    columns = [f"{name}{end}" for name in names for end in ends]
     return [*re.findall(r"\w+", leading), *columns, *re.findall(r"\w+", last)]
 
 
@@ -131,9 +132,10 @@ def test_table_options(tomeval, folder) -> None:
         for i in ("normal", "t", "bca")
     )
     for one, other in zip(base, t, strict=True):
-        # t of four degrees of freedom: 2.7764 / 1.96
-        ratio = other["reward_per_step_ci95"] / one["reward_per_step_ci95"]
-        assert ratio == pytest.approx(2.7764 / 1.96, rel=1e-4)
+        # t of four degrees of freedom: 2.7764 / 1.96; foresight has no bounds, or does not vary
+        ratio = other["foresight_gap_per_step_ci95"] / (one["foresight_gap_per_step_ci95"] or 1)
+        assert ratio == pytest.approx(2.7764 / 1.96, rel=1e-4) or ratio == 0
+    assert any(row["foresight_gap_per_step_ci95"] for row in base)
     assert {"tom_percent_ci95_low", "tom_percent_ci95_high"} <= set(bca[0])
     again = parsed("json", tomeval("table", folder, "--interval", "bca", "--format", "json")[1])
     assert bca == again  # its own fixed seed

@@ -67,6 +67,15 @@ def edit(folder, *statements):
     renew_checksums(folder)
 
 
+def share_ends(difference, half):
+    """Return Student's interval of a difference of shares, which lies between -100 and 100.
+
+    An end m solves (difference - m)² = half² (100² - m²) / (100² - difference²).
+    """
+    c = half**2 / (1e4 - difference**2)
+    return sorted(np.roots([1 + c, -2 * difference, difference**2 - 1e4 * c]).real)
+
+
 def episodes(folder):
     """Return metrics by (subject, game, partners), in order of seed and episode."""
     with tomeval.Run(folder) as run:
@@ -93,9 +102,11 @@ def test_every_number_of_a_task_is_scipys(sweep) -> None:
     for m in (names.index("tom_percent"), names.index("delta_functional_per_step")):
         theirs = scipy.stats.ttest_rel(x[:, m], y[:, m])
         assert found.p_t[(*at, m)] == pytest.approx(theirs.pvalue)
-        ends = theirs.confidence_interval(0.95)
-        assert found.t_low[(*at, m)] == pytest.approx(ends.low)
-        assert found.t_high[(*at, m)] == pytest.approx(ends.high)
+        low, high = theirs.confidence_interval(0.95)
+        if m == 0:
+            low, high = share_ends((low + high) / 2, (high - low) / 2)
+        assert found.t_low[(*at, m)] == pytest.approx(low)
+        assert found.t_high[(*at, m)] == pytest.approx(high)
         side = 1 if m == 0 else -1
         u = scipy.stats.mannwhitneyu(side * np.round(x[:, m], 9), side * np.round(y[:, m], 9))
         assert found.improvement[(*at, m)] == pytest.approx(u.statistic / 24**2)
@@ -122,7 +133,8 @@ def test_over_all_tasks_tasks_count_the_same(sweep) -> None:
     freedom = sum(parts) ** 2 / sum(part**2 / 23 for part in parts)
     half = scipy.stats.t.ppf(0.975, freedom) * error
     at = (0, found.levels.index("high"), 0)
-    assert (found.t_high[at] - found.t_low[at]) / 2 == pytest.approx(half)
+    ends = found.t_low[at], found.t_high[at]
+    assert ends == pytest.approx(share_ends(found.difference[at], half))
     assert found.family_size[at] == 2
     assert found.p_holm[0, :, 0] == pytest.approx(holm(found.p_permutation[0, :, 0]))
     assert any("different ranges (IPD 10, RPS 2)" in note for note in found.notes)
@@ -205,7 +217,12 @@ def test_equal_subjects_are_identical(tmp_path) -> None:
     found = compare(small(tmp_path / "run", subjects=subjects), "subject", "one")
     at = (0, found.levels.index("two"))
     assert (found.difference[at] == 0).all()
-    assert (found.t_low[at] == 0).all()
+    bounded = np.isin(METRICS, ("tom_percent", "self_consistency_percent"))
+    assert (found.t_low[at][~bounded] == 0).all()
+    # As many pairs say that few others can differ, and no more: a share q² / (n + q²), q of scipy.
+    count = int(found.pairs[at])
+    q = scipy.stats.t.ppf(0.975, count - 1)
+    assert found.t_high[at][bounded] == pytest.approx(100 * q**2 / (count + q**2))
     assert (found.bca_high[at] == 0).all()
     assert (found.p_permutation[at] == 1).all()
     assert (found.p_t[at] == 1).all()

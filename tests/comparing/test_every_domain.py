@@ -108,7 +108,7 @@ def test_teams_are_compared_though_no_column_holds_them(tmp_path) -> None:
 
 
 def test_crossed_columns_without_a_variance_are_no_obstacle(tmp_path) -> None:
-    """Decoders are the units and interceptors are fixed: scipy's interval of two means."""
+    """Decoders are the units and interceptors are fixed: scipy's p of two means."""
     players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
     seats = dict.fromkeys(("encoder", "decoder", "interceptor"), "all")
     data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 60}
@@ -126,9 +126,11 @@ def test_crossed_columns_without_a_variance_are_no_obstacle(tmp_path) -> None:
             np.mean([means["wordnet", d, i][place] - means["minilm", d, i][place] for i in players])
             for d in players
         ]
-        low, high = scipy.stats.ttest_1samp(gains, 0).confidence_interval(0.95)
         assert fit.over == "decoder"
-        assert (fit.low[0], fit.high[0]) == pytest.approx((low, high))
+        assert fit.difference[0] == pytest.approx(np.mean(gains))
+        assert fit.p[0] == pytest.approx(scipy.stats.ttest_1samp(gains, 0).pvalue)
+        assert np.isnan([fit.low[0], fit.high[0]]).all()  # of two units
+        assert any("too few levels of decoder for an interval" in note for note in fit.notes)
         assert "2 levels of interceptor: the differences hold for these" in fit.notes
 
 

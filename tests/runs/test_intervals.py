@@ -9,7 +9,7 @@ import pytest
 
 import tomeval
 from tomeval.runs.draws import weight_notes
-from tomeval.runs.intervals import alike_notes
+from tomeval.runs.intervals import interval_notes
 
 EXPERIMENT = {"games": ["RPS", "IPD"], "subjects": ["best_response", "random"], "horizon": 10}
 
@@ -22,24 +22,42 @@ def test_a_row_says_its_kind_and_has_it(tmp_path, episodes, kind, quantile):
         rows = run.rows()
         values = run.cells[1].metrics()["reward_per_step"]
     assert {row["interval"] for row in rows} == {kind}
-    half = quantile * values.std(ddof=1) / math.sqrt(episodes)
-    assert rows[1]["reward_per_step_ci95"] == pytest.approx(half)
+    # Payoffs of RPS: the ends solve |m - mean| = quantile x error x sqrt((1 - m²) / (1 - mean²)).
+    mean, error = values.mean(), values.std(ddof=1) / math.sqrt(episodes)
+    for end in ("low", "high"):
+        bound = rows[1][f"reward_per_step_ci95_{end}"]
+        spread = math.sqrt((1 - bound**2) / (1 - mean**2))
+        assert abs(bound - mean) == pytest.approx(quantile * error * spread)
 
 
-def test_one_episode_has_no_kind(tmp_path):
-    with tomeval.run(EXPERIMENT | {"episodes": 1}, tmp_path / "run") as run:
-        assert {row["interval"] for row in run.rows()} == {""}
-        assert alike_notes(run) == []
+@pytest.mark.parametrize("episodes", [1, 4])
+def test_few_episodes_have_no_interval_and_a_note_says_so(tmp_path, episodes):
+    """Of two equally likely kinds four episodes show one only in 2 / 2^4 of samples."""
+    with tomeval.run(EXPERIMENT | {"episodes": episodes}, tmp_path / "run") as run:
+        rows = run.rows()
+        assert {row["interval"] for row in rows} == {""}
+        ends = [row[key] for row in rows for key in row if "_ci95" in key]
+        assert ends
+        assert np.isnan(ends).all()
+        (note,) = interval_notes(run)
+    assert note.startswith("no interval in best_response, RPS")
+    assert "fewer than 5 episodes" in note
+    assert "12.5 % of samples of 4" in note
 
 
 def test_equal_episodes_are_no_certainty(tmp_path):
     """If 25 % of all episodes differed, 5.6 % of tens would be alike; with 26 % it is 4.9 %."""
     with tomeval.run(EXPERIMENT | {"episodes": 10}, tmp_path / "run") as run:
-        (note,) = alike_notes(run, ["delta_functional_per_step"])
+        assert interval_notes(run, ["delta_functional_per_step"]) == []
+        row = run.rows()[0]
+        # Student's quantile for ten is 2.262157: a share of 2.262157² / (10 + 2.262157²) is unseen.
+        most = run.cells[0].limits("delta_functional_per_step")[1]
+        high = row["delta_functional_per_step_ci95_high"]
+        assert high == pytest.approx(most * 2.262157**2 / (10 + 2.262157**2), rel=1e-6)
+        (note,) = interval_notes(run, ["foresight_gap_per_step"])
         assert "best_response, RPS" in note
-        assert "random" not in note
         assert "From 10 equal ones follows only that at most 26 % of all episodes differ" in note
-        assert alike_notes(run, []) == []
+        assert interval_notes(run, []) == []
 
 
 def test_bca_says_why_its_mean_differs(tmp_path):

@@ -64,7 +64,8 @@ def test_one_cluster_has_no_interval():
 
 
 def test_shares_of_clusters_add_up_their_episodes():
-    hits, items = np.array([1.0, 2, 0, 3]), np.array([2.0, 2, 1, 4])
-    found = clustered_sums(hits, items, ["a", "b", "a", "b"])
-    assert found == share_of_sums([1, 5], [3, 6])
-    assert clustered_sums(hits, items, [3, 1, 2, 0]).low == share_of_sums(hits, items).low
+    hits, items = np.array([1.0, 2, 0, 3, 1, 1, 0]), np.array([2.0, 2, 1, 4, 2, 1, 1])
+    found = clustered_sums(hits, items, ["a", "b", "a", "b", "c", "d", "e"])
+    assert found == share_of_sums([1, 5, 1, 1, 0], [3, 6, 2, 1, 1])
+    mixed = clustered_sums(hits, items, [3, 1, 2, 0, 6, 5, 4])
+    assert mixed.low == pytest.approx(share_of_sums(hits, items).low)

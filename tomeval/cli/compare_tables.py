@@ -39,10 +39,13 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         runs, resamples=options["resamples"] or RESAMPLES, **{name: options[name] for name in names}
     )
     method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
+    over, test = "paired episodes", "sign-flip permutation test"
+    if found.apart.any():  # which levels: a note says it
+        over, test = f"{over} or groups", f"{test} or exchange of units between groups"
     above = [
-        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over paired "
-        f"episodes, with the 95 % interval of each alone: {method}",
-        f"p and verdict: sign-flip permutation test, not of the interval's kind; {found.family}; "
+        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
+        f"with the 95 % interval of each alone: {method}",
+        f"p and verdict: {test}, not of the interval's kind; {found.family}; "
         f"{found.resamples} resamples, seed {found.seed}",
     ]
     rows = comparisons.comparison_rows(

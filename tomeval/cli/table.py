@@ -115,7 +115,7 @@ def table(
     from tomeval.report.views import Asked
     from tomeval.runs.copies import copies_notes
     from tomeval.runs.draws import weight_notes
-    from tomeval.runs.intervals import alike_notes
+    from tomeval.runs.intervals import few_notes, interval_notes, lacks_interval
     from tomeval.runs.results import Run
     from tomeval.runs.selection import split
 
@@ -146,9 +146,11 @@ def table(
         if what in (CELLS, opened.domain.first_table):
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
             if form not in DATA:
-                notes += alike_notes(opened, view.shown or None)
+                notes += interval_notes(opened, view.shown or None)
                 notes += opened.domain.notes_of_measures(opened, view.shown or opened.measures)
             notes += opened.domain.table_notes(opened)
+        elif form not in DATA and lacks_interval(rows):
+            notes += few_notes(opened)
     tell_notes(notes)
 
 

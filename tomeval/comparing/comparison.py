@@ -20,7 +20,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
-from tomeval.statistics.flips import smallest_p
+from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
@@ -181,7 +181,10 @@ def compare_pairs(
     bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
     adjusted, sizes = corrected(p, family)
     differ, pairs = differing_pairs(layout), layout.pairs()
-    least = np.where(np.isnan(p), np.nan, smallest_p(differ, pairs[..., None], resamples))
+    least = smallest_p(differ, pairs[..., None], resamples)
+    apart, divisions = layout.apart(), layout.divisions()
+    least[apart] = smallest_division_p(divisions[apart], resamples)[:, None]
+    least = np.where(np.isnan(p), np.nan, least)
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:
         scopes, tasks = (ALL_TASKS, *scopes), ({}, *tasks)
@@ -193,6 +196,7 @@ def compare_pairs(
         scopes=scopes,
         tasks=tasks,
         pairs=pairs,
+        apart=apart,
         differing=differ,
         covered=layout.covered(),
         unpaired=layout.unpaired(),

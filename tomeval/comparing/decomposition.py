@@ -19,6 +19,7 @@ from tomeval.comparing.sides import (
 )
 from tomeval.core.errors import TomevalError
 from tomeval.runs.measures import Measure
+from tomeval.statistics.bounded import FEWEST, cut
 from tomeval.statistics.paired import FloatArray, IntArray, standard_error, t_interval
 from tomeval.statistics.ratios import fieller, ratio_moments
 
@@ -120,7 +121,8 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
             if len(listed) > 1:
                 labels = [{**m, "run": s.run} for m, s in zip(labels, sides, strict=True)]
     whole = domain.measures[domain.parts.whole]
-    rows = [_decomposed(group, whole) for group in groups.values()]
+    limits = np.array([domain.measures[name].limits for name in metrics])
+    rows = [_decomposed(group, whole, limits) for group in groups.values()]
     mean, low, high, shares = (np.stack(column) for column in list(zip(*rows, strict=True))[:4])
     return Decomposition(
         whole,
@@ -168,13 +170,15 @@ def linear_form(sides: Sequence[Side]) -> tuple[FloatArray, list[FloatArray], in
 
 
 def _decomposed(
-    sides: Sequence[Side], whole: Measure
+    sides: Sequence[Side], whole: Measure, limits: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str, int]:
     """Return mean, low, high of the whole and K parts, shares (3, K), reason, sampling units."""
     mean, influences, units = linear_form(sides)
     standard = standard_error(influences)
     nothing = np.full(len(mean), np.nan)
-    low, high = t_interval(mean, standard) if units else (nothing, nothing)
+    low, high = nothing, nothing
+    if units >= FEWEST:
+        low, high = cut(*t_interval(mean, standard), mean, *limits.T)
     shares, reason = np.full((len(mean) - 1, 3), np.nan), ""
     if units == 0:
         reason = "no complete episode"
@@ -184,6 +188,8 @@ def _decomposed(
         reason = "the parts are of different steps and do not add up: some steps lack one"
     elif np.isnan(standard.error[0]):
         reason = "fewer than two episodes of a task: no interval"
+    elif units < FEWEST:
+        reason = f"fewer than {FEWEST} episodes: no interval"
     else:
         scale = float(np.abs(mean).max())
         for k in range(1, len(mean)):

@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Layout
-from tomeval.statistics.improvement import improvement, improvement_interval
+from tomeval.statistics.bounded import FEWEST, cut, holds, score_ends
+from tomeval.statistics.improvement import (
+    improvement,
+    improvement_apart,
+    improvement_interval,
+)
 from tomeval.statistics.paired import (
     FloatArray,
+    IntArray,
     equivalence_test,
     hedges,
     standard_error,
-    t_interval,
+    t_quantile,
     t_test,
 )
 
@@ -36,10 +42,20 @@ class _Task(NamedTuple):
 
     number: int  # of the meeting
     scope: int
+    rows: NDArray[np.bool_]  # which units of the meeting it has, shape (U,)
+    said: _Said
+
+
+class _Said(NamedTuple):
+    """What the values of one level and the baseline in one task say, each of shape (M,)."""
+
+    mean: FloatArray  # difference
     deviation: FloatArray
+    freedom: int
     chance: FloatArray
-    moved: FloatArray  # influences on the chance, shape (U, M)
+    moved: FloatArray  # influences on the chance, shape (n, M)
     alike: NDArray[np.bool_]  # whether both sides have the same value in every pair
+    bounded: NDArray[np.bool_]  # whether every difference lies between the measure's bounds
 
 
 def estimates(layout: Layout, margin: FloatArray) -> Estimates:
@@ -62,24 +78,58 @@ def _task(
     number, task, index = place
     meeting = layout.pairing.meetings[number]
     rows = meeting.paired[:, task, level]
-    count, scope = int(rows.sum()), layout.scope(index)
-    at = (scope, level)
-    x, y = meeting.level[rows, task, level], meeting.baseline[rows, task, level]
-    mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact if all are equal
+    side, scope = meeting.sides[rows, task, level], layout.scope(index)
+    at, apart = (scope, level), bool(side.any())
+    x = meeting.level[rows, task, level][side >= 0]
+    y = meeting.baseline[rows, task, level][side <= 0]
     influences = layout.moves[number][rows, task, level]
-    _fill(found, at, (x.mean(axis=0), y.mean(axis=0), mean), [influences], margin)
     tie = _TIE * layout.pairing.sizes[layout.order[index]]
-    alike = (np.abs(x - y) <= tie).all(axis=0)
-    found.identical[at] = alike if count > 1 else False
-    deviation = np.sqrt((influences**2).sum(axis=0) * count**2 / max(count - 1, 1))
-    found.numbers["effect_size"][at] = hedges(mean, deviation, count - 1)
+    said = (_of_groups if apart else _of_pairs)(layout, x, y, influences, tie)
+    means = x.mean(axis=0), y.mean(axis=0), said.mean
+    _fill(found, at, means, _samples(influences, side), margin, layout, said.bounded)
+    found.identical[at] = said.alike if len(side) > 1 else False
+    found.numbers["effect_size"][at] = hedges(said.mean, said.deviation, said.freedom)
     better = np.array([measure.better for measure in layout.pairing.measures])
-    chance, moved = improvement(x * better, y * better, tie)
-    chance = np.where((better == 0) | np.isnan(mean), np.nan, chance)
-    _fill_improvement(found, at, chance, [moved], count)
-    whole = np.zeros((len(rows), len(better)))
-    whole[rows] = moved
-    return _Task(number, scope, deviation, chance, whole, alike)
+    chance = np.where((better == 0) | np.isnan(said.mean), np.nan, said.chance)
+    moved = np.empty_like(said.moved)
+    moved[np.argsort(-side, kind="stable")] = said.moved
+    _fill_improvement(found, at, chance, _samples(moved, side))
+    return _Task(number, scope, rows, said._replace(chance=chance, moved=moved))
+
+
+def _of_pairs(
+    layout: Layout, x: FloatArray, y: FloatArray, influences: FloatArray, tie: FloatArray
+) -> _Said:
+    better = np.array([measure.better for measure in layout.pairing.measures])
+    mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact if all are equal
+    count = len(x)
+    deviation = np.sqrt((influences**2).sum(axis=0) * count**2 / max(count - 1, 1))
+    alike = np.all(np.abs(x - y) <= tie, axis=0)
+    bounded = holds(x - y, *layout.pairing.difference_limits.T)
+    return _Said(
+        mean, deviation, count - 1, *improvement(x * better, y * better, tie), alike, bounded
+    )
+
+
+def _of_groups(
+    layout: Layout, x: FloatArray, y: FloatArray, influences: FloatArray, tie: FloatArray
+) -> _Said:
+    """Return what two groups say; units of the level come first."""
+    better = np.array([measure.better for measure in layout.pairing.measures])
+    whole, freedom = np.concatenate([x, y]), len(x) + len(y) - 2
+    squares = sum(((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in (x, y))
+    deviation = np.sqrt(squares / max(freedom, 1))
+    alike = np.ptp(whole, axis=0) <= tie
+    farthest = np.stack([x.max(axis=0) - y.min(axis=0), x.min(axis=0) - y.max(axis=0)])
+    bounded = holds(farthest, *layout.pairing.difference_limits.T)
+    chance, *moved = improvement_apart(x * better, y * better, tie)
+    mean = x.mean(axis=0) - y.mean(axis=0)
+    return _Said(mean, deviation, freedom, chance, np.concatenate(moved), alike, bounded)
+
+
+def _samples(influences: FloatArray, side: IntArray) -> list[FloatArray]:
+    """Return the influences of pairs, or of each of two groups that are no pairs, shape (n, M)."""
+    return [influences[side == one] for one in np.unique(side)]
 
 
 def _pool(
@@ -96,16 +146,21 @@ def _pool(
         rows = meeting.paired[:, :, level].any(axis=1)
         if rows.any():
             units += int(rows.sum())
-            influences.append(share * layout.moves[number][rows, :, level].sum(axis=1))
-            mine = [part.moved[rows] for part in parts if part.number == number]
-            moved.append(share * np.sum(mine, axis=0))
-    _fill(found, at, (means[0], means[1], means[2]), influences, margin)
-    found.identical[at] = units > 1 and np.all([part.alike for part in parts], axis=0)
-    freedom = sum(int(count) - 1 for count in layout.counts[:, level] if count)
-    variance = np.mean([part.deviation**2 for part in parts], axis=0)
+            side = np.sign(meeting.sides[rows][:, :, level].sum(axis=1))
+            influences += _samples(share * layout.moves[number][rows, :, level].sum(axis=1), side)
+            whole = np.zeros((len(meeting.paired), layout.shape[2]))
+            for part in parts:
+                if part.number == number:
+                    whole[part.rows] += part.said.moved
+            moved += _samples(share * whole[rows], side)
+    bounded = np.array([part.said.bounded for part in parts]).min(axis=0)
+    _fill(found, at, (means[0], means[1], means[2]), influences, margin, layout, bounded)
+    found.identical[at] = units > 1 and np.all([part.said.alike for part in parts], axis=0)
+    variance = np.mean([part.said.deviation**2 for part in parts], axis=0)
+    freedom = sum(part.said.freedom for part in parts)
     found.numbers["effect_size"][at] = hedges(means[2], np.sqrt(variance), freedom)
-    chance = np.mean([part.chance for part in parts], axis=0)
-    _fill_improvement(found, at, chance, moved, units)
+    chance = np.mean([part.said.chance for part in parts], axis=0)
+    _fill_improvement(found, at, chance, moved)
 
 
 def _fill(
@@ -114,19 +169,28 @@ def _fill(
     means: tuple[FloatArray, FloatArray, FloatArray],
     influences: list[FloatArray],
     margin: FloatArray,
+    layout: Layout,
+    bounded: NDArray[np.bool_],
 ) -> None:
-    """Fill means, Student's interval and both t tests."""
+    """Fill means, their interval and both t tests; `bounded` as in `_Said`."""
     standard, difference = standard_error(influences), means[2]
-    low, high = t_interval(difference, standard)
+    limits = layout.pairing.difference_limits
+    inner = np.where(bounded[:, None], limits, (-np.inf, np.inf))
+    units = sum(map(len, influences))
+    ends = score_ends(difference, standard.error, t_quantile(standard), units, *inner.T)
+    low, high = cut(*ends, difference, *limits.T)
+    if units < FEWEST * (1 + layout.apart()[at]):
+        low = high = np.full(len(difference), np.nan)
     p = t_test(difference, standard), equivalence_test(difference, standard, margin)
     for name, values in zip(_TESTS, (*means, low, high, *p), strict=True):
         found.numbers[name][at] = values
 
 
 def _fill_improvement(
-    found: Estimates, at: tuple[int, int], value: FloatArray, moved: list[FloatArray], units: int
+    found: Estimates, at: tuple[int, int], value: FloatArray, moved: list[FloatArray]
 ) -> None:
     """Fill the probability of improvement and its interval."""
+    units = sum(map(len, moved))
     low, high = improvement_interval(value, standard_error(moved), units)
     for name, values in {"": value, "_low": low, "_high": high}.items():
         found.numbers[f"improvement{name}"][at] = values

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.statistics.paired import FloatArray, IntArray
+from tomeval.statistics.paired import FloatArray, IntArray, split_counts
 
 
 class Layout:
@@ -62,6 +63,24 @@ class Layout:
             for place in range(len(meeting.tasks)):
                 yield number, place, self.first[number] + place
 
+    def apart(self) -> NDArray[np.bool_]:
+        """Tell in which scopes a level is compared with the baseline as another group, (S, L)."""
+        sides = np.concatenate([np.abs(m.sides).max(axis=0) for m in self.pairing.meetings])
+        found = np.asarray(sides[np.argsort(self.order)] > 0, dtype=np.bool_)
+        return np.concatenate([found.max(axis=0)[None], found]) if self.pooled else found
+
+    def divisions(self) -> FloatArray:
+        """Return in how many ways each scope's units divide into two groups, shape (S, L)."""
+        found: FloatArray = np.ones((len(self.order), len(self.pairing.levels)))
+        whole = np.ones((1, found.shape[1]))
+        for number, task, index in self.tasks():
+            side = self.pairing.meetings[number].sides[:, task]
+            for level in range(found.shape[1]):
+                sizes = int((side[:, level] > 0).sum()), int((side[:, level] < 0).sum())
+                found[index, level] = split_counts([sizes])
+        found = found[np.argsort(self.order)]
+        return np.concatenate([whole * found.max(axis=0), found]) if self.pooled else found
+
     def pairs(self) -> IntArray:
         """Return the sampling units of each scope and level, shape (S, L)."""
         units = [m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings]
@@ -85,16 +104,28 @@ def _differences(meeting: Meeting) -> FloatArray:
     """Return what each unit adds to each task's mean difference."""
     count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
     found = (meeting.level - meeting.baseline) / count
+    if meeting.side is not None:
+        for side, values in ((1, meeting.level), (-1, -meeting.baseline)):
+            mine = meeting.side == side
+            found = np.where(mine[..., None], values / np.maximum(mine.sum(0), 1)[..., None], found)
     return np.where(meeting.paired[..., None], found, 0.0)
 
 
 def _influences(meeting: Meeting, parts: FloatArray) -> FloatArray:
     """Return the influences on the task's mean difference."""
-    paired = meeting.paired[..., None]
-    count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
+    found = _centred(parts, meeting.paired & (meeting.sides == 0))
+    if meeting.side is not None:  # two samples, each around its own mean
+        found = found + sum(_centred(parts, meeting.side == side) for side in (1, -1))
+    tiny = 1e-12 * np.abs(parts).max(axis=0, initial=0.0)
+    found[np.broadcast_to(np.abs(found).max(axis=0) <= tiny, found.shape)] = 0.0
+    return found
+
+
+def _centred(parts: FloatArray, members: NDArray[np.bool_]) -> FloatArray:
+    """Return the parts of some units less their mean, and 0 for the others."""
+    paired = members[..., None]
+    count = np.maximum(members.sum(axis=0), 1)[..., None]
     first = np.take_along_axis(parts, paired.argmax(axis=0)[None], axis=0)
     shifted = np.where(paired, parts - first, 0.0)  # equal values give exact zeros
     found: FloatArray = np.where(paired, shifted - shifted.sum(axis=0) / count, 0.0)
-    tiny = 1e-12 * np.abs(parts).max(axis=0, initial=0.0)
-    found[np.broadcast_to(np.abs(found).max(axis=0) <= tiny, found.shape)] = 0.0
     return found

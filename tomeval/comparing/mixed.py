@@ -30,6 +30,7 @@ from tomeval.comparing.sweep import (
     paired_rows,
 )
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.statistics.bounded import cut
 from tomeval.statistics.paired import FloatArray, IntArray
 
 MANY = 10
@@ -174,6 +175,7 @@ def mixed_model(
     random, residual, more = random_factors(found, by, (baseline, *others), (*groups, held))
     columns = [np.array(column) for column in zip(*results.values(), strict=True)]
     difference, low, high, p, units, freedom = columns[:6]
+    low, high = cut(low, high, difference, *sides[0].cell.domain.measures[metric].difference_limits)
     numbers = (difference, low, high, p, units, freedom)
     told = (*notes, *more)
     return MixedFit(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.comparing.reach import ALPHA, kind_notes, reach_notes
+from tomeval.statistics.bounded import FEWEST
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
@@ -38,17 +39,27 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
                 "other was voided, failed or not played) and are left out; if that depends on how "
                 "an episode goes, the difference holds only for episodes that both complete"
             )
-    few = [found.levels[k] for k in range(len(found.levels)) if 1 < found.pairs[0, k] < FEW]
+    notes += _group_notes(found)
+    single = found.pairs[0] <= 1
+    enough = np.isfinite(found.bca_low[0]).any(axis=1)
+    few = [found.levels[k] for k in np.flatnonzero(enough & (found.pairs[0] < FEW))]
     if few:
         notes.append(
             f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap's interval is too narrow, "
             "read Student's"
         )
-    single = [found.levels[k] for k in range(len(found.levels)) if found.pairs[0, k] == 1]
-    if single:
-        notes.append(f"one pair only ({', '.join(single)}): a difference without interval or test")
+    lone = [found.levels[k] for k in np.flatnonzero(found.pairs[0] == 1)]
+    if lone:
+        notes.append(f"one pair only ({', '.join(lone)}): a difference without interval or test")
+    least = FEWEST * (1 + found.apart[0])
+    scarce = [found.levels[k] for k in np.flatnonzero((found.pairs[0] < least) & ~single)]
+    if scarce:
+        notes.append(
+            f"fewer than {FEWEST} pairs, or units of a group ({', '.join(scarce)}): no interval, "
+            "because so few do not show how others differ"
+        )
     no_error = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
-    partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] > 1))]
+    partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] >= least))]
     if partly:
         notes.append(
             f"a single pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
@@ -75,6 +86,19 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
         )
     ]
     return missing, len(have)
+
+
+def _group_notes(found: Comparison) -> list[str]:
+    """Say which levels are compared as groups, and what is one unit of them."""
+    apart = [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]
+    if not apart:
+        return []
+    return [
+        f"nothing says that the episodes of {', '.join(apart)} and of {found.baseline} met the "
+        "same chance: they are compared as groups, and not paired (Welch's interval; p exchanges "
+        "the units between the groups). A unit is a participant where the record names them, each "
+        "counting the same, and else an episode"
+    ]
 
 
 def _improvement_notes(found: Comparison) -> list[str]:

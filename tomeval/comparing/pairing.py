@@ -1,7 +1,9 @@
 """Pair the episodes of players that met the same chance, from one or several run folders.
 
 What an episode meets by chance depends on its seed, its number and the columns in
-`Domain.shares_draws` alone, so episodes of two players with these in common are a pair.
+`Domain.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
+that were recorded elsewhere are paired if they are of one person, or if the record says that they
+met the same chance, and never by their order; else the two sides are groups of their own.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,10 @@ class Meeting:
         Values of the pairs; NaN if there is no pair. Of a unit of several pairs, the mean of those
         in which both sides have a value.
     paired : ndarray of bool, shape (U, T_g, L)
-        Whether both sides are complete.
+        Whether both sides are complete; of groups that are no pairs, whether the unit is in one.
+    side : ndarray of int, shape (U, T_g, L), optional
+        0 for a pair; of groups that are no pairs, 1 for a unit of the level and -1 for one of the
+        baseline. Default: all are pairs.
     """
 
     units: list[tuple[int, Any]]
@@ -45,6 +50,12 @@ class Meeting:
     level: FloatArray
     baseline: FloatArray
     paired: NDArray[np.bool_]
+    side: IntArray | None = None
+
+    @cached_property
+    def sides(self) -> IntArray:
+        """`side`, as an array."""
+        return np.zeros(self.paired.shape, dtype=np.int64) if self.side is None else self.side
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +90,11 @@ class Pairing:
     alone: IntArray
     sizes: FloatArray
     empty: tuple[str, ...] = ()
+
+    @property
+    def difference_limits(self) -> FloatArray:
+        """Between what the difference of each measure lies, shape (M, 2)."""
+        return np.array([measure.difference_limits for measure in self.measures]).reshape(-1, 2)
 
 
 def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence[str]) -> Pairing:
@@ -148,7 +164,7 @@ class _Table:
         empty = [
             key
             for key, pairs in self.pairs.items()
-            if not any(common_episodes(a, b)[0].size for a, b in pairs)
+            if not any(len(_met(a, b).units) for a, b in pairs)
         ]
         keys = [key for key in self.pairs if key not in empty]
         if not keys:
@@ -220,39 +236,85 @@ class _Table:
     ) -> Meeting:
         """Lay out the tasks of one meeting."""
         pairs = [(t, one, two) for t, n in enumerate(mine) for one, two in self.pairs[keys[n]]]
-        common = [common_episodes(a, b) for _, a, b in pairs]
-        met = [
-            [(pair[1].seed, label) for label in found[0].tolist()]
-            for pair, found in zip(pairs, common, strict=True)
-        ]
-        units = sorted({unit for found in met for unit in found})
+        met = [_met(a, b) for _, a, b in pairs]
+        units = sorted({unit for found in met for unit in found.units}, key=_in_order)
         place = {unit: index for index, unit in enumerate(units)}
         shape = (len(units), len(mine), len(self.levels))
         level, base = np.full((2, *shape, width), np.nan)
-        paired = np.zeros(shape, dtype=bool)
-        for (task, a, b), (_, at_a, at_b), mets in zip(pairs, common, met, strict=True):
-            if (a.which[at_a] != b.which[at_b]).any():
-                raise TomevalError(
-                    f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} drew differently "
-                    "in episodes of the same number: they cannot be paired"
-                )
+        paired, side = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
+        for (task, a, _), found in zip(pairs, met, strict=True):
             column = self.levels.index(a.level)
-            rows, of_a, of_b = _by_unit(
-                np.array([place[unit] for unit in mets], dtype=np.int64),
-                a.values[at_a],
-                b.values[at_b],
-            )
-            level[rows, task, column] = of_a
-            base[rows, task, column] = of_b
+            rows = np.array([place[unit] for unit in found.units], dtype=np.int64)
+            level[rows, task, column] = found.level
+            base[rows, task, column] = found.baseline
             paired[rows, task, column] = True
-            used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
-            alone[mine[task], column] += len(a.episodes) + len(b.episodes) - used
-        return Meeting(units, mine, level, base, paired)
+            side[rows, task, column] = found.side
+            alone[mine[task], column] += found.alone
+        return Meeting(units, mine, level, base, paired, side if side.any() else None)
+
+
+class _Met(NamedTuple):
+    """The sampling units of two cells, each once; `side` as in `Meeting`, values (U, M)."""
+
+    units: list[tuple[int, Any]]
+    level: FloatArray
+    baseline: FloatArray
+    side: IntArray | int
+    alone: int  # episodes without a partner episode
+
+
+def _in_order(unit: tuple[int, Any]) -> tuple[int, str, Any]:
+    return unit[0], type(unit[1]).__name__, unit[1]
+
+
+def _met(a: Side, b: Side) -> _Met:
+    """Return the units of a cell of a level and of one of the baseline."""
+    if not (a.by_number and b.by_number):
+        return _met_elsewhere(a, b)
+    labels, at_a, at_b = common_episodes(a, b)
+    if (a.which[at_a] != b.which[at_b]).any():
+        raise TomevalError(
+            f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} drew differently "
+            "in episodes of the same number: they cannot be paired"
+        )
+    found, of_a, of_b = _by_unit(labels, a.values[at_a], b.values[at_b])
+    used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
+    units = [(b.seed, label) for label in found.tolist()]
+    return _Met(units, of_a, of_b, 0, len(a.episodes) + len(b.episodes) - used)
+
+
+def _met_elsewhere(a: Side, b: Side) -> _Met:
+    """Return the units of cells whose episodes of one number need not have met the same chance."""
+    (names_a, means_a), (names_b, means_b) = _means_by_label(a), _means_by_label(b)
+    if shared := sorted(set(names_a) & set(names_b)):
+        at_a, at_b = ([names.index(name) for name in shared] for names in (names_a, names_b))
+        used = sum(np.isin(side.clusters, shared).sum() for side in (a, b))
+        units = [(b.seed, name) for name in shared]
+        alone = len(a.episodes) + len(b.episodes) - int(used)
+        return _Met(units, means_a[at_a], means_b[at_b], 0, alone)
+    if not (len(names_a) and len(names_b)):
+        return _Met([], means_a[:0], means_b[:0], 0, len(a.episodes) + len(b.episodes))
+    units = [(side.seed, name) for side, names in ((a, names_a), (b, names_b)) for name in names]
+    gone_a, gone_b = np.full_like(means_a, np.nan), np.full_like(means_b, np.nan)
+    side = np.repeat([1, -1], [len(names_a), len(names_b)])
+    level, base = np.concatenate([means_a, gone_b]), np.concatenate([gone_a, means_b])
+    return _Met(units, level, base, side, 0)
+
+
+def _means_by_label(side: Side) -> tuple[list[str], FloatArray]:
+    """Return a cell's sampling units and their means, of the episodes that have a value, (U, M)."""
+    names, at = np.unique(side.clusters, return_inverse=True)
+    some = np.isfinite(side.values)
+    count, total = np.zeros((2, len(names), side.values.shape[1]))
+    np.add.at(count, at, some)
+    np.add.at(total, at, np.where(some, side.values, 0.0))
+    means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return [str(name) for name in names], means
 
 
 def _by_unit(
-    rows: IntArray, first: FloatArray, second: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
+    rows: NDArray[Any], first: FloatArray, second: FloatArray
+) -> tuple[NDArray[Any], FloatArray, FloatArray]:
     """Return the units of pairs, each once, with the means of both sides, shape (U, M).
 
     Pairs of which a side has no value of a measure do not count, unless the unit has no other.

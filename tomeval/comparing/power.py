@@ -94,6 +94,11 @@ def episodes_needed(
     for s, scope in enumerate(planned.scopes):
         tasks = range(len(pairing.tasks)) if s < layout.pooled else [s - layout.pooled]
         for k, level in enumerate(pairing.levels):
+            if layout.apart()[s, k]:
+                raise TomevalError(
+                    f"{scope}, {level}: its episodes are no pairs with those of "
+                    f"{pairing.baseline!r}, and power is that of pairs"
+                )
             pilot, tests = _pilot(layout, s, k, m), int(planned.family_size[s, k, m])
             if tests and tests not in tables:
                 tables[tests] = FlipPower(power, alpha / tests, resamples, key)

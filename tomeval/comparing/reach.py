@@ -68,7 +68,7 @@ def kind_notes(found: Comparison) -> list[str]:
     parts += [f"{without} include 0 although the test finds a difference"] if without else []
     return [
         f"of {int(counted.sum())} intervals in all scopes {' and '.join(parts)}: an interval is "
-        "Student's, of one difference alone; p and verdict are the sign flip's, corrected for the "
+        "Student's, of one difference alone; p and verdict are a permutation's, corrected for the "
         "family"
     ]
 

@@ -15,6 +15,7 @@ from tomeval.statistics.paired import (
     FloatArray,
     IntArray,
     differing,
+    label_permutation,
     sign_flip,
     sign_flip_exact,
 )
@@ -28,6 +29,7 @@ def permutation_p(
     """Return the permutation test's p, shape (S, L, M).
 
     Exact with few pairs, else by Monte Carlo; NaN if `difference` is, and for fewer than two pairs.
+    Of pairs signs flip; between groups that are no pairs their units' labels are exchanged.
     """
     levels, width = layout.shape[1:]
     flat = [part.reshape(*part.shape[:2], -1) for part in layout.signs]
@@ -44,9 +46,52 @@ def permutation_p(
     for scope, level in np.argwhere((pairs <= ENUMERATED) & (pairs > 1)).tolist():
         whole = layout.pooled and scope == 0
         p[scope, level] = sign_flip_exact(_parts(layout, members[scope], whole, level))
+    for scope, level in np.argwhere(layout.apart()).tolist():
+        whole = layout.pooled and scope == 0
+        p[scope, level] = label_permutation(
+            *_divided(layout, members[scope], whole, level), resamples, rng
+        )
     p[pairs < 2] = np.nan
     p[np.isnan(difference)] = np.nan
     return p
+
+
+_Stratum = tuple[FloatArray, FloatArray, NDArray[np.bool_]]
+
+
+def _divided(
+    layout: Layout, members: Mapping[int, list[int]], whole: bool, level: int
+) -> tuple[list[_Stratum], FloatArray]:
+    """Return the units of groups that are no pairs, and what pairs add to a scope's difference.
+
+    The units of a stratum played the same tasks, so that any of them could be of either group; see
+    `tomeval.statistics.paired.label_permutation`.
+    """
+    strata: list[_Stratum] = []
+    flips = [np.zeros((0, layout.shape[2]))]
+    for number, chosen in members.items():
+        meeting = layout.pairing.meetings[number]
+        there, side = (part[:, chosen, level] for part in (meeting.paired, meeting.sides))
+        shares = layout.shares[layout.first[number] :][chosen, level] if whole else 1.0
+        shares = np.broadcast_to(shares, (len(chosen),))
+        pairs = there & (side == 0)
+        signs = np.nan_to_num(layout.signs[number][:, chosen, level])
+        flips.append(np.einsum("utm,ut->um", signs, pairs * shares)[pairs.any(axis=1)])
+        values = np.where(
+            (side > 0)[..., None],
+            meeting.level[:, chosen, level],
+            meeting.baseline[:, chosen, level],
+        )
+        values = np.where((side != 0)[..., None], np.nan_to_num(values), 0.0)
+        adds = [
+            sign * np.einsum("utm,t->um", values, shares / np.maximum((side == sign).sum(0), 1))
+            for sign in (1, -1)
+        ]
+        played = side != 0
+        for tasks in np.unique(played[played.any(axis=1)], axis=0):
+            mine = (played == tasks).all(axis=1)
+            strata.append((adds[0][mine], adds[1][mine], side[mine].max(axis=1) > 0))
+    return strata, np.concatenate(flips)
 
 
 def differing_pairs(layout: Layout) -> IntArray:

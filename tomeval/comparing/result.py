@@ -15,8 +15,8 @@ from tomeval.runs.measures import Measure
 from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
-INTERVAL, TEST = "t", "sign flip"
-"""The kinds of the interval and of the test that a row shows first."""
+INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
+"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,11 @@ class Comparison:
         Sampling units that both sides completed: episodes of one seed and number. Episodes of
         several tasks that met the same chance are one unit: in matrix games those against one
         partner set, whatever the label set and the model.
+    apart : ndarray of bool, shape (S, L)
+        Whether level and baseline are two groups, because nothing says that their episodes met the
+        same chance. ``pairs`` then counts the units of both groups together, and every unit, such
+        as a person, counts the same: intervals are Welch's, and the test exchanges the units
+        between the groups.
     differing : ndarray of int, shape (S, L, M)
         Those of them whose difference is not 0: flipping the sign of a 0 changes nothing.
     covered : ndarray of int, shape (S, L)
@@ -78,6 +83,7 @@ class Comparison:
     scopes: tuple[str, ...]
     tasks: tuple[dict[str, Any], ...]
     pairs: IntArray
+    apart: NDArray[np.bool_]
     differing: IntArray
     covered: IntArray
     unpaired: IntArray
@@ -145,9 +151,12 @@ class Comparison:
     def enough(self, at: tuple[int, int, int]) -> int | None:
         """Return the fewest pairs with which a comparison (scope, level, metric) could reject.
 
-        They must differ, all in one direction. None: not with so few resamples, or not tested.
+        They must differ, all in one direction. None: not with so few resamples, not tested, or no
+        pairs.
         """
         tests = int(self.family_size[at])
+        if self.apart[at[:2]]:
+            return None
         return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
     def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
@@ -172,7 +181,8 @@ class Comparison:
         names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
         renamed = {"t_low": "difference_low", "t_high": "difference_high"}
         row |= {renamed.get(name, name): getattr(self, name)[at].item() for name in names}
-        row |= {"interval": INTERVAL, "test": TEST, "pairs_enough": self.enough(at)}
+        test = APART if self.apart[s, k] else TEST
+        row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self._verdict(at)}
@@ -182,7 +192,8 @@ class Comparison:
 
         ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
         Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
-        ``test``, the sign flip. ``pairs_enough`` is `enough`.
+        ``test``, the sign flip or between groups the exchange of units. ``pairs_enough`` is
+        `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,11 @@ class Side:
     sizes: FloatArray
     cell: RunCell
     run: str
+
+    @property
+    def by_number(self) -> bool:
+        """Whether episodes of one number met the same chance as those of other cells."""
+        return self.cell.by_number
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -159,6 +164,7 @@ def read_sides(
             folder = str(run.folder)
             sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
     _check_same_content(sides)
+    sides = _people_together(sides) if by else sides
     seen: dict[tuple[Any, ...], Side] = {}
     for side in sides:
         other = seen.setdefault((side.level, *side.key, side.seed), side)
@@ -189,8 +195,57 @@ def _side(
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])
-    mine = (cell.episodes, which, np.asarray(cell.clusters))
-    return Side(level, held, task, cell.seed, *mine, table, sizes, cell, run)
+    side = Side(
+        level,
+        held,
+        task,
+        cell.seed,
+        cell.episodes,
+        which,
+        np.asarray(cell.clusters),
+        table,
+        sizes,
+        cell,
+        run,
+    )
+    return side if cell.by_number else _elsewhere([side])
+
+
+def _people_together(sides: Sequence[Side]) -> list[Side]:
+    """Join the cells of one level and task that are of one person each: a level is a group."""
+    groups: dict[tuple[Any, ...], list[Side]] = {}
+    for number, side in enumerate(sides):
+        own = () if side.cell.people is not None else (number,)
+        groups.setdefault((side.level, *side.key, side.seed, *own), []).append(side)
+    return [mine[0] if len(mine) == 1 else _elsewhere(mine) for mine in groups.values()]
+
+
+def _elsewhere(sides: Sequence[Side]) -> Side:
+    """Return cells that were recorded elsewhere as one, its episodes in an order of their values.
+
+    The sampling unit is what the record says of chance, then the person, if there are several; else
+    the episode. Whatever the order in the record, numbers come out the same to the last digit.
+    """
+    first = sides[0]
+    values = np.concatenate([side.values for side in sides])
+    which = np.concatenate([side.which for side in sides])
+    people = np.concatenate(
+        [np.full(len(s.episodes), "") if s.cell.people is None else s.cell.people for s in sides]
+    )
+    chance = np.concatenate(
+        [np.full(len(s.episodes), "") if s.cell.chances is None else s.cell.chances for s in sides]
+    )
+    order = np.lexsort((*np.nan_to_num(values, nan=np.inf).T[::-1], which, people, chance))
+    values, which, people, chance = (part[order] for part in (values, which, people, chance))
+    names = [f"{first.run} {first.cell.name} {place:09d}" for place in range(len(order))]
+    clusters = np.array([f"alone {name}" for name in names], dtype=np.str_)
+    if len(set(people.tolist())) > 1:
+        clusters = np.array([f"person {name}" for name in people], dtype=np.str_)
+    elif (chance != "").all() and len(chance):
+        clusters = np.array([f"chance {name}" for name in chance], dtype=np.str_)
+    return replace(
+        first, episodes=np.arange(len(order)), which=which, clusters=clusters, values=values
+    )
 
 
 def _size(cell: RunCell, metric: str) -> float:

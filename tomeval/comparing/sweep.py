@@ -141,6 +141,8 @@ def difference_over(
         return Difference(value, nothing, nothing, nothing, units, nothing, flat, nothing)
     centre: FloatArray = np.array([value])
     low, high = t_interval(centre, standard)
+    if standard.freedom[0] < 2:  # Student's interval of two values means nothing
+        low = high = np.full(1, np.nan)
     p = float(t_test(centre, standard)[0])
     ends = (float(low[0]), float(high[0]), p)
     largest = float(squares.max() / squares.sum())

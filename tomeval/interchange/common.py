@@ -79,10 +79,10 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
 
 def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
     """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
-    found = cell.estimate(cell.names, "normal")  # whose half-width is 1.96 standard errors
-    for name, mean, half in zip(cell.names, found.mean, found.half, strict=True):
+    for name, mean in zip(cell.names, cell.estimate(cell.names).mean.tolist(), strict=True):
         if math.isfinite(mean):
-            yield name, float(mean), float(half) / 1.96 if math.isfinite(half) else None
+            error = cell.standard_error(name)
+            yield name, mean, error if math.isfinite(error) else None
 
 
 def values(cell: RunCell) -> list[dict[str, float]]:

@@ -72,15 +72,25 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
                     stem + pairs,
                     differences_figure(found, measure, scopes, levels_shown, options, told),
                     f"{measure.heading} compared with {found.baseline}, by {by}",
-                    f"Difference in {measure.heading} from {found.baseline}, {told}, over pairs of "
-                    f"episodes with the same {run.domain.paired} and seed ({sample_words(cells)}), "
-                    "with 95 % intervals (paired t). Filled: differs at 5 % by the paired "
-                    f"permutation test with Holm's correction.{SIDES[measure.better]} All "
+                    f"Difference in {measure.heading} from {found.baseline}, {told}, over "
+                    f"{_units(found, run)} ({sample_words(cells)}), with 95 % intervals "
+                    "(Student's t). Filled: differs at 5 % by the permutation test with Holm's "
+                    f"correction.{SIDES[measure.better]} All "
                     f"panels and pages have one scale.{_reach(found, scopes, levels_shown)}",
                     _describe(found, measure, scopes, levels_shown),
                 )
             )
     return drawings
+
+
+def _units(found: Comparison, run: Run) -> str:
+    """Say what is compared: pairs, and groups that are none."""
+    pairs = f"pairs of episodes with the same {run.domain.paired} and seed"
+    if found.apart.any():
+        return "groups of episodes that are no pairs" + (
+            "" if found.apart.all() else f", or {pairs}"
+        )
+    return pairs
 
 
 def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import between, number
@@ -83,27 +82,8 @@ class Drawing(NamedTuple):
 
 
 def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
-    """Return a cell's measures as its row of the table has them, in the order of `names`.
-
-    Intervals end where no expectation can be, see `RunCell.limits`, but always hold the mean.
-    """
-    found = cell.estimate(names, options.interval, options.reference)
-    limits = np.array([cell.limits(name, options.reference) for name in names])
-    return within(found, *limits.T)
-
-
-def within(found: Estimate, lowest: ArrayLike, highest: ArrayLike) -> Estimate:
-    """Return estimates whose intervals end at limits, or at the mean where it is beyond them.
-
-    Examples
-    --------
-    >>> found = Estimate(*np.array([[97.0, 50.0], [6.0, 6.0], [91.0, 44.0], [103.0, 56.0]]))
-    >>> within(found, 0, 100).high.tolist()
-    [100.0, 56.0]
-    """
-    low = np.maximum(found.low, np.minimum(lowest, found.mean))
-    high = np.minimum(found.high, np.maximum(highest, found.mean))
-    return found._replace(low=low, high=high)
+    """Return a cell's measures as its row of the table has them, in the order of `names`."""
+    return cell.estimate(names, options.interval, options.reference)
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from tomeval.report.episodes import Episodes
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.draws import weight_notes
-from tomeval.runs.intervals import alike_notes
+from tomeval.runs.intervals import interval_notes
 from tomeval.runs.rates import INVALID
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
@@ -38,7 +38,7 @@ def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> 
         *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),
         *(Notice("note", _sentence(text)) for text in copies_notes(run)),
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
-        *(Notice("note", _sentence(text)) for text in alike_notes(run)),
+        *(Notice("note", _sentence(text)) for text in interval_notes(run)),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *(Notice("note", text) for text in run.domain.notes_of_measures(run, run.measures)),
         *_provenance(run),
@@ -145,13 +145,9 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
 
 def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
     """Tell of cells with too few complete episodes, given their number in each cell."""
-    for wanted, text in (
-        (0, "no complete episode and therefore no measure"),
-        (1, "only one complete episode and therefore no interval"),
-    ):
-        cells = complete.count(wanted)
-        if cells:
-            yield Notice("serious", f"{_cells_have(cells, text)}.")
+    if cells := complete.count(0):
+        text = "no complete episode and therefore no measure"
+        yield Notice("serious", f"{_cells_have(cells, text)}.")
     few = sum(1 < count < FEW for count in complete)
     if few and interval == "normal":
         yield Notice(

@@ -14,6 +14,7 @@ from tomeval.runs.columns import (
     heading,
     interval_of,
     is_attainable,
+    is_even,
     is_interval,
 )
 from tomeval.runs.measures import Measure, digits_of
@@ -65,7 +66,8 @@ def grid_of(
 def texts(rows: Rows, column: str, digits: int | None = None) -> list[str]:
     """Return the cells of one column; default: with `digits_for` it."""
     digits = digits_for(rows, column) if digits is None else digits
-    return [_cell(row, column, digits) for row in rows]
+    even = is_even(rows, column)
+    return [_cell(row, column, digits, even) for row in rows]
 
 
 def digits_for(rows: Rows, column: str) -> int:
@@ -74,8 +76,8 @@ def digits_for(rows: Rows, column: str) -> int:
     return decimals(halves, digits_of(column))
 
 
-def _cell(row: Row, column: str, digits: int) -> str:
-    """Return one cell."""
+def _cell(row: Row, column: str, digits: int, even: bool) -> str:
+    """Return one cell; `even`: with half the width of its interval in place of the ends."""
     value = row[column]
     if column in RATES and isinstance(value, float):
         return fixed(100 * value, 1)
@@ -85,7 +87,7 @@ def _cell(row: Row, column: str, digits: int) -> str:
         found = interval_of(row, column)
         if found is None:
             return fixed(value, digits)
-        if found.ends is None:
+        if even or found.ends is None:
             return plus_minus(value, found.half, digits)
         return interval(value, *found.ends, digits)
     if isinstance(value, bool):

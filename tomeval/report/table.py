@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tomeval.core.numbers import MISSING, decimals, fixed, p_words, signed, typeset
 from tomeval.report.comparisons import verdict_text
 from tomeval.report.rows import digits_for, repeats
-from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_interval
+from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_even, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import RATES
 
@@ -89,12 +89,16 @@ def main_table(
             filters.append((key, named, [str(value) for value in values]))
         columns.append(Column(key, named, isinstance(rows[0][key], int | float)))
     digits = {column.key: digits_for(rows, column.key) for column in columns}
-    body = [[value_of(row, c.key, digits[c.key]) for c in columns] for row in rows]
+    even = {column.key: is_even(rows, column.key) for column in columns}
+    body = [[value_of(row, c.key, digits[c.key], even[c.key]) for c in columns] for row in rows]
     return Table(columns, body, shared, filters)
 
 
-def value_of(row: Mapping[str, Any], key: str, digits: int) -> Value:
-    """Return one cell of the table, with as many decimals if it is a number with any."""
+def value_of(row: Mapping[str, Any], key: str, digits: int, even: bool = False) -> Value:
+    """Return one cell of the table, with as many decimals if it is a number with any.
+
+    `even`: with half the width of its interval in place of the ends.
+    """
     value = row[key]
     if not isinstance(value, float):
         return Value("" if value is None else str(value), "", "" if value is None else str(value))
@@ -102,15 +106,15 @@ def value_of(row: Mapping[str, Any], key: str, digits: int) -> Value:
         return Value(MISSING, "", "")
     if key in RATES:
         return Value(f"{100 * value:.1f}", "", repr(value))
-    return Value(typeset(fixed(value, digits)), _interval(row, key, digits), repr(value))
+    return Value(typeset(fixed(value, digits)), _interval(row, key, digits, even), repr(value))
 
 
-def _interval(row: Mapping[str, Any], key: str, digits: int) -> str:
+def _interval(row: Mapping[str, Any], key: str, digits: int, even: bool) -> str:
     """Return the interval of a measure as text, empty if there is none."""
     found = interval_of(row, key)
     if found is None:
         return ""
-    if found.ends is None:
+    if even or found.ends is None:
         return f"± {fixed(found.half, digits)}"
     low, high = found.ends
     return typeset(f"[{fixed(low, digits)}, {fixed(high, digits)}]")

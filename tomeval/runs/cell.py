@@ -11,13 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
+from tomeval.statistics.bounded import FEWEST, UNBOUNDED
 from tomeval.statistics.estimates import kind_of
 from tomeval.statistics.shares import clustered_sums
 
@@ -87,6 +88,21 @@ class RunCell(ABC):
         return self.episodes
 
     @property
+    def by_number(self) -> bool:
+        """Whether episodes of one seed and number met the same chance in all cells."""
+        return True
+
+    @property
+    def people(self) -> NDArray[np.str_] | None:
+        """Who played each complete episode, (E,), if the record names the people."""
+        return None
+
+    @property
+    def chances(self) -> NDArray[np.str_] | None:
+        """What chance each complete episode met, (E,), equal where it is; if the record says."""
+        return None
+
+    @property
     def weights(self) -> Mapping[int, float] | None:
         """Share of each value of `which` in what is measured."""
         return None
@@ -121,10 +137,9 @@ class RunCell(ABC):
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what the expectation of a measure lies, whoever plays.
 
-        Default: percent from 0 to 100, other measures from their `Measure.least`.
+        All intervals of the measure end there. Default: its `Measure.limits`.
         """
-        measure = self.domain.measures[name]
-        return (0.0, 100.0) if measure.unit == "%" else (measure.least, math.inf)
+        return self.domain.measures[name].limits
 
     def regret_range(self, reference: str | None = None) -> float | None:
         """Return how much regret can differ here in expectation, whoever plays; None if unknown.
@@ -238,7 +253,7 @@ class RunCell(ABC):
 
         A measure that some episodes lack has the kind of the number of those that have it.
         """
-        return "" if self.units < 2 or self.each_once else kind_of(interval, self.units)
+        return "" if self.units < FEWEST or self.each_once else kind_of(interval, self.units)
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
         """Return a measure by complete episode."""
@@ -282,7 +297,8 @@ class RunCell(ABC):
         if whole:
             columns = [*whole, *(self._beside(whole[0], reference) if len(whole) == 1 else ())]
             table = np.stack([self.totals(name, reference).top for name in columns], axis=1)
-            found = self.mean(table, interval, resamples)
+            bounds = [self.limits(name, reference) for name in columns]
+            found = self.mean(table, interval, resamples, bounds=bounds)
             ends = zip(*(part.tolist() for part in found), strict=True)
             result |= dict(zip(columns, ends, strict=True))
         for name, of in totals.items():
@@ -294,9 +310,22 @@ class RunCell(ABC):
                     result[name] = (100 * share.share, math.nan, math.nan, math.nan)
             elif of.bottom is not None:
                 some = of.bottom > 0
-                mean = self.mean(of.values, interval, resamples, some)
+                bounds = [self.limits(name, reference)]
+                mean = self.mean(of.values, interval, resamples, some, bounds)
                 result[name] = tuple(float(part[0]) for part in mean)
         return result
+
+    def standard_error(self, name: str) -> float:
+        """Return the standard error of a measure's mean, NaN where it has no interval."""
+        found, some = self.totals(name), np.ones(len(self.episodes), dtype=bool)
+        values = found.values
+        if found.bottom is not None:
+            some = found.bottom > 0
+            values = np.where(some, values, 0.0)
+        if found.share and found.bottom is not None and some.any():  # linearised
+            share = found.top.sum() / found.bottom.sum()
+            values = 100 * (share + (found.top - share * found.bottom) / found.bottom[some].mean())
+        return float(self.mean(values, "normal", among=some).half[0]) / 1.96
 
     def _beside(self, name: str, reference: str | None) -> list[str]:
         """Return another measure that every episode has, to be estimated beside `name`; or none.
@@ -313,13 +342,19 @@ class RunCell(ABC):
         interval: str = AUTO,
         resamples: int = RESAMPLES,
         among: NDArray[np.bool_] | None = None,
+        bounds: ArrayLike = UNBOUNDED,
     ) -> Estimate:
         """Estimate means of `values`, shape (E,) or (E, M), over the complete episodes.
 
-        `among`, boolean of shape (E,), restricts them to some episodes; `interval` and `resamples`
-        are as for `Run.rows`. If `each_once`, there is no interval: the episodes are no sample.
+        `among`, boolean of shape (E,), restricts them to some episodes; `bounds`, shape (2,) or
+        (M, 2), are those of the means; `interval` and `resamples` are as for `Run.rows`. If
+        `each_once`, there is no interval: the episodes are no sample.
         """
-        strata, clusters = self.which, self.clusters
+        strata, clusters, shares = self.which, self.clusters, self.weights
+        if (
+            self.people is not None and clusters is not self.episodes
+        ):  # who can have met several draws, so that these are no strata
+            strata, shares = np.zeros_like(strata), None
         if among is not None:
             values, strata, clusters = values[among], strata[among], clusters[among]
         # A seed that depends on the cell alone: the same table every time.
@@ -333,8 +368,9 @@ class RunCell(ABC):
             values,
             interval,
             strata=strata,
-            shares=self.weights,
+            shares=shares,
             clusters=clusters,
+            bounds=bounds,
             rng=np.random.default_rng(int.from_bytes(digest[:8], "little")),
             resamples=resamples,
         )

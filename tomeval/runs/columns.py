@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.runs.rates import RATES
@@ -35,7 +35,7 @@ _HALF, _LOW, _HIGH = "_ci95", "_ci95_low", "_ci95_high"
 
 
 class Interval(NamedTuple):
-    """A 95 % interval around a value; `ends` is None if it is symmetric."""
+    """A 95 % interval around a value; `ends` is None if only half of its width is known."""
 
     half: float
     ends: tuple[float, float] | None
@@ -50,15 +50,12 @@ def heading(column: str, measures: Mapping[str, Measure] | None = None) -> str:
     return HEADINGS.get(column, words.replace("_", " "))
 
 
-def flat(names: Sequence[str], found: Estimate, uneven: Container[str] = ()) -> dict[str, float]:
-    """Return estimates as columns: value, half-width and, for `uneven` names, both ends."""
+def flat(names: Sequence[str], found: Estimate) -> dict[str, float]:
+    """Return estimates as columns: value, half of the interval's width, and both of its ends."""
     row: dict[str, float] = {}
     for index, name in enumerate(names):
-        row[name] = float(found.mean[index])
-        row[f"{name}{_HALF}"] = float(found.half[index])
-        if name in uneven:
-            row[f"{name}{_LOW}"] = float(found.low[index])
-            row[f"{name}{_HIGH}"] = float(found.high[index])
+        for ending, part in zip(("", _HALF, _LOW, _HIGH), found, strict=True):
+            row[f"{name}{ending}"] = float(part[index])
     return row
 
 
@@ -101,6 +98,18 @@ def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
         return None
     low, high = row.get(f"{name}{_LOW}"), row.get(f"{name}{_HIGH}")
     return Interval(half, None if low is None or high is None else (low, high))
+
+
+def is_even(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
+    """Tell whether all intervals of a column are symmetric, so that ± says all about them."""
+    for row in rows:
+        found = interval_of(row, name)
+        if found is None or found.ends is None:
+            continue
+        middle = (found.ends[0] + found.ends[1]) / 2
+        if abs(middle - row[name]) > 1e-9 * max(found.half, abs(row[name])):
+            return False
+    return True
 
 
 def as_text(value: Any) -> str:

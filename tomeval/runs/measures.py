@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
+from tomeval.statistics.bounded import UNBOUNDED, Bounds
 
 FloatArray = NDArray[np.float64]
 
@@ -75,8 +75,9 @@ class Measure:
         Its name inside a sentence; default: the heading.
     label : str
         A word for it in file names; default: the name without ``_percent``.
-    least : float
-        The least expectation that it can have, such as 0 of a regret; percent have 0 and 100.
+    bounds : tuple of float
+        Between what its expectation lies, whoever plays, such as from 0 of a regret: intervals end
+        there. Default: percent from 0 to 100, all else without bounds.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Measure:
     of: Callable[[Any, str], Totals]
     spoken: str = ""
     label: str = ""
-    least: float = -math.inf
+    bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
         for field in ("name", "heading", "meaning", "unit", "source"):
@@ -96,6 +97,19 @@ class Measure:
                 raise ValueError(f"measure {self.name!r}: {field} is empty")
         if self.name.endswith("_percent") != (self.unit == "%"):
             raise ValueError(f"measure {self.name!r}: its name and the unit {self.unit!r} disagree")
+
+    @property
+    def limits(self) -> Bounds:
+        """Between what its expectation lies."""
+        if self.bounds is not None:
+            return self.bounds
+        return (0.0, 100.0) if self.unit == "%" else UNBOUNDED
+
+    @property
+    def difference_limits(self) -> Bounds:
+        """Between what a difference of two expectations lies."""
+        low, high = self.limits
+        return low - high, high - low
 
     @property
     def digits(self) -> int:

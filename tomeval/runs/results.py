@@ -185,11 +185,11 @@ class Run:
         ----------
         interval : {"auto", "normal", "t", "bca"}
             Of means over episodes, see `tomeval.statistics.estimate`. ``auto`` is Student's t below
-            30 sampling units and the normal form from there on. BCa is stratified by what an
-            episode drew (in matrix games its partner) and, like its mean, weighted by the weights
-            of the draws. Shares always have Wilson's interval, see
-            `tomeval.statistics.shares.share_of_sums`. Intervals that need not be symmetric, BCa's
-            and Wilson's, add the columns ``_ci95_low`` and ``_ci95_high``.
+            30 sampling units and the normal form from there on; both end at the measure's bounds,
+            see `tomeval.statistics.bounded.score_ends`. BCa is stratified by what an episode drew
+            (in matrix games its partner) and, like its mean, weighted by the weights of the draws.
+            Shares of items always have Wilson's interval, see
+            `tomeval.statistics.shares.share_of_sums`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         resamples : int
@@ -203,11 +203,12 @@ class Run:
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
             share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
-            than once), the rates of `Domain.rates`, and the measures, each followed by the
-            half-width of its 95 % interval.
-            NaN: no data; one episode has no interval. Then, if chance limits what can be attained
-            in any cell, `RunCell.attainable`. ``reference`` (if there are several), ``interval``
-            (the kind, see `RunCell.interval_kind`), ``seed`` and ``on_invalid`` come last.
+            than once), the rates of `Domain.rates`, and the measures, each followed by half the
+            width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``, ``_ci95_high``).
+            NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
+            if chance limits what can be attained in any cell, `RunCell.attainable`. ``reference``
+            (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``
+            and ``on_invalid`` come last.
         """
         self.check_reference(reference)
         answered = tallies.rates(self.store)
@@ -222,9 +223,7 @@ class Run:
                 row[REASK.name] = float("nan")
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
-            shares = [name for name in shown if cell.totals(name, reference).share]
-            found = cell.estimate(shown, interval, reference, resamples)
-            row |= flat(shown, found, shown if interval == "bca" else shares)
+            row |= flat(shown, cell.estimate(shown, interval, reference, resamples))
             end: dict[str, Any] = {}
             if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference

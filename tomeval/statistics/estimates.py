@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
 from tomeval.statistics.bootstrap import FloatArray, IntArray, bca_ends, bootstrap_shifts
+from tomeval.statistics.bounded import FEWEST, NO_SPREAD, UNBOUNDED, cut, holds, score_ends
 
 AUTO = "auto"
 INTERVALS = (AUTO, "normal", "t", "bca")
@@ -21,7 +22,8 @@ RESAMPLES = 9_999
 class Estimate(NamedTuple):
     """A mean and its 95 % interval, each of shape (M,) for M metrics.
 
-    `half` is half the interval's width. NaN mean: no episode. NaN interval: fewer than two.
+    `half` is half the interval's width. NaN mean: no episode. NaN interval: fewer sampling units
+    than `tomeval.statistics.bounded.FEWEST`.
     """
 
     mean: FloatArray
@@ -37,6 +39,7 @@ def estimate(
     strata: ArrayLike | None = None,
     shares: Mapping[Any, float] | None = None,
     clusters: ArrayLike | None = None,
+    bounds: ArrayLike = UNBOUNDED,
     rng: np.random.Generator | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate:
@@ -64,6 +67,9 @@ def estimate(
         Episodes with one label are one sampling unit, of one stratum, such as those on a common
         deal. The mean stays that over episodes; its interval is that of a ratio of sums over
         clusters, linearised (Kish 1965). Default: every episode is its own.
+    bounds : array_like, shape (2,) or (M, 2)
+        Between what expectations lie; infinite: no bound. Intervals end there. Where all values
+        lie there too, they are those of `tomeval.statistics.bounded.score_ends`.
     rng : numpy.random.Generator
         Needed for ``bca``.
     resamples : int
@@ -71,8 +77,8 @@ def estimate(
     Returns
     -------
     Estimate
-        Metrics that are NaN in any episode give NaN. Equal values give an interval of width 0; with
-        shares, only if every stratum has two episodes.
+        Metrics that are NaN in any episode give NaN. Equal values give an interval of width 0 if
+        they lack a bound; with shares, only if every stratum has two episodes.
 
     Notes
     -----
@@ -82,37 +88,52 @@ def estimate(
 
     Examples
     --------
-    >>> result = estimate([1.0, 2.0, 3.0, 4.0])
+    >>> result = estimate([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> float(result.mean[0]), round(float(result.half[0]), 4)
-    (2.5, 2.0543)
+    (3.0, 1.9632)
+    >>> found = estimate([97.0, 100.0, 99.0, 100.0, 100.0], bounds=(0, 100))
+    >>> round(float(found.low[0]), 1), round(float(found.high[0]), 1)
+    (95.4, 99.9)
     """
     if method not in INTERVALS:
         raise unknown("interval", method, INTERVALS)
     data = np.asarray(values, dtype=np.float64)
     data = data[:, None] if data.ndim == 1 else data
+    low, high = np.asarray(bounds, dtype=np.float64).T
+    bounded = holds(data, low, high)
     if clusters is not None:
         labels = np.unique(np.asarray(clusters), return_inverse=True)[1]
         if len(set(labels.tolist())) < len(data):
             data, strata, shares = _units(data, labels, strata if method == "bca" else None, shares)
     count, size = data.shape
     nothing = np.full(size, np.nan)
+    mean, drawn = data.mean(axis=0) if count else nothing, None
     if method == "bca" and count:
         if rng is None:
             raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
-        found = _bca(data, _groups(strata, shares, count), rng, resamples)
+        drawn = _bca(data, _groups(strata, shares, count), rng, resamples)
+        mean = drawn.mean
         if shares is not None and strata is not None and unmet(shares, np.asarray(strata).tolist()):
-            return Estimate(found.mean, nothing, nothing, nothing)
-        return found
-    mean = data.mean(axis=0) if count else nothing
-    if count < 2:
+            return Estimate(mean, nothing, nothing, nothing)
+    if count < FEWEST:
         return Estimate(mean, nothing, nothing, nothing)
-    quantile = 1.96
-    if kind_of(method, count) == "t":
-        from scipy.special import stdtrit
+    error = data.std(axis=0, ddof=1) / np.sqrt(count)
+    inner = np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
+    first, last = score_ends(mean, error, _quantile(method, count), count, *inner)
+    if drawn is not None:  # resamples of equal values would be equal
+        varies = error > NO_SPREAD
+        first, last = np.where(varies, drawn.low, first), np.where(varies, drawn.high, last)
+    first, last = cut(first, last, mean, low, high)
+    return Estimate(mean, (last - first) / 2, first, last)
 
-        quantile = float(stdtrit(count - 1, 0.975))
-    half = quantile * data.std(axis=0, ddof=1) / np.sqrt(count)
-    return Estimate(mean, half, mean - half, mean + half)
+
+def _quantile(method: str, units: int) -> float:
+    """Return the number of standard errors on either side."""
+    if kind_of(method, units) == "normal":
+        return 1.96
+    from scipy.special import stdtrit
+
+    return float(stdtrit(units - 1, 0.975))
 
 
 def kind_of(method: str, units: int) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.statistics.bounded import cut
 from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.shares import share_of_sums
 
@@ -127,7 +128,8 @@ def skill(
     ratio = means[0] / means[1]
     half = mean((loss - ratio * reference) / means[1]).half
     value = np.array([1 - ratio])
-    return Estimate(value, half, value - half, value + half)
+    low, high = cut(value - half, value + half, value, -np.inf, 1.0)
+    return Estimate(value, (high - low) / 2, low, high)
 
 
 def likeliest(probs: FloatArray) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.paired import FloatArray, Standard
 
 _FEW = 16  # values that are compared one by one: cheaper than a search for each metric
@@ -38,12 +39,27 @@ def improvement(
     >>> improvement(np.array([[0.1 + 0.2]]), np.array([[0.3]]), tie=1e-12)[0].tolist()
     [0.5]
     """
+    value, first, second = improvement_apart(x, y, tie)
+    return value, first + second
+
+
+def improvement_apart(
+    x: FloatArray, y: FloatArray, tie: ArrayLike = 0.0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the value of `improvement`, and the influences of each of two samples, no pairs.
+
+    Examples
+    --------
+    >>> value, first, second = improvement_apart(np.array([[1.0], [2.0], [3.0]]), np.array([[2.0]]))
+    >>> value.tolist(), first.shape, second.shape
+    ([0.5], (3, 1), (1, 1))
+    """
     count = len(x)
     whole = _merged(np.concatenate([x, y]), tie)
     x, y = whole[:count], whole[count:]
     above, below = _share_below(y, x), 1 - _share_below(x, y)
     value: FloatArray = above.mean(axis=0)
-    return value, (above - value + below - value) / count
+    return value, (above - value) / count, (below - value) / len(y)
 
 
 def _merged(values: FloatArray, tie: ArrayLike) -> FloatArray:
@@ -84,7 +100,8 @@ def improvement_interval(
 
     If every value of one side beats all of the other, the spread is 0 and the interval is Clopper
     and Pearson's for units // 2 disjoint pairs of different episodes, which are independent. NaN if
-    nothing varies for another reason: all values tie, or tasks are one-sided in opposite ways.
+    nothing varies for another reason (all values tie, or tasks are one-sided in opposite ways), and
+    with fewer units than `tomeval.statistics.bounded.FEWEST`.
     """
     from scipy.special import expit, logit, stdtrit
 
@@ -94,7 +111,9 @@ def improvement_interval(
         half = stdtrit(standard.freedom, 0.975) * standard.error / (safe * (1 - safe))
     low = np.where(inside, expit(logit(safe) - half), np.nan)
     high = np.where(inside, expit(logit(safe) + half), np.nan)
-    if units >= 2:
+    if units < FEWEST:
+        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
+    else:
         bound = 0.025 ** (1 / (units // 2))
         low = np.where(value == 1, bound, np.where(value == 0, 0.0, low))
         high = np.where(value == 0, 1 - bound, np.where(value == 1, 1.0, high))

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tomeval.statistics.bounded import FEWEST, score_ends
+
 
 class Share(NamedTuple):
     """A share and its 95 % interval, all from 0 to 1.
 
-    `items` and `clusters` count what the share is of. NaN share: no item; NaN interval: fewer than
-    two clusters.
+    `items` and `clusters` count what the share is of. NaN share: no item; NaN interval: fewer
+    clusters than `tomeval.statistics.bounded.FEWEST`.
     """
 
     share: float
@@ -79,11 +81,11 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> Share:
 
     Examples
     --------
-    >>> clustered_share([1, 1, 0, 0], [0, 1, 2, 3])[:3] == (0.5, *wilson(2, 4))
+    >>> clustered_share([1, 1, 1, 0, 0, 0], [0, 1, 2, 3, 4, 5])[:3] == (0.5, *wilson(3, 6))
     True
-    >>> all_alike = clustered_share([1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3])
-    >>> all_alike.items, all_alike.clusters, all_alike.low < wilson(4, 8)[0]
-    (8, 4, True)
+    >>> by_two = clustered_share([1, 1, 0, 0, 1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    >>> by_two.items, by_two.clusters, by_two.low < wilson(5, 10)[0]
+    (10, 5, True)
     """
     x = np.asarray(hits, dtype=np.float64)
     return clustered_sums(x, np.ones(len(x)), clusters)
@@ -123,15 +125,13 @@ def share_of_sums(hits: ArrayLike, items: ArrayLike) -> Share:
     if n == 0:
         return Share(math.nan, math.nan, math.nan, 0, 0)
     p = float(hits_per.sum()) / n
-    if groups < 2:
+    if groups < FEWEST:
         return Share(p, math.nan, math.nan, n, groups)
     if groups == n:
         return Share(p, *wilson(hits_per.sum(), n), n, groups)
     from scipy.special import stdtrit
 
-    z = float(stdtrit(groups - 1, 0.975))
-    if p in (0.0, 1.0):
-        return Share(p, *wilson(p * groups, groups, z), n, groups)
     variance = groups / (groups - 1) * float(((hits_per - p * size) ** 2).sum()) / n**2
-    effect = max(1.0, variance / (p * (1 - p) / n))
-    return Share(p, *wilson(p * n / effect, n / effect, z), n, groups)
+    error = math.sqrt(max(variance, p * (1 - p) / n))
+    low, high = score_ends(p, error, stdtrit(groups - 1, 0.975), groups, 0, 1)
+    return Share(p, float(low), float(high), n, groups)

@@ -150,7 +150,7 @@ def test_clean_games_are_said_to_be_selected():
 
 
 def test_deals_are_the_sampling_unit():
-    apart = [game(k, (k % 2, 0, 1 - k % 2), [FORFEIT] if k < 4 else []) for k in range(12)]
+    apart = [game(k, (k % 2, 0, 1 - k % 2), [FORFEIT] if k < 4 else []) for k in range(24)]
     same = [game(k, r.wins, r.errors, deal=str(k // 4)) for k, r in enumerate(apart)]
     wide, narrow = (attribution.game_rows(records)[0] for records in (same, apart))
     assert wide["error_percent"] == narrow["error_percent"]

@@ -45,7 +45,8 @@ def small(tmp_path_factory):
     import tomeval
 
     folder = tmp_path_factory.mktemp("small")
-    (folder / "small.toml").write_text(TOML)
+    # As many games as have an interval.
+    (folder / "small.toml").write_text(TOML.replace("episodes = 3", "episodes = 5"))
     tomeval.run(folder / "small.toml", folder / "run").close()
     return folder / "run"
 
@@ -139,7 +140,7 @@ def test_a_table_for_some_runs_alone(small, monkeypatch, capsys, what) -> None:
 
 def test_transcript(small, monkeypatch, capsys) -> None:
     _, out, _ = call(monkeypatch, capsys, "transcript", small, "--cells")
-    first = "cell 0: encoder script, decoder script, interceptor script; seed 1: 3 episodes"
+    first = "cell 0: encoder script, decoder script, interceptor script; seed 1: 5 episodes"
     assert out.startswith(first)
     command = ("transcript", small, "--cell", "0")
     _, out, _ = call(monkeypatch, capsys, *command, "--episode", "1", "--no-calls")

@@ -94,9 +94,11 @@ def test_heat_maps_of_turns_have_the_interval_that_is_asked_for(tmp_path) -> Non
     tails = {"normal": 1.96, "t": stats.t.ppf(0.975, 59)}
     for name, quantile in tails.items():
         halves = [quantile * found.std(ddof=1) / math.sqrt(60) for found in lengths]
-        expected = [
-            (n.mean() - half, n.mean() + half) for n, half in zip(lengths, halves, strict=True)
-        ]
+        # Turns are never below 0: an end m solves (mean - m)² = half² m / mean.
+        expected = []
+        for mean, half in zip((n.mean() for n in lengths), halves, strict=True):
+            slope = half**2 / mean
+            expected.append(sorted(np.roots([1, -2 * mean - slope, mean**2]).real))
         assert ends(drawn[name][2]) == [pytest.approx(pair, abs=0.051) for pair in expected]
     for found, (low, high) in zip(lengths, ends(drawn["bca"][2]), strict=True):
         data = stats.bootstrap((found,), np.mean, method="BCa", rng=np.random.default_rng(0))

@@ -54,7 +54,7 @@ def played(games, **more) -> Played:
 
 def measured(data: Played, name: str) -> tuple[float, float]:
     """Return a measure over games and the half-width of its interval."""
-    found = pooled(MEASURES[name].of(data, ""), data.clusters)
+    found = pooled(MEASURES[name], data)
     return float(found.mean[0]), float(found.half[0])
 
 
@@ -163,12 +163,12 @@ def test_functional_regret_is_belief_and_response(games) -> None:
 
 
 def test_means_are_over_games_of_their_own_means() -> None:
-    data = played(GAMES)
-    # Games: (0 + 1 + 1) / 3, 0, 0. Their sample standard deviation is (2/3) / sqrt(3).
+    data = played(GAMES * 2)
+    # Games, twice: (0 + 1 + 1) / 3, 0, 0. Their sample variance is 2 (16 + 4 + 4) / 81 / 5.
     mean, half = measured(data, "delta_functional_per_turn")
     assert mean == pytest.approx(2 / 9)
-    # Three games: Student's t of two degrees of freedom.
-    assert half == pytest.approx(4.302653 * (2 / 3) / math.sqrt(3) / math.sqrt(3))
+    # Six games: Student's t of five degrees of freedom.
+    assert half == pytest.approx(2.570582 * math.sqrt(48 / 405 / 6))
     assert measured(data, "turns_per_game")[0] == 2.0
     # Games without a turn that counts are left out.
     later = played(GAMES, own=np.array([False, False, False, True, True, True]))
@@ -178,12 +178,13 @@ def test_means_are_over_games_of_their_own_means() -> None:
 
 
 def test_outcomes_and_replays_that_break_off() -> None:
-    data = played(GAMES, outcomes=["survived", "both", None])
-    found = pooled(MEASURES["both_percent"].of(data, ""), data.clusters)
-    low, high = wilson(1, 3)  # of all games: the undecided one does not leave
+    twice = played(GAMES * 2, outcomes=["survived", "both", None] * 2)
+    found = pooled(MEASURES["both_percent"], twice)
+    low, high = wilson(2, 6)  # of all games: the undecided one does not leave
     assert [float(x[0]) for x in found] == pytest.approx(
         [100 / 3, 50 * (high - low), 100 * low, 100 * high]
     )
+    data = played(GAMES, outcomes=["survived", "both", None])
     shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]
     assert [part.top.sum() for part in shares] == [0, 0, 1, 1, 1]
     assert [part.bottom.sum() for part in shares] == [3] * 5
@@ -272,8 +273,8 @@ def test_pooled_pairings_are_recounted() -> None:
 
 
 def test_clustered_mean_is_that_of_equal_clusters() -> None:
-    # Every game twice: means as before, and the interval that of three games, not of six.
-    once = played(GAMES)
+    # Every game twice: means as before, and the interval that of six games, not of twelve.
+    once = played(GAMES * 2)
     twice = pool([once, once])
     mean, half = measured(once, "value_per_turn")
     assert measured(twice, "value_per_turn") == (pytest.approx(mean), pytest.approx(half))

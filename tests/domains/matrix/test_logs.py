@@ -232,11 +232,13 @@ def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:
 
 def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
     text = "episode,step,own_action,partner_action,predicted_action\n"
-    text += "1,1,0,0,\n2,1,0,0,0\n3,1,0,0,1\n"
+    text += "1,1,0,0,\n2,1,0,0,0\n3,1,0,0,1\n4,1,0,0,0\n5,1,0,0,1\n6,1,0,0,0\n"
     row = tomeval.score_rows(written(tmp_path / "log.csv", text), "IPD", "unknown").rows[0]
-    assert (row["tom_percent"], row["episodes"]) == (50, 3)
-    # sd of (100, 0) is 70.71; t of one degree of freedom: 12.7062 x 70.71 / 1.4142 = 635.31
-    assert row["tom_percent_ci95"] == pytest.approx(635.31)
+    assert (row["tom_percent"], row["episodes"]) == (60, 6)
+    # Three hits of five: variance 0.3, of the mean 0.06; t of four degrees of freedom is 2.776445.
+    # (0.6 - m)² = 2.776445² x 0.06 x m (1 - m) / 0.24 has the roots 0.13124 and 0.93708.
+    ends = (row["tom_percent_ci95_low"], row["tom_percent_ci95_high"])
+    assert ends == pytest.approx((13.124, 93.708), abs=1e-3)
 
 
 # --- other forms of the same file -----------------------------------------------------------------

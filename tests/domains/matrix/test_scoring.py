@@ -71,13 +71,13 @@ def test_the_same_game_in_other_clothes(tmp_path, change) -> None:
 
 
 def test_several_episodes_of_different_length(tmp_path) -> None:
-    text = DEFECT + "b,0,0,0,0\nb,1,0,0,0\n"
+    text = DEFECT + "".join(f"{name},0,0,0,0\n{name},1,0,0,0\n" for name in "bcdef")
     row = score(tmp_path, text)
-    # the second cooperates twice: 16 of 18, a regret of 1 per step; mean of 2 and 1
-    assert row["delta_functional_per_step"] == pytest.approx(1.5)
-    # two episodes: sd of (2, 1) is 0.7071; 12.7062 x 0.7071 / 1.4142 = 6.3531
-    assert row["delta_functional_per_step_ci95"] == pytest.approx(6.3531)
-    assert (row["horizon"], row["episodes"]) == (None, 2)
+    # the others cooperate twice: 16 of 18, a regret of 1 per step; mean of 2 and five times 1
+    assert row["delta_functional_per_step"] == pytest.approx(7 / 6)
+    # six episodes: the sd is sqrt(5 / 6 / 5) = 0.4082; 2.570582 x 0.4082 / sqrt(6) = 0.42843
+    assert row["delta_functional_per_step_ci95"] == pytest.approx(0.42843, rel=1e-4)
+    assert (row["horizon"], row["episodes"]) == (None, 6)
 
 
 def test_without_predictions(tmp_path) -> None:

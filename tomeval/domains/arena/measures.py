@@ -12,6 +12,7 @@ import numpy as np
 
 from tomeval.domains.arena.results import Bools, Floats, Ints, Played
 from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.statistics.bounded import FROM_ZERO
 
 OWN = "this project's reading, docs/arena.md"
 
@@ -212,7 +213,7 @@ MEASURES = registry(
         -1,
         f"Brier 1950; {OWN}",
         lambda played, _: brier(played, played.brier),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "brier_above_observer",
@@ -234,7 +235,7 @@ MEASURES = registry(
         OWN,
         regret,
         label="regret",
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "delta_functional_per_game",
@@ -245,7 +246,7 @@ MEASURES = registry(
         -1,
         OWN,
         regret_per_game,
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "delta_functional_low_per_decision",
@@ -255,7 +256,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(bound, end="low"),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "delta_functional_high_per_decision",
@@ -265,7 +266,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(bound, end="high"),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "exact_percent",
@@ -285,7 +286,7 @@ MEASURES = registry(
         -1,
         OWN,
         partial(regret, name="tom_regret"),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "delta_tom_known_percent",
@@ -307,7 +308,7 @@ MEASURES = registry(
         -1,
         "as in matrix games, docs/measures.md; " + OWN,
         partial(part, name="belief"),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "response_per_decision",
@@ -368,6 +369,7 @@ MEASURES = registry(
         0,
         f"Horvitz and Thompson 1952; {OWN}",
         partial(of_belief, name="slope"),
+        bounds=(-1.0, 1.0),
     ),
     Measure(
         "compliance_right_percent",
@@ -397,7 +399,7 @@ MEASURES = registry(
         0,
         OWN,
         statement_regret,
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
 )
 

@@ -51,7 +51,7 @@ def agreement_rows(
         for name in ("kendall", "spearman"):
             value, low, high = (getattr(found, name + end) for end in ("", "_low", "_high"))
             ends = [np.array([end]) for end in (value, (high - low) / 2, low, high)]
-            row |= flat([name], Estimate(*ends), [name])
+            row |= flat([name], Estimate(*ends))
         rows.append(row)
     return rows, notes
 

@@ -183,7 +183,7 @@ def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
     points = [ELO * end for end in ends]
     for k in np.argsort(-found.value, kind="stable").tolist():
         row: Row = {"game": scope, "subset": subset, "player": found.names[k]}
-        row |= flat(["rating"], Estimate(*(end[[k]] for end in points)), ["rating"])
+        row |= flat(["rating"], Estimate(*(end[[k]] for end in points)))
         row["open"] = found.open[k]
         row["rank"] = int(found.rank[k])
         row["rank_low"], row["rank_high"] = int(found.rank_low[k]), int(found.rank_high[k])
@@ -232,7 +232,7 @@ def side_rows(
             value, low, high = (np.array([ELO * end]) for end in ends)
             row: Row = {"game": scope, "subset": subset, "side": side.split(": ", 1)[1]}
             points = Estimate(value, (high - low) / 2, low, high)
-            rows.append(row | flat(["advantage"], points, ["advantage"]))
+            rows.append(row | flat(["advantage"], points))
     return rows, _joined(said)
 
 

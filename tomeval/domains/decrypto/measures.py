@@ -18,6 +18,7 @@ from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played, Words
 from tomeval.domains.decrypto.probes import same_keywords
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
 from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
 
 CHANCE = 1 / 24
@@ -226,7 +227,11 @@ def _per_turn(meanings: dict[Head, str]) -> Iterator[Measure]:
     for (name, heading, better), meaning in meanings.items():
         of, says = partial(_regret, name), spoken.get(name, "")
         named = (says, labels.get(name, ""))
-        yield Measure(f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, *named)
+        # A turn is worth 0 or 1, in expectation between them.
+        bounds = (0.0, 1.0) if name == "value" else None
+        yield Measure(
+            f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, *named, bounds
+        )
 
 
 def _belief_measures(suffix: str, more: str, condition: str) -> Iterator[Measure]:
@@ -307,6 +312,7 @@ def _planted_measures() -> Iterator[Measure]:
         0,
         f"{_OWN}; Horvitz and Thompson 1952",
         _use_slope,
+        bounds=(-1.0, 1.0),
     )
     yield from _percents(
         _OWN,
@@ -351,6 +357,7 @@ MEASURES = registry(
         1,
         _PAPER,
         lambda played, _: turns_per_game(played),
+        bounds=FROM_ZERO,
     ),
     *_percents(
         _PAPER,

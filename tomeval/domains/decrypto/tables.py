@@ -25,9 +25,10 @@ from tomeval.domains.decrypto.results import Pairing, as_recorded, has_beliefs, 
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
-from tomeval.runs.measures import Totals
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO, Estimate, estimate
+from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import kind_of
 from tomeval.statistics.shares import Share, clustered_sums
 
@@ -38,17 +39,15 @@ _PREDICTED = ("tom", "predicted", "actual")
 
 
 def pooled(
-    totals: Totals,
-    clusters: np.ndarray[Any, Any],
+    measure: Measure,
+    played: Played,
     interval: str = AUTO,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Estimate a measure, given by game (G,), over games of which some belong together.
+    """Estimate a measure over games; those that share keywords and codes are one sampling unit.
 
     Parameters
     ----------
-    clusters : ndarray, shape (G,)
-        The sampling unit: games of several pairings that share keywords and codes have one label.
     interval, rng
         Of means over games, see `tomeval.statistics.estimate`.
 
@@ -57,13 +56,15 @@ def pooled(
     Estimate
         Shares have Wilson's interval, clustered. Means over games have the one that is asked for,
         linearised as of a ratio of sums if clusters differ in size. NaN without a game; the
-        interval is NaN with fewer than two clusters.
+        interval is NaN with fewer clusters than `tomeval.statistics.bounded.FEWEST`.
     """
+    totals, clusters = measure.of(played, ""), played.clusters
     if totals.share and totals.bottom is not None:
         return _percent(clustered_sums(totals.top, totals.bottom, clusters))
     values = totals.values
     has = np.isfinite(values)
-    return estimate(values[has], interval, clusters=clusters[has], rng=rng)
+    bounds = measure.limits
+    return estimate(values[has], interval, clusters=clusters[has], bounds=bounds, rng=rng)
 
 
 def _percent(share: Share) -> Estimate:
@@ -79,13 +80,11 @@ def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
         if name in counts:
             row[name] = counts[name]
             continue
-        found = pooled(MEASURES[name].of(played, ""), played.clusters)
-        share = MEASURES[name].unit == "%"
-        row |= flat([name], found, [name] if share else ())
-        mean = mean if share else name
+        row |= flat([name], pooled(MEASURES[name], played))
+        mean = mean if MEASURES[name].unit == "%" else name
     if mean:
         units = len(np.unique(played.clusters))
-        row["interval"] = kind_of(AUTO, units) if units > 1 else ""
+        row["interval"] = kind_of(AUTO, units) if units >= FEWEST else ""
     return row
 
 
@@ -143,7 +142,7 @@ def _turn_rows(played: Played) -> list[Row]:
             ("miscommunication", "miscommunication_per_turn"),
         ):
             column = f"{name}_percent"
-            row |= flat([column], _percent(turn_share(played, of, at)), [column])
+            row |= flat([column], _percent(turn_share(played, of, at)))
         rows.append(row)
     return rows
 

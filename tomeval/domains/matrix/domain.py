@@ -318,7 +318,10 @@ class Matrix(Domain):
     def _held_of_recorded(self, cell: RunCell, by: str) -> str:
         """Return all that says who played and how, but what is compared."""
         compared = by if by == "run" or cell.columns.get(by) else "subject"
-        told = ("subject", "condition", "model", "strategy")
+        told = ["subject", "condition", "model", "strategy"]
+        people = matrix_cell(cell).definition.get("participants")
+        if people is not None and set(people) == {cell.columns["subject"]}:
+            told.remove("subject")  # one of the people that are compared as groups
         words = [str(cell.columns.get(name, "")) for name in told if name != compared]
         return ", ".join(filter(None, words))
 

@@ -19,10 +19,13 @@ from tomeval.domains.matrix.partners import PartnerSet
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
 OPTIONAL = ("predicted_action", "game", "partner", "seat", "group", "own_reward", "partner_reward")
+WHO_PLAYED = ("participant", "seed")
+"""Who played a match, and what chance it met: what comparisons take as one sampling unit."""
+
 ONLY_MAPPED = ("model", "strategy")
 """Fields that are read from no column of their name: many logs use these words for other things."""
 
-FIELDS = (*REQUIRED, *OPTIONAL, *ONLY_MAPPED)
+FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED, *ONLY_MAPPED)
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
@@ -101,8 +104,9 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     required = [named.get(name, name) for name in REQUIRED]
     check_columns(path, header, [*required, *named.values(), *(reading.by or ())])
     found = {name: named.get(name, name) for name in REQUIRED}
-    for name in (*OPTIONAL, *ONLY_MAPPED):
-        if name in named or (name in header and name in OPTIONAL and name not in dropped):
+    read = (*OPTIONAL, *WHO_PLAYED)
+    for name in (*read, *ONLY_MAPPED):
+        if name in named or (name in header and name in read and name not in dropped):
             found[name] = named.get(name, name)
     for name, given in (("game", reading.game), ("partner", reading.partners)):
         if given is None and name not in found:

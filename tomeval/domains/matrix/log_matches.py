@@ -37,6 +37,8 @@ class Match:
 
     name: str
     group: str
+    participant: str = ""  # who played it; empty: the file does not say
+    seed: str = ""  # matches of one seed and name met the same chance; empty: nobody says
     steps: list[LogStep] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     first: int = 1  # the number of its first step in the file

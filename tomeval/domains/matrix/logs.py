@@ -13,6 +13,7 @@ from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import (
     UNKNOWN,
+    WHO_PLAYED,
     CellError,
     Columns,
     Reading,
@@ -211,7 +212,8 @@ class _Reader:
         if not name:
             raise CellError("", "", "episode is empty")
         cell = self.cells.setdefault(key, LogCell(key, game, partners))
-        return cell, self._match(cell, name, self._text(row, "group"))
+        group, participant, seed = (self._text(row, field) for field in ("group", *WHO_PLAYED))
+        return cell, self._match(cell, Match(name, group, participant, seed))
 
     def _partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         given = self.reading.partners
@@ -235,21 +237,24 @@ class _Reader:
             self.partners[text, game.name] = found
         return self.partners[text, game.name]
 
-    def _match(self, cell: LogCell, name: str, group: str) -> Match:
-        """Return the match of a name, which is a new one or the last one of its cell."""
+    def _match(self, cell: LogCell, new: Match) -> Match:
+        """Return the match that a row is of: a new one, or the last one of its cell."""
+        name = new.name
         last = self.open.get(cell.key)
         if last is not None and last.name == name:
-            if last.group != group and id(last) not in self.bad:
-                raise CellError(
-                    self.columns.of["group"], group, f"but match {name!r} began in {last.group!r}"
-                )
+            for field in ("group", *WHO_PLAYED):
+                began, text = getattr(last, field), getattr(new, field)
+                if began != text and id(last) not in self.bad:
+                    raise CellError(
+                        self.columns.of[field], text, f"but match {name!r} began in {began!r}"
+                    )
             return last
         if (cell.key, name) in self.begun:
             raise CellError("", "", f"episode {name!r} continues after another one began")
         self.begun.add((cell.key, name))
-        match = self.open[cell.key] = Match(name, group)
-        cell.matches.append(match)
-        return match
+        self.open[cell.key] = new
+        cell.matches.append(new)
+        return new
 
     def _step(self, cell: LogCell, match: Match, row: dict[str, str]) -> None:
         """Add a step to a match."""

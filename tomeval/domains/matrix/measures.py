@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Literal
@@ -25,6 +24,7 @@ from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, 
 from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.statistics.bounded import FROM_ZERO, Bounds
 
 METRICS = (
     "tom_percent",
@@ -251,11 +251,11 @@ def _measure(
     meaning: str,
     spoken: str = "",
     label: str = "",
-    least: float = -math.inf,
+    bounds: Bounds | None = None,
 ) -> Measure:
     unit = "%" if name.endswith("_percent") else "payoff"
     of = partial(_of, name)
-    return Measure(name, heading, meaning, unit, better, source, of, spoken, label, least)
+    return Measure(name, heading, meaning, unit, better, source, of, spoken, label, bounds)
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
@@ -288,7 +288,7 @@ _ALWAYS = (
         "Belief: the regret per step of a player who in each step plays a best response to the "
         "subject's prediction, the partner's moves held fixed. A one-step rule: blind to what a "
         "move does to the partner's later moves. Lower is better; in payoff units.",
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     _measure(
         "delta_tom_misprediction_per_step",
@@ -297,7 +297,7 @@ _ALWAYS = (
         f"{_PAPER}, as its tables have it",
         "The same where every wrong prediction that can cost something does, as published tables "
         "count it. A one-step rule too. Lower is better; in payoff units.",
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     _measure(
         PLANNED,
@@ -307,7 +307,7 @@ _ALWAYS = (
         "The regret per step of a player who plans all T steps against the partner that the "
         "subject's predictions, and stated reactions, imply. Missing where they imply none. Lower "
         "is better; in payoff units.",
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     _measure(
         "stepwise_regret_per_step",
@@ -316,7 +316,7 @@ _ALWAYS = (
         _OWN,
         "What the actions lost step by step, the partner's moves held fixed: belief and response "
         "together. In payoff units.",
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     _measure(
         "response_gap_per_step",

@@ -74,6 +74,12 @@ def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
     }
     if log.has_condition:
         definition["condition"] = key.condition
+    for name, texts in (
+        ("participants", [match.participant for match in cell.matches]),
+        ("seeds", [match.seed for match in cell.matches]),
+    ):
+        if all(texts):
+            definition[name] = texts
     if reading.carry_over:
         definition["groups"] = numbered([match.group for match in cell.matches])
     return definition

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.attribution import mixture_of
@@ -16,7 +17,13 @@ from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.groups import readers
-from tomeval.domains.matrix.limits import Attainable, attainable
+from tomeval.domains.matrix.limits import (
+    REGRETS,
+    Attainable,
+    attainable,
+    measure_limits,
+    one_horizon,
+)
 from tomeval.domains.matrix.measures import GROUPS, curves
 from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
@@ -61,6 +68,38 @@ class MatrixRunCell(RunCell):
     def episode_names(self) -> Sequence[str]:
         """The names of recorded matches."""
         return tuple(map(str, self.definition.get("matches", ())))
+
+    @property
+    def by_number(self) -> bool:
+        """Whether it was played here: the numbers of recorded matches are their order in a log."""
+        return not self.recorded
+
+    @property
+    def people(self) -> NDArray[np.str_] | None:
+        """The participants of recorded matches."""
+        return self._told("participants")
+
+    @property
+    def chances(self) -> NDArray[np.str_] | None:
+        """The seed and name of recorded matches, if the log has seeds."""
+        seeds = self._told("seeds")
+        if seeds is None:
+            return None
+        names = [self.episode_names[episode] for episode in self.episodes.tolist()]
+        return np.array([f"{s} {n}" for s, n in zip(seeds, names, strict=True)], dtype=np.str_)
+
+    def _told(self, what: str) -> NDArray[np.str_] | None:
+        """Return what a log says of each complete match."""
+        told = self.definition.get(what)
+        if told is None:
+            return None
+        return np.array([told[episode] for episode in self.episodes.tolist()], dtype=np.str_)
+
+    @property
+    def clusters(self) -> NDArray[Any]:
+        """The participants of recorded matches, if they are several; else every match."""
+        people = self.people
+        return self.episodes if people is None or len(set(people.tolist())) < 2 else people
 
     @property
     def knows_attempts(self) -> bool:
@@ -198,14 +237,13 @@ class MatrixRunCell(RunCell):
         return attainable(self.game, tuple(self.partners), weights, *said)
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
-        """Return between what the expectation of a measure lies; regret has exact limits."""
-        known = name in ("delta_functional_per_step", "delta_tom_best_response_per_step")
-        if not known or not self.partners or not self.as_planned:
-            return super().limits(name, reference)
-        found = self.regret_limits(reference)
-        if name == "delta_functional_per_step":
-            return found.regret_min, found.regret_max
-        return 0.0, found.belief
+        """Return between what a measure lies, whoever plays; regret has exact limits."""
+        horizon: int | None = self.definition["horizon"]
+        if name in REGRETS and self.recorded:
+            horizon = one_horizon(self.played)
+        said = (horizon, reference or self.reference)
+        found = measure_limits(name, self.game, self.partners, *said)
+        return found or super().limits(name, reference)
 
     def regret_range(self, reference: str | None = None) -> float | None:
         """Return the difference between worst and best response; None without a known partner."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED
 from tomeval.domains.matrix.facts import rules_of_tom
+from tomeval.domains.matrix.limits import measure_limits, one_horizon
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
 from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, describe
 from tomeval.domains.matrix.logs import read_log
@@ -20,6 +21,7 @@ from tomeval.runs.columns import flat
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import Totals
 from tomeval.runs.outside import outside_measures
+from tomeval.statistics.bounded import FEWEST, Bounds
 from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
 
@@ -110,9 +112,21 @@ def _row(
         "reask_rate": float("nan"),  # a record does not say how often anything was asked
     }
     shares = dict(enumerate(cell.partners.weights)) if cell.partners else None
-    found = _estimates(list(totals.values()), played.which, shares, interval)
-    row |= flat(names, found, names if interval == "bca" else ())
-    kind = kind_of(interval, played.episodes) if played.episodes > 1 else ""
+    people: Any = np.array([match.participant for match in cell.complete], dtype=np.str_)
+    strata: Any = played.which
+    units: Any = np.arange(played.episodes)
+    if all(people.tolist()) and len(set(people.tolist())) > 1:
+        # A person can have met several partners, so that these are no strata.
+        strata, shares, units = np.zeros_like(strata), None, people
+    partners = cell.partners.partners if cell.partners else ()
+    horizon = one_horizon(played)
+
+    def limits_of(name: str) -> Bounds | None:
+        return measure_limits(name, cell.game, partners, horizon, reference)
+
+    row |= flat(names, _estimates(totals, strata, shares, units, limits_of, interval))
+    count = len(set(units.tolist()))
+    kind = kind_of(interval, count) if count >= FEWEST else ""
     return row | {"reference": reference, "interval": kind}
 
 
@@ -156,15 +170,20 @@ def _invalid_rate(cell: LogCell) -> float:
 
 
 def _estimates(
-    found: list[Totals],
+    totals_of: Mapping[str, Totals],
     strata: np.ndarray[Any, Any],
     shares: Mapping[int, float] | None,
+    units: np.ndarray[Any, Any],
+    limits_of: Callable[[str], Bounds | None],
     interval: str,
 ) -> Estimate:
     """Estimate measures; those that some matches do not have, over the others.
 
     `shares` are the weights of the likeliest partners, as tables of a run use them for BCa.
     """
+    measures = get_domain("matrix").measures
+    found = list(totals_of.values())
+    limits = [limits_of(name) or measures[name].limits for name in totals_of]
     result = Estimate(*(np.full(len(found), np.nan) for _ in range(4)))
     whole = [place for place, totals in enumerate(found) if totals.bottom is None]
     groups = [(whole, np.ones(len(strata), dtype=bool))]
@@ -176,7 +195,16 @@ def _estimates(
             continue
         values = np.stack([found[place].values[among] for place in places], axis=1)
         rng = np.random.default_rng(0)
-        part = estimate(values, interval, strata=strata[among], shares=shares, rng=rng)
+        bounds = [limits[place] for place in places]
+        part = estimate(
+            values,
+            interval,
+            strata=strata[among],
+            shares=shares,
+            clusters=units[among],
+            bounds=bounds,
+            rng=rng,
+        )
         for all_of_it, one in zip(result, part, strict=True):
             all_of_it[places] = one
     return result

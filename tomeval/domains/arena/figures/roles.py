@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +19,6 @@ from tomeval.plots.drawing import (
     axis_name,
     better_side,
     sample_words,
-    within,
 )
 from tomeval.plots.families import MOST_PANELS, all_words, pages
 from tomeval.plots.settings import in_style
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 NAME = "literal_against_functional"
 FUNCTIONAL, LITERAL = MEASURES["delta_functional_per_decision"], MEASURES["tom_percent"]
-REGRET_LIMITS = FUNCTIONAL.least, math.inf
 
 _NOTHING = 1e-9  # a difference that comes from rounding
 
@@ -114,8 +111,8 @@ def _point(cells: Sequence[ArenaRunCell], role: str) -> Point | None:
     some = lost[1] > 0
     if not some.any() or not right[1].any():
         return None
-    mean = estimate(lost[0][some] / lost[1][some], "t", clusters=units[some])
-    mean = within(mean, *REGRET_LIMITS)
+    values, bounds = lost[0][some] / lost[1][some], FUNCTIONAL.limits
+    mean = estimate(values, "t", clusters=units[some], bounds=bounds)
     share = clustered_sums(right[0], right[1], units)
     attainable = clustered_sums(attained[0], attained[1], units)
     return Point(

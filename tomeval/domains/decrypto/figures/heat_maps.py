@@ -83,8 +83,7 @@ def _ends(pairing: Pairing, measure: str, interval: str) -> Ends:
     """
     digest = hashlib.sha256(repr(pairing.names).encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
-    totals = MEASURES[measure].of(pairing.played, "")
-    found = pooled(totals, pairing.played.clusters, interval, rng)
+    found = pooled(MEASURES[measure], pairing.played, interval, rng)
     return float(found.mean[0]), float(found.low[0]), float(found.high[0])
 
 

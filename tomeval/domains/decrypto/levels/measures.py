@@ -68,7 +68,7 @@ LEVEL_MEASURES = registry(
             0,
             "this project, docs/measures.md, after Frank and Goodman 2012",
             partial(_of, role),
-            least=0.0,
+            bounds=(0.0, 2.0),
         )
         for role, what, does in (
             ("encoder", "hints", "Closest words (0), words that Bob can tell (1), also ones that "

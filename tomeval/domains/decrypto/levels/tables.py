@@ -82,9 +82,9 @@ def _row(role: str, player: str, embedding: str, placed: Placement) -> dict[str,
         "not_judged_percent": 100 * placed.left_out / scored if scored else float("nan"),
         "best_level": verdict(placed),
     }
-    row |= flat(["level"], placed.level, ["level"])
+    row |= flat(["level"], placed.level)
     shares = [f"level_{level}_percent" for level in LEVELS]
-    row |= flat(shares, Estimate(*(100 * part for part in placed.weights)), shares)
+    row |= flat(shares, Estimate(*(100 * part for part in placed.weights)))
     row["alpha"] = float(placed.alpha)
     row |= flat([f"held_out_{level}" for level in LEVELS], placed.held_out)
     for name, found in placed.baselines.items():

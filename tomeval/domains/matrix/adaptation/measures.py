@@ -20,6 +20,7 @@ from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
+from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
 from tomeval.statistics.splits import MARGIN, last_split, lucky_split
 
 
@@ -199,12 +200,12 @@ def _measure(
     better: Literal[1, 0, -1],
     meaning: str,
     unit: str = "steps",
-    least: float = 0.0,
+    bounds: Bounds = FROM_ZERO,
     label: str = "",
 ) -> Measure:
     source = 'this project, docs/measures.md, "Adaptation"'
     of = partial(_of, name)
-    return Measure(name, heading, meaning, unit, better, source, of, label=label, least=least)
+    return Measure(name, heading, meaning, unit, better, source, of, label=label, bounds=bounds)
 
 
 MEASURES = (
@@ -230,7 +231,7 @@ MEASURES = (
         0,
         "Steps to adaptation less steps to detection, by episode: above 0 the change was predicted "
         "before it was acted upon.",
-        least=-math.inf,
+        bounds=UNBOUNDED,
         label="knowing_lead",
     ),
     _measure(
@@ -263,7 +264,7 @@ MEASURES = (
         "Total regret that the change brought: over the window after it, beyond what as many steps "
         "cost before. In payoff units, any sign; lower is better.",
         unit="payoff",
-        least=-math.inf,
+        bounds=UNBOUNDED,
     ),
 )
 

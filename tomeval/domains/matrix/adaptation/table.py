@@ -20,6 +20,7 @@ from tomeval.domains.matrix.played import BoolArray, FloatArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.columns import flat, flat_share, is_interval
 from tomeval.runs.results import Run
+from tomeval.statistics.bounded import UNBOUNDED
 from tomeval.statistics.shares import clustered_share
 from tomeval.statistics.splits import MARGIN
 from tomeval.statistics.survival import median_time
@@ -137,7 +138,8 @@ def _side(
 
 def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> dict[str, float]:
     """Return the mean over the episodes that have a value, with its interval."""
-    return flat([name], cell.mean(values, among=among & np.isfinite(values)))
+    bounds = {measure.name: measure.limits for measure in MEASURES}.get(name, UNBOUNDED)
+    return flat([name], cell.mean(values, among=among & np.isfinite(values), bounds=bounds))
 
 
 def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) -> dict[str, float]:

@@ -14,6 +14,7 @@ from tomeval.core.numbers import between, number
 from tomeval.core.text import visible
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.results import Run
+from tomeval.statistics import Estimate
 from tomeval.statistics.rungs import NO_EPISODE, NO_LOSS, ONE_EPISODE, Climb, climb
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.ladder import RUNGS
@@ -76,6 +77,12 @@ class Ladder:
         """How many episodes are complete on some rung but not on all."""
         every = set.union(*(set(cell.episodes.tolist()) for cell in self.cells))
         return len(every) - int(self._common[0].sum())
+
+    def loss(self, k: int, measure: str) -> Estimate:
+        """Return a rung's mean of a measure over the common episodes, with Student's interval."""
+        cell, among = self.cells[k], self._common[k]
+        values, bounds = cell.totals(measure).values, cell.limits(measure)
+        return cell.mean(values, "t", among=among, bounds=bounds)
 
     def climbed(self, measure: str = REGRET) -> Climb:
         """Split the regret without aids, by episode, over the links."""

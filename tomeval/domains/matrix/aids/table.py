@@ -15,7 +15,9 @@ from tomeval.domains.matrix.aids.shares import (
     unfinished,
     verdict,
 )
+from tomeval.runs.columns import flat, interval_columns
 from tomeval.runs.results import Run
+from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.rungs import Climb
 
 Rows = list[dict[str, Any]]
@@ -53,29 +55,29 @@ def _of_ladder(ladder: Ladder) -> Rows:
         row: dict[str, Any] = {**columns, "episodes": regret.episodes}
         row |= {"aid": AIDS[k] if there else "(remains)"}
         row |= {"strategy": ladder.cells[k].columns["strategy"] if there else ""}
-        row |= _loss(REGRET, regret, k if there else None)
+        row |= _loss(ladder, REGRET, regret, k if there else None)
         row |= {"link": LINKS[k - 1] if k else ""}
         row |= _share("share_percent", regret, k - 1)
-        row |= _loss(STEPWISE, stepwise, k if there else None)
+        row |= _loss(ladder, STEPWISE, stepwise, k if there else None)
         row |= _share("stepwise_share_percent", stepwise, k - 1)
         rows.append(row | {"failing_link": link or "cannot tell"})
     return rows
 
 
-def _loss(name: str, found: Climb, k: int | None) -> dict[str, float]:
+def _loss(ladder: Ladder, name: str, found: Climb, k: int | None) -> dict[str, float]:
     """Return a rung's mean regret as columns."""
-    if k is None:
-        return {name: float("nan"), f"{name}_ci95": float("nan")}
-    half = float(found.loss_high[k] - found.loss_low[k]) / 2
-    return {name: float(found.loss[k]), f"{name}_ci95": half}
+    if k is None or not found.episodes:
+        return interval_columns(name, *[float("nan")] * 3)
+    return flat([name], ladder.loss(k, name))
 
 
 def _share(name: str, found: Climb, k: int) -> dict[str, float]:
     """Return a link's share in percent as columns, with both ends; NaN for no link."""
     values = (found.share, found.share_low, found.share_high)
     share, low, high = (100 * float(of[k]) if k >= 0 else float("nan") for of in values)
-    ends = {f"{name}_ci95_low": low, f"{name}_ci95_high": high}
-    return {name: share, f"{name}_ci95": (high - low) / 2, **ends}
+    if found.episodes < FEWEST:
+        low = high = float("nan")
+    return interval_columns(name, share, low, high)
 
 
 def aids_notes(run: Run) -> list[str]:

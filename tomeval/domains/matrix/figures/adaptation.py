@@ -18,7 +18,6 @@ from tomeval.plots.drawing import (
     Options,
     sample_words,
     with_interval,
-    within,
 )
 from tomeval.plots.families import tasks
 from tomeval.plots.settings import in_style, small
@@ -26,6 +25,7 @@ from tomeval.plots.style import COLOURS, add_head, add_legend, fold, lines_of, n
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
+from tomeval.statistics.bounded import FROM_ZERO, cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,8 +116,8 @@ def _aligned(cell: RunCell, options: Options) -> _Aligned:
     def mean(values: FloatArray | BoolArray, top: float) -> Estimate:
         table = np.full((len(found.steps.change), places.shape[1]), np.nan)
         table[rows] = np.take_along_axis(values[rows].astype(np.float64), places, axis=1) * top
-        made = cell.mean(table, options.interval, among=found.steps.switched)
-        return within(made, 0.0, 100.0 if top == 100.0 else np.inf)
+        bounds = (0.0, 100.0) if top == 100.0 else FROM_ZERO
+        return cell.mean(table, options.interval, among=found.steps.switched, bounds=bounds)
 
     return _Aligned(
         np.arange(-before, after, dtype=np.float64),
@@ -177,7 +177,8 @@ def _line(axes: Axes, x: FloatArray, made: Estimate, colour: str, dashes: object
 def _lags(axes: Axes, found: Adaptation, cell: RunCell, options: Options) -> None:
     """Mark both mean lags above the lines, and the bar between them."""
     made = cell.estimate(_LAGS[:2], options.interval, options.reference)
-    made = within(made, 0.0, found.window.after)
+    ends = cut(made.low, made.high, made.mean, 0.0, found.window.after)
+    made = made._replace(low=ends[0], high=ends[1])
     enough = found.steps.switched.sum() / 2
     shown = [np.isfinite(cell.totals(name).values).sum() >= enough for name in _LAGS[:2]]
     if all(shown):

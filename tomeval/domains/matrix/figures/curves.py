@@ -19,7 +19,6 @@ from tomeval.plots.drawing import (
     Options,
     axis_name,
     sample_words,
-    within,
 )
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
@@ -119,9 +118,10 @@ def curve_figure(
         values = smooth(matrix_cell(cell).curves(options.reference)[metric])
         if np.isnan(values).all():
             continue
-        found = cell.mean(values, options.interval)
-        limits = (0, 100) if is_percent else _regret_limits(matrix_cell(cell), values, options)
-        found = within(found, *limits)
+        bounds = np.array([[0.0, 100.0]])
+        if not is_percent:
+            bounds = np.stack(_regret_limits(matrix_cell(cell), values, options), axis=1)
+        found = cell.mean(values, options.interval, bounds=bounds)
         steps = np.arange(1.0, values.shape[1] + 1)
         lines.append(Line(name, steps, found.mean, found.low, found.high, cell.is_baseline))
     frame = Frame(

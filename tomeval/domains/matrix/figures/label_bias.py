@@ -18,7 +18,6 @@ from tomeval.plots.drawing import (
     Drawing,
     Options,
     sample_words,
-    within,
 )
 from tomeval.plots.families import MOST_ABREAST, MOST_PANELS, Task, pages, tasks
 from tomeval.plots.rows import MOST_ROWS, MOST_TOGETHER, row_panels
@@ -190,7 +189,7 @@ def _mark(
     values, expected = _values(shares, panel.by), _expected(shares, panel.by)
     if values is None:
         return
-    found = within(cell.mean(100 * values, options.interval), 0, 100)
+    found = cell.mean(100 * values, options.interval, bounds=(0, 100))
     low, high = found.low[panel.place], found.high[panel.place]
     if np.isfinite(low):
         axes.plot([low, high], [row, row], color=COLOURS[0], lw=1.2, zorder=3)

@@ -25,6 +25,7 @@ from tomeval.plots.families import Task, pages, tasks
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, line_style, new_figure
 from tomeval.runs.results import Run
+from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.forecasts import BINS
 
@@ -148,8 +149,7 @@ def _losses(axes: Axes, cell: MatrixRunCell, index: int, options: Options) -> No
     axes.plot(
         steps, found.mean, lw=1.2, marker=MARKERS[index], markersize=3.5, markevery=every, **style
     )
-    low, high = np.maximum(found.low, 0.0), found.high
-    axes.fill_between(steps, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    axes.fill_between(steps, found.low, found.high, color=style["color"], alpha=0.15, linewidth=0)
 
 
 def _by_step(cell: MatrixRunCell, name: str) -> FloatArray:
@@ -162,7 +162,7 @@ def _mean(cell: MatrixRunCell, values: FloatArray, options: Options) -> Estimate
     whole: BoolArray = np.asarray(~np.isnan(values).any(axis=1))
     if not whole.any():
         return Estimate(*(np.full(values.shape[1], np.nan) for _ in range(4)))
-    return cell.mean(values, options.interval, among=whole)
+    return cell.mean(values, options.interval, among=whole, bounds=FROM_ZERO)
 
 
 def _endless(cell: MatrixRunCell) -> bool:

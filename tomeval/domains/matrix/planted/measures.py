@@ -19,6 +19,7 @@ from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.domains.matrix.steps import BELIEF
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
+from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.strategies.beliefs import propensity
 
 NAME = "planted"
@@ -167,6 +168,7 @@ MEASURES = (
         0,
         f"{_SOURCE}; Horvitz and Thompson 1952",
         from_data(NAME, _slope),
+        bounds=(-1.0, 1.0),
     ),
     Measure(
         "compliance_right_percent",
@@ -206,7 +208,7 @@ MEASURES = (
         0,
         _SOURCE,
         from_data(NAME, _rational),
-        least=0.0,
+        bounds=FROM_ZERO,
     ),
     Measure(
         "excess_regret_per_step",

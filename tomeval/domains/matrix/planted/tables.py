@@ -114,7 +114,7 @@ def accuracy_rows(run: Run) -> Rows:
             row["episodes"] = len(cell.episodes)
             row |= flat(_MEANS[:1], cell.estimate(_MEANS[:1]))
             row["use_slope_ceiling"] = slope_ceiling(cell.game)
-            row |= flat(_SHARES, cell.estimate(_SHARES), _SHARES)
+            row |= flat(_SHARES, cell.estimate(_SHARES))
             row |= flat(_MEANS[1:], cell.estimate(_MEANS[1:]))
             rows.append(row)
     return rows

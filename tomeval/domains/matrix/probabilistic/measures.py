@@ -21,6 +21,7 @@ from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.storing import RECORDED, SEAT
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
+from tomeval.statistics.bounded import FROM_ZERO, Bounds
 from tomeval.statistics.forecasts import brier_scores, log_losses, smoothed, top
 
 NAME = "probabilistic"
@@ -217,10 +218,10 @@ def _measure(
     better: Literal[1, 0, -1],
     source: str,
     meaning: str,
-    least: float = -np.inf,
+    bounds: Bounds | None = None,
 ) -> Measure:
     of = from_data(NAME, partial(_of, name))
-    return Measure(name, heading, meaning, unit, better, source, of, least=least)
+    return Measure(name, heading, meaning, unit, better, source, of, bounds=bounds)
 
 
 _OWN = "this project, docs/measures.md"
@@ -236,7 +237,7 @@ MEASURES = (
         "Surprise at what the partner did: minus the natural logarithm of the probability that the "
         "subject gave to it, mean over steps, in nats. 0 is a certain and right prediction; lower "
         "is better. No value where a probability of 0 was given to what happened: it is infinite.",
-        0.0,
+        FROM_ZERO,
     ),
     _measure(
         "excess_log_loss",
@@ -246,7 +247,6 @@ MEASURES = (
         _OWN,
         "Log loss beyond that of the best predictor that knows the partner set and sees the same "
         "moves, in nats per step. Its expectation is at least 0; lower is better.",
-        0.0,
     ),
     _measure(
         "brier_score",
@@ -256,7 +256,7 @@ MEASURES = (
         "Brier 1950",
         "Squared distance between the stated probabilities and what happened, summed over the "
         "partner's actions: 0 is certain and right, 2 certain and wrong. Lower is better.",
-        0.0,
+        (0.0, 2.0),
     ),
     _measure(
         "overconfidence",
@@ -266,7 +266,7 @@ MEASURES = (
         _OWN,
         "How much higher the probability of the likeliest action is than the share of steps on "
         "which it was right, in percentage points. 0: as sure as right; positive: too sure.",
-        -100.0,
+        (-100.0, 100.0),
     ),
     _measure(
         "delta_tom_expected_utility_per_step",
@@ -277,7 +277,7 @@ MEASURES = (
         "The regret per step of a player who maximises its payoff expected under the stated "
         "probabilities, the partner's moves held fixed: to hedge is no error. Lower is better; in "
         "payoff units.",
-        0.0,
+        FROM_ZERO,
     ),
     _measure(
         "bayes_accuracy_percent",

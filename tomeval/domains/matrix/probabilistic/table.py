@@ -98,10 +98,8 @@ def calibration_error(cell: MatrixRunCell) -> Estimate:
     found, among = calibration_of(cell), _some(cell)
     parts = np.full((cell.played.episodes, 2), np.nan)
     parts[among] = 100.0 * np.stack([plain_parts(found), crossed_parts(found)], axis=1)
-    means = cell.mean(parts, among=among)
-    low, high = max(0.0, means.low[1]), means.high[0]
-    if np.isnan(means.low[1]):  # one episode, or every episode once
-        low = high = float("nan")
+    means = cell.mean(parts, among=among, bounds=(0.0, 100.0))
+    low, high = min(means.low[1], means.mean[0]), means.high[0]
     return Estimate(*(np.array([end]) for end in (means.mean[0], (high - low) / 2, low, high)))
 
 
@@ -123,15 +121,20 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
         loss, of_rates, of_bayes = (
             means(values) for values in (steps[name], rates[name], steps[f"bayes_{name}"])
         )
-        row |= flat([name], _mean(cell, loss, among))
+        row |= flat([name], _mean(cell, name, loss, among))
         row[f"base_rate_{name}"] = float(cell.mean(of_rates, among=among).mean[0])
         row[f"bayes_{name}"] = float(cell.mean(of_bayes, among=among).mean[0])
         row |= flat([f"{name}_skill_over_base_rate"], skill(loss, of_rates, mean, among))
         row |= flat([f"{name}_skill_over_bayes"], skill(loss, of_bayes, mean, among))
         if name == "log_loss":
-            row |= flat(["excess_log_loss"], _mean(cell, means(steps["excess_log_loss"]), among))
-    row |= flat(["ece_percent"], calibration_error(cell), ["ece_percent"])
-    row |= flat(["overconfidence"], _mean(cell, means(steps["overconfidence"]), among))
+            row |= flat(
+                ["excess_log_loss"],
+                _mean(cell, "excess_log_loss", means(steps["excess_log_loss"]), among),
+            )
+    row |= flat(["ece_percent"], calibration_error(cell))
+    row |= flat(
+        ["overconfidence"], _mean(cell, "overconfidence", means(steps["overconfidence"]), among)
+    )
     row["steps"] = int(there.sum())
     row["steps_without"] = int((~there).sum())
     row["impossible_steps"] = int(np.isinf(steps["log_loss"]).sum())
@@ -140,11 +143,11 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     return row
 
 
-def _mean(cell: MatrixRunCell, values: FloatArray, among: BoolArray) -> Estimate:
-    """Return a mean by episode; an infinite one has no interval."""
+def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> Estimate:
+    """Return the mean of a measure by episode; an infinite one has no interval."""
     if np.isinf(values[among]).any():
         return Estimate(np.array([np.inf]), *(np.array([np.nan]) for _ in range(3)))
-    return cell.mean(values, among=among)
+    return cell.mean(values, among=among, bounds=cell.limits(name))
 
 
 def _some(cell: MatrixRunCell) -> BoolArray:

@@ -24,6 +24,7 @@ from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO, Estimate, estimate
+from tomeval.statistics.bounded import cut
 
 KAPPA = "agreement_kappa"
 
@@ -46,12 +47,12 @@ def reasoning_rows(run: Run) -> list[dict[str, Any]]:
             continue
         row: dict[str, Any] = dict(cell.columns)
         row |= {"episodes": len(cell.episodes), "steps": int(found.written.sum())}
-        columns = flat(MEASURED, cell.estimate(MEASURED), MEASURED)
+        columns = flat(MEASURED, cell.estimate(MEASURED))
         agreed, followed = _by_chance(cell, found)
         row |= {key: value for key, value in columns.items() if key.startswith(READ)}
         row |= {key: value for key, value in columns.items() if key.startswith(AGREES)}
         row["agreement_by_chance_percent"] = agreed
-        row |= flat([KAPPA], _kappa(cell, found), [KAPPA])
+        row |= flat([KAPPA], _kappa(cell, found))
         row |= {key: value for key, value in columns.items() if key.startswith(FOLLOWED)}
         row["following_by_chance_percent"] = followed
         row |= {key: value for key, value in columns.items() if key.startswith(RIGHT)}
@@ -98,7 +99,8 @@ def _kappa(cell: MatrixRunCell, found: Reasoning) -> Estimate:
     if cell.each_once or len(sums) < 2 or not np.isfinite(without).all():
         return Estimate(mean[None], nothing, nothing, nothing)
     half = estimate(len(sums) * mean - (len(sums) - 1) * without, AUTO).half
-    return Estimate(mean[None], half, mean - half, mean + half)
+    low, high = cut(mean - half, mean + half, mean, -1.0, 1.0)
+    return Estimate(mean[None], (high - low) / 2, low, high)
 
 
 def kappa_of(sums: FloatArray, m: int) -> Any:
