@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -154,6 +154,10 @@ class Spy:
     def slots(self) -> int:
         """Pass on."""
         return self.engine.slots()
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Pass on."""
+        self.engine.forget(groups)
 
     def unique(self) -> int:
         """Return how many different tokens were asked: the nodes of each group's prefix tree."""

@@ -79,9 +79,9 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
 
 def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
     """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
-    for name in cell.names:
-        mean, error = cell.standard_error(name)
+    for name, mean in zip(cell.names, cell.estimate(cell.names).mean.tolist(), strict=True):
         if math.isfinite(mean):
+            error = cell.standard_error(name)
             yield name, mean, error if math.isfinite(error) else None
 
 

@@ -315,8 +315,8 @@ class RunCell(ABC):
                 result[name] = tuple(float(part[0]) for part in mean)
         return result
 
-    def standard_error(self, name: str) -> tuple[float, float]:
-        """Return the mean of a measure and its standard error, NaN where it has no interval."""
+    def standard_error(self, name: str) -> float:
+        """Return the standard error of a measure's mean, NaN where it has no interval."""
         found, some = self.totals(name), np.ones(len(self.episodes), dtype=bool)
         values = found.values
         if found.bottom is not None:
@@ -325,8 +325,7 @@ class RunCell(ABC):
         if found.share and found.bottom is not None and some.any():  # linearised
             share = found.top.sum() / found.bottom.sum()
             values = 100 * (share + (found.top - share * found.bottom) / found.bottom[some].mean())
-        made = self.mean(values, "normal", among=some)
-        return float(made.mean[0]), float(made.half[0]) / 1.96
+        return float(self.mean(values, "normal", among=some).half[0]) / 1.96
 
     def _beside(self, name: str, reference: str | None) -> list[str]:
         """Return another measure that every episode has, to be estimated beside `name`; or none.

@@ -213,7 +213,7 @@ MEASURES = registry(
         -1,
         f"Brier 1950; {OWN}",
         lambda played, _: brier(played, played.brier),
-        bounds=FROM_ZERO,
+        bounds=(0.0, 2.0),
     ),
     Measure(
         "brier_above_observer",
@@ -224,6 +224,7 @@ MEASURES = registry(
         -1,
         f"Brier 1950; {OWN}",
         lambda played, _: brier(played, played.brier - played.observer_brier),
+        bounds=(-2.0, 2.0),
     ),
     Measure(
         "delta_functional_per_decision",
