@@ -144,7 +144,9 @@ class Embedding:
         >>> embedding.hint_vector("Cats").tolist(), embedding.hint_vector("newt") is None
         ([1.0, 0.0], True)
         """
-        row = self._row.get(hint, self._folded.get(fold(hint)))
+        row = self._row.get(hint)
+        if row is None:
+            row = self._folded.get(fold(hint))
         if row is not None:
             return np.asarray(self.vectors[row])
         found = []

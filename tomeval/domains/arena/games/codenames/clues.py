@@ -91,13 +91,17 @@ class Bank:
         self.place = {clue: place for place, clue in enumerate(self.clues)}
         self._showing: dict[str, list[int]] = {}
         self._traced: dict[str, list[int]] = {}
+        self._fits = np.ones(len(self.clues), bool)
         self._legal = lru_cache(maxsize=256)(self._find_legal)
+        self._giving = lru_cache(maxsize=65536)(self._find_giving)
         if rules == OWN:
             for place, clue in enumerate(self.clues):
                 for trace in traces(clue):
                     self._traced.setdefault(trace, []).append(place)
                 for part in traces(clue) | parts(clue):
                     self._showing.setdefault(part, []).append(place)
+        else:
+            self._fits[:] = [clue_fault(clue, (), rules) is None for clue in self.clues]
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
         """Be sent to another process without what was found so far."""
@@ -108,13 +112,17 @@ class Bank:
         return self._legal(words)
 
     def _find_legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
-        kept = np.ones(len(self.clues), bool)
-        if self.rules == OWN:
-            for word in words:
-                for trace in traces(word):
-                    kept[self._showing.get(trace, [])] = False
-                for part in parts(word):
-                    kept[self._traced.get(part, [])] = False
-        else:
-            kept[:] = [clue_fault(clue, words, self.rules) is None for clue in self.clues]
+        kept = self._fits.copy()
+        kept[np.concatenate([self._giving(word) for word in words])] = False
         return np.flatnonzero(kept)
+
+    def _find_giving(self, word: str) -> NDArray[np.intp]:
+        """Return the places of the clues that give a board word away."""
+        if self.rules == OWN:
+            shown = (self._showing.get(trace, []) for trace in traces(word))
+            traced = (self._traced.get(part, []) for part in parts(word))
+            found = sorted({place for places in (*shown, *traced) for place in places})
+        else:
+            clues = enumerate(self.clues)
+            found = [place for place, clue in clues if conflict(clue, word, self.rules)]
+        return np.array(found, np.intp)

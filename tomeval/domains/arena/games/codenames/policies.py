@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.scores import Scores, Words
+from tomeval.domains.arena.games.codenames.scores import ROUGH, Scores, Words
 from tomeval.domains.arena.games.codenames.state import CLUE, State
 from tomeval.domains.arena.games.codenames.view import as_seen
 from tomeval.domains.arena.policy import Choices, Memory, Policy
@@ -156,15 +156,20 @@ def _clues(
     own: int,
     assassin: int,
 ) -> Choices:
-    scores = game.scores(policy.embedding)
-    table = scores.legal(words)
-    mine = list(members(own))
-    worth = _worth(policy, table, mine, covered & ~own, assassin, game.parameters.number)
+    scores, legal = game.scores(policy.embedding), game.bank.legal(words)
+    mine, others, most = list(members(own)), covered & ~own, game.parameters.number
+    if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < _ROUGH_TO:
+        rough = _worth(policy, scores.rough(words), mine, others, assassin, most, ROUGH)
+        best = rough.max(axis=0)[legal]
+        legal = legal[best >= best.max() - _ROUGH_ERROR]
+        table = scores.cosines(words, legal)
+    else:
+        table = scores.legal(words)
+    worth = _worth(policy, table, mine, others, assassin, most)
     flat = np.ravel(worth.T)  # clue by clue, number by number
     count = 1 if policy.temperature == 0 else min(policy.breadth, len(flat))
     places = _highest(flat, count)
     weights = _softmax(flat[places], policy.temperature)
-    legal = game.bank.legal(words)
     found: list[tuple[float, Action]] = []
     for weight, place in zip(weights, places.tolist(), strict=True):
         column, number = divmod(place, len(worth))
@@ -174,34 +179,75 @@ def _clues(
     return tuple(found)
 
 
+_ROUGH_TO = 1.9
+"""Below this caution and gain together leave rough worths within the range of their type."""
+_ROUGH_ERROR = 4
+"""Units that two rough worths may be wrong by together: two cosines and two options each."""
+_FEW = 64
+"""Fewer columns are sorted one by one."""
+
+
 def _worth(
     policy: EmbeddingPlayer,
-    table: NDArray[np.float64],
+    table: NDArray[Any],
     mine: list[int],
     others: int,
     assassin: int,
     most: int,
-) -> NDArray[np.float64]:
-    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
+    units: int = 1,
+) -> NDArray[Any]:
+    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues).
+
+    The table has cosines, or as whole numbers how many `units` they are, each one over this.
+    """
     near = _sorted_rows(table[mine])[:most]
-    rest = list(members(others & ~assassin))
-    bad = np.full(table.shape[1], -1.0)
-    if rest:
-        bad = table[rest].max(axis=0)
-    for place in members(assassin):
-        bad = np.maximum(bad, table[place] + policy.caution)
-    return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
+    gains, caution = policy.risk * np.arange(1, len(near) + 1)[:, None], policy.caution
+    if units > 1:
+        gains, caution = np.rint(gains * units).astype(table.dtype), round(caution * units)
+    rest = members(others & ~assassin)
+    bad = table[[*rest, *members(assassin)]]
+    bad[len(rest) :] += caution
+    if not rest:
+        bad = np.concatenate([bad, np.full_like(near[:1], -units)])
+    while len(bad) > 1:  # halves, so that many rows are compared at once
+        half = (len(bad) + 1) // 2
+        bad = np.maximum(bad[:half], bad[-half:])
+    return np.asarray(near - bad + gains)
 
 
-def _sorted_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sort every column, highest first: few rows, so that whole rows are compared."""
-    for end in range(len(rows) - 1, 0, -1):
-        for row in range(end):
-            upper, lower = rows[row], rows[row + 1]
-            high = np.maximum(upper, lower)
-            np.minimum(upper, lower, out=lower)
-            rows[row] = high
-    return rows
+def _sorted_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """Sort every column, highest first; many columns by comparing few rows as wholes."""
+    if rows.shape[1] < _FEW:
+        return np.sort(rows, axis=0)[::-1]
+    found, spare = list(rows), np.empty_like(rows[0])
+    for upper, lower in _comparisons(len(rows)):
+        high, low = found[upper], found[lower]
+        np.maximum(high, low, out=spare)
+        np.minimum(high, low, out=low)
+        found[upper], spare = spare, high
+    return np.array(found)
+
+
+@cache
+def _comparisons(count: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of places whose comparison, one after the other, sorts (Batcher's merges).
+
+    Examples
+    --------
+    >>> _comparisons(3)
+    ((0, 1), (0, 2), (1, 2))
+    """
+    found, block = [], 1
+    while block < count:
+        step = block
+        while step:
+            for first in range(step % block, count - step, 2 * step):
+                for low in range(first, min(first + step, count - step)):
+                    if low // (2 * block) == (low + step) // (2 * block):
+                        found.append((low, low + step))
+            step //= 2
+        block *= 2
+    return tuple(found)
 
 
 def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -12,7 +12,13 @@ from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.words import WordLists
 
 Floats = NDArray[np.float64]
+Rough = NDArray[np.int16]
 Words = tuple[str, ...]
+
+ROUGH = 2**13
+"""Rough cosines are counted in units of one over this."""
+_KEPT = 2**25
+"""The most bytes of rough cosines that are kept."""
 
 
 class Scores:
@@ -27,6 +33,8 @@ class Scores:
         self.bank = bank
         self._clues = self.embedding.vectors[self.embedding.rows(bank.clues)]
         self.vectors = lru_cache(maxsize=64)(self._vectors)
+        self._rows: dict[str, Rough] = {}
+        self.rough = lru_cache(maxsize=16)(self._rough)
         self.legal = lru_cache(maxsize=16)(self._legal)
         self.clue = lru_cache(maxsize=4096)(self._clue)
 
@@ -39,7 +47,24 @@ class Scores:
 
     def _legal(self, words: Words) -> Floats:
         """Return the cosines of board words with the bank's legal clues, (words, clues)."""
-        return np.asarray(self.vectors(words) @ self._clues[self.bank.legal(words)].T)
+        return self.cosines(words, self.bank.legal(words))
+
+    def cosines(self, words: Words, clues: NDArray[np.intp]) -> Floats:
+        """Return the cosines of board words with clues of the bank, (words, clues)."""
+        return np.asarray(self.vectors(words) @ self._clues[clues].T)
+
+    def _rough(self, words: Words) -> Rough:
+        """Return the cosines of board words with all clues of the bank in units, rounded down.
+
+        They are kept word by word, since boards share words.
+        """
+        new = tuple(word for word in words if word not in self._rows)
+        if 2 * len(self._clues) * (len(self._rows) + len(new)) > _KEPT:
+            self._rows, new = {}, words
+        if new:
+            units = np.floor(self._vectors(new) @ self._clues.T * ROUGH).astype(np.int16)
+            self._rows |= zip(new, units, strict=True)
+        return np.array([self._rows[word] for word in words])
 
     def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
         """Return the cosines of board words with any clue; None if the embedding lacks it."""
