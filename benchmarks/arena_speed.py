@@ -1,7 +1,7 @@
 """Games a second of the arena's four games, beside TextArena's raw environments where installed.
 
 CPU seconds of one thread, in one process, the sides in turn, three times; the median counts.
-Nothing is stored. *Scripted* are players as experiments use them; *uniform* ones play a random
+Every game has a seed of its own. Nothing is stored. *Scripted* are players as experiments use them; *uniform* ones play a random
 legal action and say nothing. TextArena's players draw a random legal text, as cheaply as can be.
 
     python benchmarks/arena_speed.py                 # prints the table
@@ -11,10 +11,11 @@ legal action and say nothing. TextArena's players draw a random legal text, as c
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,11 @@ def theirs(kind: str) -> Callable[[int], None]:
     return play
 
 
-def per_second(play: Callable[[int], None], seconds: float) -> float:
-    """Return games per CPU second."""
+def per_second(play: Callable[[int], None], seconds: float, seeds: Iterator[int]) -> float:
+    """Return games per CPU second, each with a seed of its own, so that nothing is played twice."""
     begin, games = time.process_time(), 0
     while (spent := time.process_time() - begin) < seconds:
-        play(games)
+        play(next(seeds))
         games += 1
     return games / spent
 
@@ -133,8 +134,10 @@ def rows(seconds: float) -> list[dict[str, Any]]:
             sides["TextArena"] = theirs(kind)
         for play in sides.values():
             play(0)  # what is loaded and computed once
+        seeds = itertools.count(1)
         measured = [
-            {name: per_second(play, seconds) for name, play in sides.items()} for _ in range(3)
+            {name: per_second(play, seconds, seeds) for name, play in sides.items()}
+            for _ in range(3)
         ]
         speed = {name: statistics.median(m[name] for m in measured) for name in sides}
         row: dict[str, Any] = {"game": kind}

@@ -7,8 +7,9 @@ and number are told.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.scores import ROUGH, Scores, Words
+from tomeval.domains.arena.games.codenames.scores import ROUGH, Rough, Scores, Words
 from tomeval.domains.arena.games.codenames.state import CLUE, State
 from tomeval.domains.arena.games.codenames.view import as_seen
 from tomeval.domains.arena.policy import Choices, Memory, Policy
@@ -157,15 +158,15 @@ def _clues(
     assassin: int,
 ) -> Choices:
     scores, legal = game.scores(policy.embedding), game.bank.legal(words)
-    mine, others, most = list(members(own)), covered & ~own, game.parameters.number
+    mine, others, most = members(own), covered & ~own, game.parameters.number
     if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < _ROUGH_TO:
-        rough = _worth(policy, scores.rough(words), mine, others, assassin, most, ROUGH)
-        best = rough.max(axis=0)[legal]
-        legal = legal[best >= best.max() - _ROUGH_ERROR]
-        table = scores.cosines(words, legal)
-    else:
-        table = scores.legal(words)
-    worth = _worth(policy, table, mine, others, assassin, most)
+        rough = _rough_worth(policy, scores.rough(words), mine, others, assassin, most)[legal]
+        best = legal[rough >= rough.max() - _ROUGH_ERROR]
+        if len(best) <= _FEW:
+            clues = [game.bank.clues[place] for place in best.tolist()]
+            return ((1.0, _best(policy, scores, words, clues, mine, others, assassin, most)),)
+    table = scores.legal(words)
+    worth = _worth(policy, table, list(mine), others, assassin, most)
     flat = np.ravel(worth.T)  # clue by clue, number by number
     count = 1 if policy.temperature == 0 else min(policy.breadth, len(flat))
     places = _highest(flat, count)
@@ -173,7 +174,7 @@ def _clues(
     found: list[tuple[float, Action]] = []
     for weight, place in zip(weights, places.tolist(), strict=True):
         column, number = divmod(place, len(worth))
-        nearest = np.argsort(-table[mine, column], kind="stable")[: number + 1]
+        nearest = np.argsort(-table[list(mine), column], kind="stable")[: number + 1]
         meant = (words[mine[i]] for i in sorted(nearest.tolist()))
         found.append((weight, (game.bank.clues[legal[column]], number + 1, *meant)))
     return tuple(found)
@@ -184,48 +185,78 @@ _ROUGH_TO = 1.9
 _ROUGH_ERROR = 4
 """Units that two rough worths may be wrong by together: two cosines and two options each."""
 _FEW = 64
-"""Fewer columns are sorted one by one."""
+"""So many clues are looked at one by one at most."""
+
+
+def _best(
+    policy: EmbeddingPlayer,
+    scores: Scores,
+    words: Words,
+    clues: Sequence[str],
+    mine: Sequence[int],
+    others: int,
+    assassin: int,
+    most: int,
+) -> Action:
+    """Return the first clue and number that are worth most, with the words meant; see `_worth`."""
+    found, highest = None, -math.inf
+    for clue in clues:
+        cosines = scores.clue(words, clue)
+        assert cosines is not None
+        near = sorted(mine, key=lambda place: -cosines[place])
+        bad = max((cosines[place] for place in members(others & ~assassin)), default=-1.0)
+        bad = max([bad, *(cosines[place] + policy.caution for place in members(assassin))])
+        for number, place in enumerate(near[:most], 1):
+            worth = cosines[place] - bad + policy.risk * number
+            if worth > highest:
+                meant = (words[p] for p in sorted(near[:number]))
+                found, highest = (clue, number, *meant), worth
+    return found
+
+
+def _rough_worth(
+    policy: EmbeddingPlayer,
+    rows: Sequence[Rough],
+    mine: Sequence[int],
+    others: int,
+    assassin: int,
+    most: int,
+) -> Rough:
+    """Return what every clue of the bank is worth for the best number, in units of `ROUGH`."""
+    gains = (round(policy.risk * n * ROUGH) for n in range(1, most + 1))
+    near = _sorted_rows([rows[place] for place in mine])
+    best = reduce(np.maximum, (row + gain for row, gain in zip(near, gains, strict=False)))
+    bad = [rows[place] for place in members(others & ~assassin)]
+    bad = bad or [np.full_like(best, -ROUGH)]
+    bad += [rows[place] + round(policy.caution * ROUGH) for place in members(assassin)]
+    return best - reduce(np.maximum, bad)
 
 
 def _worth(
     policy: EmbeddingPlayer,
-    table: NDArray[Any],
+    table: NDArray[np.float64],
     mine: list[int],
     others: int,
     assassin: int,
     most: int,
-    units: int = 1,
-) -> NDArray[Any]:
-    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues).
-
-    The table has cosines, or as whole numbers how many `units` they are, each one over this.
-    """
-    near = _sorted_rows(table[mine])[:most]
-    gains, caution = policy.risk * np.arange(1, len(near) + 1)[:, None], policy.caution
-    if units > 1:
-        gains, caution = np.rint(gains * units).astype(table.dtype), round(caution * units)
-    rest = members(others & ~assassin)
-    bad = table[[*rest, *members(assassin)]]
-    bad[len(rest) :] += caution
-    if not rest:
-        bad = np.concatenate([bad, np.full_like(near[:1], -units)])
-    while len(bad) > 1:  # halves, so that many rows are compared at once
-        half = (len(bad) + 1) // 2
-        bad = np.maximum(bad[:half], bad[-half:])
-    return np.asarray(near - bad + gains)
+) -> NDArray[np.float64]:
+    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
+    near = np.array(_sorted_rows(list(table[mine])))[:most]
+    rest = list(members(others & ~assassin))
+    bad = np.full(table.shape[1], -1.0)
+    if rest:
+        bad = table[rest].max(axis=0)
+    for place in members(assassin):
+        bad = np.maximum(bad, table[place] + policy.caution)
+    return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
 
 
-def _sorted_rows(rows: NDArray[Any]) -> NDArray[Any]:
-    """Sort every column, highest first; many columns by comparing few rows as wholes."""
-    if rows.shape[1] < _FEW:
-        return np.sort(rows, axis=0)[::-1]
-    found, spare = list(rows), np.empty_like(rows[0])
+def _sorted_rows(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Sort every column, highest first: few rows, so that whole rows are compared."""
     for upper, lower in _comparisons(len(rows)):
-        high, low = found[upper], found[lower]
-        np.maximum(high, low, out=spare)
-        np.minimum(high, low, out=low)
-        found[upper], spare = spare, high
-    return np.array(found)
+        high, low = rows[upper], rows[lower]
+        rows[upper], rows[lower] = np.maximum(high, low), np.minimum(high, low)
+    return rows
 
 
 @cache

@@ -53,7 +53,7 @@ class Scores:
         """Return the cosines of board words with clues of the bank, (words, clues)."""
         return np.asarray(self.vectors(words) @ self._clues[clues].T)
 
-    def _rough(self, words: Words) -> Rough:
+    def _rough(self, words: Words) -> tuple[Rough, ...]:
         """Return the cosines of board words with all clues of the bank in units, rounded down.
 
         They are kept word by word, since boards share words.
@@ -64,7 +64,7 @@ class Scores:
         if new:
             units = np.floor(self._vectors(new) @ self._clues.T * ROUGH).astype(np.int16)
             self._rows |= zip(new, units, strict=True)
-        return np.array([self._rows[word] for word in words])
+        return tuple(self._rows[word] for word in words)
 
     def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
         """Return the cosines of board words with any clue; None if the embedding lacks it."""
