@@ -91,7 +91,8 @@ class Bank:
         self.place = {clue: place for place, clue in enumerate(self.clues)}
         self._showing: dict[str, list[int]] = {}
         self._traced: dict[str, list[int]] = {}
-        self._fits = np.ones(len(self.clues), bool)
+        self._unfit = np.array([], np.intp)
+        self.illegal = lru_cache(maxsize=256)(self._find_illegal)
         self._legal = lru_cache(maxsize=256)(self._find_legal)
         self._giving = lru_cache(maxsize=65536)(self._find_giving)
         if rules == OWN:
@@ -101,7 +102,8 @@ class Bank:
                 for part in traces(clue) | parts(clue):
                     self._showing.setdefault(part, []).append(place)
         else:
-            self._fits[:] = [clue_fault(clue, (), rules) is None for clue in self.clues]
+            faults = [clue_fault(clue, (), rules) is not None for clue in self.clues]
+            self._unfit = np.flatnonzero(faults)
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
         """Be sent to another process without what was found so far."""
@@ -112,9 +114,13 @@ class Bank:
         return self._legal(words)
 
     def _find_legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
-        kept = self._fits.copy()
-        kept[np.concatenate([self._giving(word) for word in words])] = False
+        kept = np.ones(len(self.clues), bool)
+        kept[self.illegal(words)] = False
         return np.flatnonzero(kept)
+
+    def _find_illegal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return the places of all others, in any order; some may come twice."""
+        return np.concatenate([self._unfit, *map(self._giving, words)])
 
     def _find_giving(self, word: str) -> NDArray[np.intp]:
         """Return the places of the clues that give a board word away."""

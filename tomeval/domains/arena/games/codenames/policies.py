@@ -157,11 +157,12 @@ def _clues(
     own: int,
     assassin: int,
 ) -> Choices:
-    scores, legal = game.scores(policy.embedding), game.bank.legal(words)
+    scores = game.scores(policy.embedding)
     mine, others, most = members(own), covered & ~own, game.parameters.number
     if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < _ROUGH_TO:
-        rough = _rough_worth(policy, scores.rough(words), mine, others, assassin, most)[legal]
-        best = legal[rough >= rough.max() - _ROUGH_ERROR]
+        rough = _rough_worth(policy, scores.rough(words), mine, others, assassin, most)
+        rough[game.bank.illegal(words)] = np.iinfo(rough.dtype).min
+        best = np.flatnonzero(rough >= rough.max() - _ROUGH_ERROR)
         if len(best) <= _FEW:
             clues = [game.bank.clues[place] for place in best.tolist()]
             return ((1.0, _best(policy, scores, words, clues, mine, others, assassin, most)),)
@@ -171,6 +172,7 @@ def _clues(
     count = 1 if policy.temperature == 0 else min(policy.breadth, len(flat))
     places = _highest(flat, count)
     weights = _softmax(flat[places], policy.temperature)
+    legal = game.bank.legal(words)
     found: list[tuple[float, Action]] = []
     for weight, place in zip(weights, places.tolist(), strict=True):
         column, number = divmod(place, len(worth))
@@ -199,19 +201,19 @@ def _best(
     most: int,
 ) -> Action:
     """Return the first clue and number that are worth most, with the words meant; see `_worth`."""
-    found, highest = None, -math.inf
+    found, highest = ("", list(mine)), -math.inf
     for clue in clues:
         cosines = scores.clue(words, clue)
         assert cosines is not None
-        near = sorted(mine, key=lambda place: -cosines[place])
-        bad = max((cosines[place] for place in members(others & ~assassin)), default=-1.0)
-        bad = max([bad, *(cosines[place] + policy.caution for place in members(assassin))])
+        near = sorted(mine, key=cosines.__getitem__, reverse=True)
+        bad = max([cosines[place] for place in members(others & ~assassin)], default=-1.0)
+        bad = max([bad, *[cosines[place] + policy.caution for place in members(assassin)]])
         for number, place in enumerate(near[:most], 1):
             worth = cosines[place] - bad + policy.risk * number
             if worth > highest:
-                meant = (words[p] for p in sorted(near[:number]))
-                found, highest = (clue, number, *meant), worth
-    return found
+                found, highest = (clue, near[:number]), worth
+    clue, meant = found
+    return clue, len(meant), *(words[place] for place in sorted(meant))
 
 
 def _rough_worth(
