@@ -1,8 +1,9 @@
 """Games a second of the arena's four games, beside TextArena's raw environments where installed.
 
 CPU seconds of one thread, in one process, the sides in turn, three times; the median counts.
-Every game has a seed of its own. Nothing is stored. *Scripted* are players as experiments use them; *uniform* ones play a random
-legal action and say nothing. TextArena's players draw a random legal text, as cheaply as can be.
+Every game has a seed of its own, and nothing is stored. *Scripted* are players as experiments use
+them; *uniform* ones play a random legal action and say nothing. TextArena's players draw a random
+legal text, as cheaply as can be.
 
     python benchmarks/arena_speed.py                 # prints the table
     python benchmarks/arena_speed.py --write         # puts it into docs/arena/textarena.md

@@ -7,9 +7,8 @@ and number are told.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, reduce
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +18,17 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.scores import ROUGH, Rough, Scores, Words
+from tomeval.domains.arena.games.codenames.scores import Scores, Words
 from tomeval.domains.arena.games.codenames.state import CLUE, State
 from tomeval.domains.arena.games.codenames.view import as_seen
+from tomeval.domains.arena.games.codenames.worths import (
+    FEW,
+    ROUGH_ERROR,
+    ROUGH_TO,
+    best_clue,
+    rough_worth,
+    worth,
+)
 from tomeval.domains.arena.policy import Choices, Memory, Policy
 
 
@@ -159,127 +166,26 @@ def _clues(
 ) -> Choices:
     scores = game.scores(policy.embedding)
     mine, others, most = members(own), covered & ~own, game.parameters.number
-    if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < _ROUGH_TO:
-        rough = _rough_worth(policy, scores.rough(words), mine, others, assassin, most)
+    if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < ROUGH_TO:
+        rough = rough_worth(policy, scores.rough(words), mine, others, assassin, most)
         rough[game.bank.illegal(words)] = np.iinfo(rough.dtype).min
-        best = np.flatnonzero(rough >= rough.max() - _ROUGH_ERROR)
-        if len(best) <= _FEW:
+        best = np.flatnonzero(rough >= rough.max() - ROUGH_ERROR)
+        if len(best) <= FEW:
             clues = [game.bank.clues[place] for place in best.tolist()]
-            return ((1.0, _best(policy, scores, words, clues, mine, others, assassin, most)),)
+            return ((1.0, best_clue(policy, scores, words, clues, mine, others, assassin, most)),)
     table = scores.legal(words)
-    worth = _worth(policy, table, list(mine), others, assassin, most)
-    flat = np.ravel(worth.T)  # clue by clue, number by number
+    values = worth(policy, table, list(mine), others, assassin, most)
+    flat = np.ravel(values.T)  # clue by clue, number by number
     count = 1 if policy.temperature == 0 else min(policy.breadth, len(flat))
     places = _highest(flat, count)
     weights = _softmax(flat[places], policy.temperature)
     legal = game.bank.legal(words)
     found: list[tuple[float, Action]] = []
     for weight, place in zip(weights, places.tolist(), strict=True):
-        column, number = divmod(place, len(worth))
+        column, number = divmod(place, len(values))
         nearest = np.argsort(-table[list(mine), column], kind="stable")[: number + 1]
         meant = (words[mine[i]] for i in sorted(nearest.tolist()))
         found.append((weight, (game.bank.clues[legal[column]], number + 1, *meant)))
-    return tuple(found)
-
-
-_ROUGH_TO = 1.9
-"""Below this caution and gain together leave rough worths within the range of their type."""
-_ROUGH_ERROR = 4
-"""Units that two rough worths may be wrong by together: two cosines and two options each."""
-_FEW = 64
-"""So many clues are looked at one by one at most."""
-
-
-def _best(
-    policy: EmbeddingPlayer,
-    scores: Scores,
-    words: Words,
-    clues: Sequence[str],
-    mine: Sequence[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> Action:
-    """Return the first clue and number that are worth most, with the words meant; see `_worth`."""
-    found, highest = ("", list(mine)), -math.inf
-    for clue in clues:
-        cosines = scores.clue(words, clue)
-        assert cosines is not None
-        near = sorted(mine, key=cosines.__getitem__, reverse=True)
-        bad = max([cosines[place] for place in members(others & ~assassin)], default=-1.0)
-        bad = max([bad, *[cosines[place] + policy.caution for place in members(assassin)]])
-        for number, place in enumerate(near[:most], 1):
-            worth = cosines[place] - bad + policy.risk * number
-            if worth > highest:
-                found, highest = (clue, near[:number]), worth
-    clue, meant = found
-    return clue, len(meant), *(words[place] for place in sorted(meant))
-
-
-def _rough_worth(
-    policy: EmbeddingPlayer,
-    rows: Sequence[Rough],
-    mine: Sequence[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> Rough:
-    """Return what every clue of the bank is worth for the best number, in units of `ROUGH`."""
-    gains = (round(policy.risk * n * ROUGH) for n in range(1, most + 1))
-    near = _sorted_rows([rows[place] for place in mine])
-    best = reduce(np.maximum, (row + gain for row, gain in zip(near, gains, strict=False)))
-    bad = [rows[place] for place in members(others & ~assassin)]
-    bad = bad or [np.full_like(best, -ROUGH)]
-    bad += [rows[place] + round(policy.caution * ROUGH) for place in members(assassin)]
-    return best - reduce(np.maximum, bad)
-
-
-def _worth(
-    policy: EmbeddingPlayer,
-    table: NDArray[np.float64],
-    mine: list[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> NDArray[np.float64]:
-    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
-    near = np.array(_sorted_rows(list(table[mine])))[:most]
-    rest = list(members(others & ~assassin))
-    bad = np.full(table.shape[1], -1.0)
-    if rest:
-        bad = table[rest].max(axis=0)
-    for place in members(assassin):
-        bad = np.maximum(bad, table[place] + policy.caution)
-    return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
-
-
-def _sorted_rows(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Sort every column, highest first: few rows, so that whole rows are compared."""
-    for upper, lower in _comparisons(len(rows)):
-        high, low = rows[upper], rows[lower]
-        rows[upper], rows[lower] = np.maximum(high, low), np.minimum(high, low)
-    return rows
-
-
-@cache
-def _comparisons(count: int) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of places whose comparison, one after the other, sorts (Batcher's merges).
-
-    Examples
-    --------
-    >>> _comparisons(3)
-    ((0, 1), (0, 2), (1, 2))
-    """
-    found, block = [], 1
-    while block < count:
-        step = block
-        while step:
-            for first in range(step % block, count - step, 2 * step):
-                for low in range(first, min(first + step, count - step)):
-                    if low // (2 * block) == (low + step) // (2 * block):
-                        found.append((low, low + step))
-            step //= 2
-        block *= 2
     return tuple(found)
 
 

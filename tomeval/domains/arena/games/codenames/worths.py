@@ -1,0 +1,121 @@
+"""What clues are worth to an embedding player; see `policies.EmbeddingPlayer`.
+
+Of a bank's thousands of clues only those are weighed exactly that can be best by rounded cosines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.domains.arena.game import Action
+from tomeval.domains.arena.games.codenames.board import members
+from tomeval.domains.arena.games.codenames.scores import ROUGH, Rough, Scores, Words
+
+if TYPE_CHECKING:
+    from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
+
+ROUGH_TO = 1.9
+"""Below this caution and gain together leave rough worths within the range of their type."""
+ROUGH_ERROR = 4
+"""Units that two rough worths may be wrong by together: two cosines and two options each."""
+FEW = 64
+"""So many clues are looked at one by one at most."""
+
+
+def best_clue(
+    policy: EmbeddingPlayer,
+    scores: Scores,
+    words: Words,
+    clues: Sequence[str],
+    mine: Sequence[int],
+    others: int,
+    assassin: int,
+    most: int,
+) -> Action:
+    """Return the first clue and number that are worth most, with the words meant; see `worth`."""
+    found, highest = ("", list(mine)), -math.inf
+    for clue in clues:
+        cosines = scores.clue(words, clue)
+        assert cosines is not None
+        near = sorted(mine, key=cosines.__getitem__, reverse=True)
+        bad = max([cosines[place] for place in members(others & ~assassin)], default=-1.0)
+        bad = max([bad, *[cosines[place] + policy.caution for place in members(assassin)]])
+        for number, place in enumerate(near[:most], 1):
+            value = cosines[place] - bad + policy.risk * number
+            if value > highest:
+                found, highest = (clue, near[:number]), value
+    clue, meant = found
+    return clue, len(meant), *(words[place] for place in sorted(meant))
+
+
+def rough_worth(
+    policy: EmbeddingPlayer,
+    rows: Sequence[Rough],
+    mine: Sequence[int],
+    others: int,
+    assassin: int,
+    most: int,
+) -> Rough:
+    """Return what every clue of the bank is worth for the best number, in units of `ROUGH`."""
+    gains = (round(policy.risk * n * ROUGH) for n in range(1, most + 1))
+    near = _sorted_rows([rows[place] for place in mine])
+    best = reduce(np.maximum, (row + gain for row, gain in zip(near, gains, strict=False)))
+    bad = [rows[place] for place in members(others & ~assassin)]
+    bad = bad or [np.full_like(best, -ROUGH)]
+    bad += [rows[place] + round(policy.caution * ROUGH) for place in members(assassin)]
+    return best - reduce(np.maximum, bad)
+
+
+def worth(
+    policy: EmbeddingPlayer,
+    table: NDArray[np.float64],
+    mine: list[int],
+    others: int,
+    assassin: int,
+    most: int,
+) -> NDArray[np.float64]:
+    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
+    near = np.array(_sorted_rows(list(table[mine])))[:most]
+    rest = list(members(others & ~assassin))
+    bad = np.full(table.shape[1], -1.0)
+    if rest:
+        bad = table[rest].max(axis=0)
+    for place in members(assassin):
+        bad = np.maximum(bad, table[place] + policy.caution)
+    return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
+
+
+def _sorted_rows(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Sort every column, highest first: few rows, so that whole rows are compared."""
+    for upper, lower in _comparisons(len(rows)):
+        high, low = rows[upper], rows[lower]
+        rows[upper], rows[lower] = np.maximum(high, low), np.minimum(high, low)
+    return rows
+
+
+@cache
+def _comparisons(count: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of places whose comparison, one after the other, sorts (Batcher's merges).
+
+    Examples
+    --------
+    >>> _comparisons(3)
+    ((0, 1), (0, 2), (1, 2))
+    """
+    found, block = [], 1
+    while block < count:
+        step = block
+        while step:
+            for first in range(step % block, count - step, 2 * step):
+                for low in range(first, min(first + step, count - step)):
+                    if low // (2 * block) == (low + step) // (2 * block):
+                        found.append((low, low + step))
+            step //= 2
+        block *= 2
+    return tuple(found)
