@@ -58,13 +58,15 @@ class Scores:
 
         They are kept word by word, since boards share words.
         """
-        new = tuple(word for word in words if word not in self._rows)
-        if 2 * len(self._clues) * (len(self._rows) + len(new)) > _KEPT:
-            self._rows, new = {}, words
+        rows = self._rows
+        new = tuple(word for word in words if word not in rows)
+        if 2 * len(self._clues) * (len(rows) + len(new)) > _KEPT:
+            self._rows = rows = {}
+            new = words
         if new:
             units = np.floor(self._vectors(new) @ self._clues.T * ROUGH).astype(np.int16)
-            self._rows |= zip(new, units, strict=True)
-        return tuple(self._rows[word] for word in words)
+            rows.update(zip(new, units, strict=True))
+        return tuple(rows[word] for word in words)
 
     def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
         """Return the cosines of board words with any clue; None if the embedding lacks it."""
