@@ -84,8 +84,9 @@ def test_csv_holds_the_librarys_numbers(folder) -> None:
     assert len(rows) == len(expected)
     for mine, row in zip(rows, expected, strict=True):
         assert mine["strategy"] == row["strategy"]
-        assert float(mine["difference"]) == row["difference"]
-        assert float(mine["p_holm"]) == row["p_holm"]
+        for name in ("difference", "p_holm"):  # empty where nothing is compared
+            assert float(mine[name] or "nan") == pytest.approx(row[name], abs=0, nan_ok=True)
+    assert sum(row["p_holm"] == row["p_holm"] for row in expected) > 50
 
 
 def test_text_says_what_was_done(folder) -> None:

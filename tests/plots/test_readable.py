@@ -178,7 +178,7 @@ def uneven(tmp_path_factory):
     """Few short episodes, so that means ± 1.96 standard errors leave what is possible."""
     subjects = [{"kind": "simulated", "name": f"p {p}", "p": p, "q": p} for p in (0.2, 0.5, 0.8)]
     experiment = {"games": ["RPS", "IBS"], "subjects": ["random", *subjects], "horizon": 2}
-    with tomeval.run(experiment | {"episodes": 3}, tmp_path_factory.mktemp("cut") / "run") as run:
+    with tomeval.run(experiment | {"episodes": 5}, tmp_path_factory.mktemp("cut") / "run") as run:
         yield run
 
 
@@ -202,10 +202,11 @@ def test_intervals_stay_where_means_can_be(uneven, name) -> None:
             if len(line.get_xdata()) == 2 and len(set(line.get_ydata())) == 1
         }
         for place, row in enumerate(mine):
-            mean, half = row[measure], row[f"{measure}_ci95"]
-            ends = max(low, mean - half), min(high, mean + half)
+            ends = row[f"{measure}_ci95_low"], row[f"{measure}_ci95_high"]
+            assert low <= ends[0] <= row[measure] <= ends[1] <= high
             assert lines[place] == pytest.approx(ends)
-            beyond += mean - half < low or mean + half > high
+            half = row[f"{measure}_ci95"]
+            beyond += row[measure] - half < low or row[measure] + half > high
     assert beyond  # else this shows nothing
     assert "end where no true mean can be" in drawing.caption
 

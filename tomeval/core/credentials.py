@@ -19,7 +19,7 @@ _PATTERNS = {
 }
 _NAMES = {"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential"}
 _HARMLESS = {"prompt_cache_key"}  # of OpenAI: which requests share a cache
-_ADDRESS = re.compile(r"\w+://[^\s'\"<>]+")
+_ADDRESS = re.compile(r"https?://[^\s'\"<>\\\x00-\x1f\x7f-\x9f]+")
 _WORD = re.compile(r"[A-Z]?[a-z]+\d{0,4}|[A-Z]+\d{0,4}|v?\d+[A-Za-z]{0,2}")
 _OPAQUE = 12  # characters of a part of a path that are no words and no numbers
 _LONGEST_WORD = 20
@@ -103,7 +103,11 @@ def opaque_part(url: str) -> str:
     >>> opaque_part("https://host/openai/deployments/Llama-3.1-8B-Instruct-2024-08-06/v1")
     ''
     """
-    for part in unquote(urlsplit(url).path).split("/"):
+    try:
+        path = urlsplit(url).path
+    except ValueError:  # no address: other text may be as it likes
+        return ""
+    for part in unquote(path).split("/"):
         chunks = re.findall(r"[A-Za-z0-9]+", part)
         unread = [c for c in chunks if not _WORD.fullmatch(c) or len(c) > _LONGEST_WORD]
         if sum(map(len, unread)) >= _OPAQUE or re.match(rf"({_PREFIXES})\w{{4}}", part):

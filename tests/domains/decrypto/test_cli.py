@@ -4,8 +4,6 @@ import csv
 import io
 import itertools
 import json
-import shutil
-import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -176,31 +174,17 @@ def test_export(small, tmp_path, monkeypatch, capsys, form) -> None:
         assert len(rows) == run.store.query("SELECT COUNT(*) FROM steps")[0][0]
 
 
-def test_codes_are_numbers_in_every_format_and_in_old_runs(small, tmp_path) -> None:
+def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet")
-    old = tmp_path / "old"
-    shutil.copytree(small, old)
-    # A run of a version that showed lists, and had no checksums.
-    with sqlite3.connect(old / "run.sqlite") as db:
-        db.execute("DROP TABLE sums")
-        db.execute("DROP TABLE marks")
-        db.execute("DROP VIEW step_records")
-        db.execute(
-            "CREATE VIEW step_records AS SELECT s.*, (SELECT value FROM answers p WHERE "
-            "p.cell = s.cell AND p.episode = s.episode AND p.step = s.step AND p.question = 'eve') "
-            "AS predicted_eve FROM steps s"
-        )
-    db.close()
-    for folder in (small, old):
-        with Run(folder) as run:
-            export_run(run, "steps", "parquet", tmp_path / "steps.parquet")
-            export_run(run, "steps", "csv", tmp_path / "steps.csv")
-        table = pyarrow.read_table(tmp_path / "steps.parquet")
-        codes = [table.column(name) for name in ("code", "bob", "eve", "predicted_eve")]
-        assert {str(column.type) for column in codes} == {"int64"}
-        assert set().union(*(column.to_pylist() for column in codes)) <= {*NUMBERS, None}
-        rows = list(csv.DictReader(io.StringIO((tmp_path / "steps.csv").read_text())))
-        assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
+    with Run(small) as run:
+        export_run(run, "steps", "parquet", tmp_path / "steps.parquet")
+        export_run(run, "steps", "csv", tmp_path / "steps.csv")
+    table = pyarrow.read_table(tmp_path / "steps.parquet")
+    codes = [table.column(name) for name in ("code", "bob", "eve", "predicted_eve")]
+    assert {str(column.type) for column in codes} == {"int64"}
+    assert set().union(*(column.to_pylist() for column in codes)) <= {*NUMBERS, None}
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "steps.csv").read_text())))
+    assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
 
 
 def test_exports_name_the_models_of_all_seats(small, tmp_path, monkeypatch, capsys) -> None:

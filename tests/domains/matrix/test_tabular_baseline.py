@@ -50,13 +50,18 @@ def known_miss(row: dict[str, str]) -> bool:
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("baseline")
     with tomeval.run(ROOT / "experiments" / "tabular_baseline.toml", folder / "run") as run:
-        return {(row["game"], row["partners"]): row for row in run.rows()}
+        rows = {(row["game"], row["partners"]): row for row in run.rows()}
+        for cell, row in zip(run.cells, run.rows(), strict=True):
+            # Of what differs from episode to episode: the same numbers each time say nothing more.
+            errors = {name: cell.standard_error(name) for name in METRIC.values()}
+            rows[row["game"], row["partners"]] |= {f"{k}_se": v for k, v in errors.items()}
+        return rows
 
 
 def distance(row: dict[str, str], ours: dict) -> tuple[float, float]:
     """Return how far ours is from the published mean, and what both intervals allow."""
     name = METRIC[row["metric"]]
-    allowed = float(row["ci95"]) + ours[f"{name}_ci95"]
+    allowed = float(row["ci95"]) + 1.96 * ours[f"{name}_se"]
     half_digit = 0.5 * 10.0 ** -len(row["mean"].partition(".")[2])  # the printed mean is rounded
     return abs(float(row["mean"]) - ours[name]), allowed + half_digit
 

@@ -95,7 +95,7 @@ def test_pocket_is_the_default() -> None:
 
 # In IPD pocket mostly defects, which pays: that it does not defect because it pays takes more
 # episodes to see.
-EPISODES = {"RPS": 12, "IBS": 12, "IPD": 60}
+EPISODES = {"RPS": 12, "IBS": 12, "IPD": 120}
 
 
 @pytest.fixture(scope="module")
@@ -152,11 +152,11 @@ def test_the_known_groups_are_ordered(groups, game) -> None:
 
 
 def low(row, name):
-    return row[name] - row[f"{name}_ci95"]
+    return row[f"{name}_ci95_low"]
 
 
 def high(row, name):
-    return row[name] + row[f"{name}_ci95"]
+    return row[f"{name}_ci95_high"]
 
 
 def test_little_memory_costs_few_tokens(tmp_path) -> None:
