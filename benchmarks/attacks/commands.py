@@ -10,6 +10,7 @@ import resource
 import sys
 import traceback
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
@@ -57,7 +58,8 @@ def call(*arguments: object, typed: str = "") -> Called:
 def call_apart(*arguments: object, seconds: float, memory: int) -> Called:
     """Run a command in a process of its own, with bounded time and memory.
 
-    It is forked, so that what is imported here need not be imported again.
+    It is forked, so that what is imported here need not be imported again: `memory` is what it may
+    take beyond what this process has.
     """
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
@@ -82,7 +84,8 @@ def call_apart(*arguments: object, seconds: float, memory: int) -> Called:
 
 
 def _answer(there: Connection, memory: int, arguments: tuple[object, ...]) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    had = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (had + memory, had + memory))
     there.send(call(*arguments))
 
 
