@@ -27,15 +27,15 @@ class Rate:
 INVALID = Rate(
     "invalid_rate",
     "invalid %",
-    "Share of the measured player's answers (in Decrypto of all seats'), void episodes included, "
-    "that could not be used: unreadable, illegal, cut off or refused.",
+    "Share of all answers, void episodes included, that could not be used: unreadable, illegal, "
+    "cut off or refused; in the arena of the measured player's answers.",
 )
 REASK = Rate(
     "reask_rate",
     "re-asked %",
-    "Share of the measured player's answers (in Decrypto of all seats'), void episodes included, "
-    "for which the question was asked more than once, because a reply before the last one could "
-    "not be used.",
+    "Share of all answers, void episodes included, for which the question was asked more than "
+    "once, because a reply before the last one could not be used; in the arena of the measured "
+    "player's answers.",
 )
 PROBE_INVALID = Rate(
     "probe_invalid_rate", "probe invalid %", "The same as invalid %, of answers to probes only."

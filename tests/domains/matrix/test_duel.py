@@ -258,8 +258,6 @@ def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
                 "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
             )
             actions = run.store.query("SELECT partner_action FROM steps ORDER BY step")
-            [row] = run.rows()
-    assert not row["invalid_rate"] > 0  # that of the measured player, who was not asked
     assert len(last) == 1
     assert ("partner", "act") in invalid
     assert all(seat == "partner" for seat, _ in invalid)

@@ -118,7 +118,6 @@ class Matrix(Domain):
         *("fitted", "aids", "planted"),  # of runs that have the data
     )
     figures_by = ("regret", "tom")
-    own_seat = SEAT
     lists = listing.LISTS
     tables = TABLES
     first_table = "cells"
