@@ -129,3 +129,18 @@ def test_every_percentage_is_bounded():
             if measure.unit == "%":
                 assert BOUNDED[f"{domain.name} {name}"] == (0, 100), name
                 assert measure.difference_limits == (-100, 100)
+
+
+@pytest.mark.parametrize("method", ["normal", "t", "bca"])
+@pytest.mark.parametrize("scale", [2.0**-43, 2.0**30])
+def test_intervals_of_scaled_payoffs_are_scaled(method, scale):
+    """Also where values are alike but for rounding, which is no spread in any unit."""
+    alike = np.array([0.3, 0.1 + 0.2] * 4)
+    for values in (alike, np.array([0.1, 0.5, 0.2, 0.3, 0.9, 0.1, 0.4, 0.6])):
+        found = [
+            estimate(v, method, bounds=b, rng=np.random.default_rng(0), resamples=199)
+            for v, b in ((values, (0, 2)), (scale * values, (0, 2 * scale)))
+        ]
+        assert found[0].half[0] > 0.05
+        for ours, theirs in zip(*found, strict=True):
+            assert theirs[0] == pytest.approx(scale * ours[0], rel=1e-6)

@@ -71,8 +71,7 @@ def score_ends(
         *(np.asarray(part, dtype=np.float64) for part in (mean, error, quantile, units, low, high))
     )
     below, above = np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0)
-    both = np.isfinite(below) & np.isfinite(above)
-    alike = error <= NO_SPREAD * np.where(both, high - low, 1 + np.abs(mean))
+    both, alike = np.isfinite(below) & np.isfinite(above), no_spread(error, mean, low, high)
     square = np.where(alike, 0.0, (quantile * error) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         # d^2 = square (1 + d / below) (1 - d / above) for the distance d = m - mean.
@@ -84,6 +83,25 @@ def score_ends(
         unseen_ends = np.where(both, below * -unseen, 0.0), np.where(both, above * unseen, 0.0)
     first, last = (mean + np.where(alike, *pair) for pair in zip(unseen_ends, ends, strict=True))
     return cut(first, last, mean, low, high)
+
+
+def no_spread(
+    error: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLike
+) -> NDArray[np.bool_]:
+    """Tell whether a standard error is that of equal values: 0, but for rounding.
+
+    Examples
+    --------
+    >>> no_spread([0.0, 1e-8, 1e-8], 1e6, -math.inf, [math.inf, 5.0, 5.0]).tolist()
+    [True, True, True]
+    >>> no_spread([1e-4, 1e-8], 1e6, 0.0, 1e9).tolist()
+    [True, True]
+    >>> no_spread(1e-8, 1.0, 0.0, 5.0).tolist()
+    False
+    """
+    width = np.subtract(high, low)
+    scale = np.where(np.isfinite(width), width, 1 + np.abs(mean))
+    return np.asarray(error <= NO_SPREAD * scale, dtype=np.bool_)
 
 
 def cut(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
 from tomeval.statistics.bootstrap import FloatArray, IntArray, bca_ends, bootstrap_shifts
-from tomeval.statistics.bounded import FEWEST, NO_SPREAD, UNBOUNDED, cut, holds, score_ends
+from tomeval.statistics.bounded import FEWEST, UNBOUNDED, cut, holds, no_spread, score_ends
 
 AUTO = "auto"
 INTERVALS = (AUTO, "normal", "t", "bca")
@@ -121,8 +121,8 @@ def estimate(
     inner = np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
     first, last = score_ends(mean, error, _quantile(method, count), count, *inner)
     if drawn is not None:  # resamples of equal values would be equal
-        varies = error > NO_SPREAD
-        first, last = np.where(varies, drawn.low, first), np.where(varies, drawn.high, last)
+        alike = no_spread(error, mean, *inner)
+        first, last = np.where(alike, first, drawn.low), np.where(alike, last, drawn.high)
     first, last = cut(first, last, mean, low, high)
     return Estimate(mean, (last - first) / 2, first, last)
 
