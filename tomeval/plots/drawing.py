@@ -123,7 +123,8 @@ def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
     return f"{several} complete {unit if counts[-1] > 1 else unit.removesuffix('s')} each"
 
 
-CUT = "intervals end where no true mean can be"
+CUT = "those of bounded measures are score intervals, which end where no true mean can be"
+"""What to say of intervals besides `INTERVAL_WORDS`; see `tomeval.statistics.bounded`."""
 
 INTERVAL_WORDS = {
     AUTO: f"95 % intervals over episodes (Student's t below {FEW}, 1.96 standard errors from there "

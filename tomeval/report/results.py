@@ -12,10 +12,10 @@ from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO, FEW
 
 _INTERVALS = {
-    AUTO: "mean over complete episodes with its 95 % interval: ± half of Student's below "
-    "{few} {unit}s, ± 1.96 standard errors from there on",
+    AUTO: "mean over complete episodes with its 95 % interval: Student's below {few} {unit}s, "
+    "± 1.96 standard errors from there on",
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
-    "t": "mean over complete episodes, ± half of Student's 95 % interval",
+    "t": "mean over complete episodes with Student's 95 % interval",
     "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
     "its 95 % BCa bootstrap interval",
 }
@@ -25,6 +25,10 @@ def interval_words(run: Run, interval: str) -> str:
     """Say how the table's numbers are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     words = _INTERVALS[interval].format(few=FEW, unit=run.domain.unit)
+    if interval != "bca":
+        words += (
+            "; of measures with bounds the score interval, which ends where no true mean can be"
+        )
     return words + "; shares of items have Wilson's interval" * shares
 
 
