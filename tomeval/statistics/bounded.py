@@ -101,7 +101,7 @@ def no_spread(
     """
     width = np.subtract(high, low)
     scale = np.where(np.isfinite(width), width, 1 + np.abs(mean))
-    return np.asarray(error <= NO_SPREAD * scale, dtype=np.bool_)
+    return np.asarray(np.less_equal(error, NO_SPREAD * scale), dtype=np.bool_)
 
 
 def cut(
