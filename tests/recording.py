@@ -1,0 +1,283 @@
+"""Digests of what is asked, and of every column that tables, comparisons, ratings, exports show.
+
+``python tests/recording.py`` writes ``recorded.json`` anew; with names, such as ``arena_pool``,
+only those. A deliberate change is recorded in a commit of its own, which says why.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import arena_table
+import decrypto_support
+from known import Known, fixed, make_setup, play
+from support import scripts
+
+import tomeval
+from tomeval.cli import main as command_line
+from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.scripts import play_arena
+from tomeval.domains.matrix.games import get_game
+from tomeval.models.base import GenerateRequest, ScoreRequest
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies import all_strategies
+from tomeval.strategies.asking import flatten
+
+FILE = Path(__file__).parent / "recorded.json"
+
+
+def digest(data: Any, size: int = 24) -> str:
+    text = json.dumps(data, sort_keys=True, default=list)
+    return hashlib.sha256(text.encode()).hexdigest()[:size]
+
+
+def request(asked: GenerateRequest | ScoreRequest) -> list[Any]:
+    sampling = getattr(asked, "sampling", None)
+    return [
+        flatten(asked.prompt),
+        getattr(asked, "seed", None),
+        asked.group,
+        sorted(vars(sampling).items()) if sampling else None,
+        list(getattr(asked, "choices", ())),
+        list(getattr(asked, "labels", ())),
+    ]
+
+
+# Requests: each case is a name and a function that gives its digest.
+
+
+def matrix_case(name: str, labels: str, strategy: Any) -> str:
+    game = get_game(name)
+    script = Known(game, game.label_set(labels))
+    partner = fixed(game, [(2 * i + 1) % game.m for i in range(4)])
+    options = {"conditional": True, "option_order": "shuffled"}
+    steps = play(make_setup(game, partner, strategy, 4, labels, **options), script)
+    rows = [
+        steps.own_action.tolist(),
+        steps.predicted_action.tolist(),
+        steps.told.tolist(),
+        [[call[0], call[1], call[2]] for call in steps.calls],
+    ]
+    return digest([[request(one) for one in script.requests], rows])
+
+
+DECRYPTO = {
+    "both": [
+        *("QA / QA", "CoT / CoT", "Social QA / QA", "Social QA + CoT / CoT", "Oracle / QA"),
+        *("Oracle + CoT / CoT", "Reflexion 1 / Reflexion 2", "Reflexion 3 + CoT / Reflexion 3"),
+    ],
+    "restated": [
+        *("S2A / S2A", "S2A + CoT / S2A + CoT", "S2A + Social QA / QA"),
+        "S2A + Reflexion 2 / S2A + Reflexion 1",
+    ],
+}
+
+
+def decrypto_case(memory: str, encoder: str, other: str) -> str:
+    logs = {
+        role: decrypto_support.Logged(decrypto_support.everything)
+        for role in decrypto_support.ROLES
+    }
+    options = {
+        role: {"strategy": encoder if role == "encoder" else other, "memory": memory}
+        for role in decrypto_support.ROLES
+    }
+    probes = decrypto_support.ALL_PROBES
+    game = decrypto_support.play(decrypto_support.table(logs, probes=probes, **options))
+    turns = [
+        [
+            *(turn.number, turn.hints, turn.bob, turn.eve, turn.outcomes, turn.attempts),
+            *(turn.told, turn.details),
+            [[p.question, p.outcome, p.value, p.attempts] for p in turn.probes],
+        ]
+        for turn in game.turns
+    ]
+    asked = {role: [request(one) for one in log.requests] for role, log in logs.items()}
+    calls = [[turn, role, call.get("purpose")] for turn, role, call in game.calls]
+    return digest([asked, game.status, game.outcome, turns, calls])
+
+
+ARENA_GAMES = {
+    "dilemma": ({"game": "ipd3", "rounds": 2, "talk": 1}, ["tit_for_tat", "promise_breaker"]),
+    "blotto": ({"game": "blotto", "fields": 3, "units": 6, "rounds": 3}, ["random"]),
+    "codenames": ({"game": "codenames", "preset": "small"}, ["embedding"] * 3),
+    "mafia": ({"game": "mafia", "talk": "acts"}, ["believer", "follower"] * 2 + ["believer"]),
+    "mafia, talking": ({"game": "mafia", "talk": "free"}, ["follower"] * 5),
+}
+ARENA_STRATEGIES = {
+    "restated": [
+        *("QA", "CoT", "CoT + 3-Shot", "Social QA", "Social LM", "S2A + CoT", "LM"),
+        *("Plans + Insights", "Reflexion 2", "Oracle", "Oracle + Max", "S2A + Social QA"),
+    ],
+    "conversation": ["QA", "CoT", "Reflexion 1 + CoT", "Plans + Insights", "Social QA", "Oracle"],
+}
+
+
+def arena_case(game: str, memory: str, strategy: str) -> str:
+    rules, others = ARENA_GAMES[game]
+    log = arena_table.Logged(lambda _, asked: play_arena(asked))
+    experiment = {
+        "domain": "arena",
+        "episodes": 2,
+        "seed": 1,
+        "values": False,
+        "games": {"game": rules},
+        "players": {
+            "model": {"model": "scripted:logged", "strategy": strategy, "memory": memory},
+            **{kind: {"kind": kind} for kind in others},
+        },
+        "lineups": [{"game": "game", "subject": "model", "others": [others]}],
+    }
+    with scripts(logged=log), tempfile.TemporaryDirectory() as folder:
+        try:
+            made = make_experiment(experiment, where="recorded.toml")
+        except TomevalError:
+            return "refused"
+        run_experiment(made, Path(folder, "run"))
+    return digest(sorted([request(one) for one in log.requests], key=lambda one: one[2]))
+
+
+def request_cases() -> dict[str, Any]:
+    """Return every case of requests by name, as a function of nothing."""
+    labels = {"RPS": "neutral", "IPD": "canonical"}
+    cases: dict[str, Any] = {
+        f"matrix: {game}: {strategy.name}": partial(matrix_case, game, labels[game], strategy)
+        for game in labels
+        for strategy in all_strategies()
+    }
+    for memory in ("restated", "conversation"):
+        for pair in DECRYPTO["both"] + DECRYPTO.get(memory, []):
+            case = partial(decrypto_case, memory, *pair.split(" / "))
+            cases[f"decrypto: {memory}: {pair}"] = case
+    for game in ARENA_GAMES:
+        for memory, strategies in ARENA_STRATEGIES.items():
+            for strategy in strategies:
+                case = partial(arena_case, game, memory, strategy)
+                cases[f"arena: {game}: {memory}: {strategy}"] = case
+    return cases
+
+
+# Shipped experiments that play offline, made small; the last ones take long.
+MATRIX = ["horizon=4", "episodes=6"]
+ONE = ["model=pocket-rational"]
+FILES: dict[str, list[str]] = {
+    "arena_errors": ["episodes=6"],
+    "arena_pool": ["episodes=1"],
+    "beyond_adaptation": ["horizon=12", "episodes=6", *ONE],
+    "beyond_aids": ["horizon=3", "episodes=5", *ONE],
+    "beyond_design": MATRIX,
+    "beyond_fitted": ["horizon=6", "episodes=6", *ONE],
+    "beyond_levels": ["episodes=5"],
+    "beyond_planted": ["horizon=3", "episodes=5"],
+    "beyond_probabilistic": MATRIX,
+    "beyond_reasoning": ["horizon=3", "episodes=5", *ONE],
+    "decrypto_quickstart": ["episodes=20"],
+    "known_players": ["horizon=20", "episodes=8"],
+    "pocket_dissociation": MATRIX,
+    "pocket_held_out": ["horizon=3", "episodes=5", *ONE],
+    "sixteen_subjects": ["horizon=20", "episodes=8"],
+    "tabular_baseline": ["episodes=20"],
+}
+LONG: dict[str, list[str]] = {
+    "arena_quickstart": ["episodes=6"],
+    "arena_reference": [],
+    "beyond_quickstart": ["horizon=12", "episodes=6"],
+    "beyond_sensitivity": ["horizon=2", "episodes=5", *ONE],
+    "pocket_strategies": ["horizon=2", "episodes=5"],
+    "quickstart": MATRIX,
+}
+COMPARISONS = (
+    *("differences", "mixed", "iqm", "profiles", "shares", "correlation"),
+    *("sensitivity", "wording_gap", "rank_stability"),
+)
+
+
+def printed(*arguments: str) -> str:
+    """Return what a command prints."""
+    screen = io.StringIO()
+    code: Any = None
+    with (
+        mock.patch.object(sys, "argv", ["tomeval", *arguments]),
+        redirect_stdout(screen),
+        redirect_stderr(io.StringIO()),
+    ):
+        try:
+            command_line()
+        except SystemExit as stop:
+            code = stop.code
+    return f"refused: exit {code}\n" if code else screen.getvalue()
+
+
+def columns(text: str, rounded: bool) -> dict[str, str]:
+    """Return a digest of each column of a CSV.
+
+    Numbers have 9 digits; of models on torch, whose last bits differ by machine, 2 decimals.
+    """
+
+    def plain(value: str) -> str:
+        try:
+            number = float(value)
+        except ValueError:
+            return value
+        return f"{number:.2f}" if rounded else f"{number:.9g}"
+
+    head, *rows = csv.reader(io.StringIO(text))
+    return {name: digest([plain(row[place]) for row in rows], 8) for place, name in enumerate(head)}
+
+
+def commands(folder: str) -> Iterator[tuple[str, ...]]:
+    """Yield every command whose CSV is recorded."""
+    with tomeval.Run(folder) as run:
+        domain = run.domain
+        for table in dict.fromkeys(["cells", *domain.tables_of(run)]):
+            yield ("table", folder, "--all", "--what", table)
+        for rated in domain.rated:
+            yield ("ratings", folder, "--what", rated)
+    for kind in COMPARISONS:
+        yield ("compare", folder, "--what", kind, "--resamples", "99")
+    for what in ("steps", "episodes", "answers", "cells"):
+        yield ("export", folder, "--what", what)
+
+
+def experiment_cases() -> dict[str, Any]:
+    """Return every shipped experiment by name, as a function of nothing."""
+    return {name: partial(experiment_case, name) for name in (*FILES, *LONG)}
+
+
+def experiment_case(name: str) -> dict[str, dict[str, str]]:
+    """Play a shipped experiment, made small; return the digests of what commands print of it."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = f"{home}/run"
+        tomeval.run(load_experiment(name, {**FILES, **LONG}[name]), folder).close()
+        rounded = '"pocket' in Path(folder, "experiment.json").read_text(encoding="utf-8")
+        return {
+            " ".join([command[0], *command[2:]]): columns(
+                printed(*command, "--format", "csv"), rounded
+            )
+            for command in commands(folder)
+        }
+
+
+def main(wanted: list[str]) -> None:
+    recorded = json.loads(FILE.read_text(encoding="utf-8"))
+    for kind, cases in (("requests", request_cases()), ("experiments", experiment_cases())):
+        for name, case in cases.items():
+            if not wanted or name in wanted:
+                recorded[kind][name] = case()
+    FILE.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
