@@ -1,0 +1,56 @@
+"""Lines and files by room: ``python benchmarks/size.py``, from the project's folder.
+
+Lines are all lines of Python files, with comments, docstrings and blank ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent
+BUDGETS = {
+    "spine": 29_000,
+    "domains/matrix": 10_000,
+    "domains, others": 17_000,
+    "extensions": 14_000,
+    "tomeval": 70_000,
+    "tests": 45_000,
+    "benchmarks": 7_000,
+}
+
+
+def part_of(path: Path) -> str:
+    """Return the part of the budget that a file of the package belongs to."""
+    room, *rest = path.parts
+    if room == "domains" and rest:
+        return "domains/matrix" if rest[0] == "matrix" else "domains, others"
+    return "extensions" if room == "extensions" else "spine"
+
+
+def room_of(path: Path) -> str:
+    """Return the room as people name it: two folders deep in domains and extensions."""
+    deep = path.parts[0] in ("domains", "extensions")
+    return "/".join(path.parts[: 2 if deep else 1]) if len(path.parts) > 1 else "."
+
+
+def main() -> None:
+    lines: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for top in ("tomeval", "tests", "benchmarks"):
+        for path in (HOME / top).rglob("*.py"):
+            inside = path.relative_to(HOME / top)
+            names = [top]
+            if top == "tomeval":
+                names += [part_of(inside), f"tomeval/{room_of(inside)}"]
+            for name in names:
+                lines[name] += path.read_text(encoding="utf-8").count("\n")
+                files[name] += 1
+    print(f"{'part':<28}{'lines':>9}{'budget':>9}{'files':>7}")
+    for name in sorted(lines, key=lambda name: (name not in BUDGETS, -lines[name])):
+        budget = f"{BUDGETS[name]:,}" if name in BUDGETS else ""
+        print(f"{name:<28}{lines[name]:>9,}{budget:>9}{files[name]:>7}")
+
+
+if __name__ == "__main__":
+    main()
