@@ -104,7 +104,7 @@ def package(tmp_path, monkeypatch, clean):
     about = site / "own_parts-1.5.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own-parts\nVersion: 1.5\n")
-    (about / "entry_points.txt").write_text("[tomeval.plugins]\nmine = own_parts\n")
+    (about / "entry_points.txt").write_text("[tomeval.extensions]\nmine = own_parts\n")
     monkeypatch.syspath_prepend(str(site))
     return home
 
@@ -157,7 +157,7 @@ def test_commands_show_what_a_package_brings(package, tmp_path, capsys, monkeypa
     assert "Careful" in call("list", "strategies")
     assert "first_percent" in call("list", "metrics")
     assert "parrot:WORD" in call("list", "models")
-    assert "own-parts 1.5" in call("list", "plugins")
+    assert "own-parts 1.5" in call("list", "extensions")
     assert "Always takes the first action" in call("list", "subjects")
     assert "Round 5 counts." in call("prompt", "Reminder + CoT", "--game", "RPS")
     experiment = tmp_path / "e.toml"

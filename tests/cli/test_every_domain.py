@@ -159,7 +159,9 @@ def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
     assert texts[-1].startswith("hidden")
     assert tomeval("export", folder, "--format", "lm-eval", "--out", tmp_path / "l")[0] == 0
     assert {p.name for p in (tmp_path / "l").iterdir()} == {"one", "next", "scripted-three_llm"}
-    assert tomeval("export", folder, "--format", "hub", "--repo", "a/b", "--out", tmp_path)[0] == 0
+    assert (
+        tomeval("export", folder, "--format", "hub", "--set", "repo=a/b", "--out", tmp_path)[0] == 0
+    )
     assert "loss/step" in (tmp_path / "three" / "model-index.yaml").read_text()
 
 

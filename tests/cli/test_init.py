@@ -123,9 +123,9 @@ def test_a_strategy_is_found_as_a_file_and_as_a_package(tomeval, here, monkeypat
     about = Path("my_other_side/my_other_side-0.1.0.dist-info")
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-other-side\nVersion: 0.1.0\n")
-    (about / "entry_points.txt").write_text("[tomeval.plugins]\nmy_other_side = my_other_side\n")
+    (about / "entry_points.txt").write_text("[tomeval.extensions]\nmy_other_side = my_other_side\n")
     text = Path("my_other_side/pyproject.toml").read_text()
-    assert '[project.entry-points."tomeval.plugins"]\nmy_other_side = "my_other_side"' in text
+    assert '[project.entry-points."tomeval.extensions"]\nmy_other_side = "my_other_side"' in text
     monkeypatch.syspath_prepend(str(here / "my_other_side"))
     code, out, _ = tomeval("list", "strategies", "My Other Side", "--format", "csv")
     assert code == 0

@@ -77,7 +77,9 @@ MISSING = {
         ["run", "my.toml", "--model", "hf:org/model"],
         ["plan", "my.toml", "--tokenizer", "org/model"],
     ),
-    "hub": (["export", "runs/mine", "--format", "hub", "--out", "hub", "--repo", "some/where"],),
+    "hub": (
+        ["export", "runs/mine", "--format", "hub", "--out", "hub", "--set", "repo=some/where"],
+    ),
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
     "ray": (["run", "my.toml", "--model", "scripted:replies.json", "--engine", "ray"],),

@@ -62,13 +62,17 @@ def test_names_are_safe_and_different(run) -> None:
         {"form": "inspect"},
         {"form": "lm-eval", "what": "steps"},
         {"form": "hub"},
-        {"form": "csv", "repo": REPO},
-        {"form": "hub", "repo": "no name"},
+        {"form": "csv", "settings": {"repo": REPO}},
+        {"form": "hub", "settings": {"repo": "no name"}},
+        {"form": "hub", "settings": {"rep": REPO}},
+        {"form": "hubb"},
     ],
 )
 def test_options_that_do_not_fit_are_refused(run, options, tmp_path) -> None:
     out = None if options["form"] == "inspect" else tmp_path / "out"
-    with pytest.raises(TomevalError, match=r"--out|--what|--repo|names no repository"):
+    with pytest.raises(
+        TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
+    ):
         export(run, out=out, **options)
     assert not (tmp_path / "out").exists()
 
@@ -226,7 +230,7 @@ def test_model_pages_get_entries_that_the_hub_library_reads(run, tmp_path) -> No
     yaml = pytest.importorskip("yaml")
     from huggingface_hub.repocard_data import model_index_to_eval_results
 
-    written = export(run, "hub", out=tmp_path, repo=REPO)
+    written = export(run, "hub", out=tmp_path, settings={"repo": REPO})
     rows = [row for row in run.rows() if row["model"]]
     found = {}
     for path in written:
@@ -256,7 +260,7 @@ def test_a_run_without_models_has_no_model_page(tmp_path) -> None:
         tomeval.run({"games": "RPS", "subjects": "random", "episodes": 2}, tmp_path / "r") as one,
         pytest.raises(TomevalError, match="no cell of one language model"),
     ):
-        export(one, "hub", out=tmp_path / "o", repo=REPO)
+        export(one, "hub", out=tmp_path / "o", settings={"repo": REPO})
 
 
 # --- the Hub --------------------------------------------------------------------------------------

@@ -30,11 +30,14 @@ from tomeval.cli import (
     viewing,
     watching,
 )
+from tomeval.cli.extended import ExtendedGroup
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell_wrapped
 from tomeval.core.unpacking import OPTION, USUAL, allowing
 
-app = typer.Typer(name="tomeval", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="tomeval", cls=ExtendedGroup, no_args_is_help=True, pretty_exceptions_enable=False
+)
 
 
 def _version(asked: bool) -> None:
@@ -44,6 +47,15 @@ def _version(asked: bool) -> None:
 
         show(f"tomeval {__version__}")
         raise typer.Exit
+
+
+def _load(specs: list[str] | None) -> list[str] | None:
+    """Load what ``--plugin`` names before the command is looked up, which it may bring."""
+    for spec in specs or ():
+        from tomeval.core.plugins import use_plugin
+
+        use_plugin(spec)
+    return specs
 
 
 @app.callback()
@@ -57,6 +69,8 @@ def _options(
         typer.Option(
             "--plugin",
             metavar="FILE",
+            callback=_load,
+            is_eager=True,
             help="Load this Python file, or module, which registers parts of your own; before the "
             "command. Installed packages do not need it. Repeatable.",
         ),
@@ -73,10 +87,6 @@ def _options(
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
     context.with_resource(allowing(max_mb))
-    for spec in plugin or ():
-        from tomeval.core.plugins import use_plugin
-
-        use_plugin(spec)
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
@@ -94,7 +104,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "Keep and share": (share.export, share.push, checking.verify),
 }
-"""The commands by what one does with them, in the order of ``--help``."""
+"""The commands of the package itself by what one does with them, in the order of ``--help``."""
 
 for _panel, _commands in PANELS.items():
     for _one in _commands:

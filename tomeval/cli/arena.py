@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from tomeval.cli.extended import ExtendedGroup
 from tomeval.cli.options import TrustCode, TrustHost, pairs
 from tomeval.core.printing import show, tell
 
 app = typer.Typer(
     name="arena",
+    cls=ExtendedGroup,
     no_args_is_help=True,
     help="Games of more than two: take a seat yourself, bring games along from elsewhere.",
 )

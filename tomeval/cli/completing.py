@@ -18,9 +18,9 @@ def experiments(incomplete: str) -> list[str]:
 
 def models(incomplete: str) -> list[str]:
     """Return what names of models begin with."""
-    from tomeval.models import BACKENDS
+    from tomeval.models import all_backends
 
-    names = (f"{kind}:" if ":" in found.form else kind for kind, found in BACKENDS.items())
+    names = (f"{kind}:" if ":" in found.form else kind for kind, found in all_backends().items())
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -51,3 +51,10 @@ def domains(incomplete: str) -> list[str]:
     from tomeval.runs.domain import domain_names
 
     return [name for name in domain_names() if name.startswith(incomplete)]
+
+
+def formats(incomplete: str) -> list[str]:
+    """Return the formats of ``tomeval export``."""
+    from tomeval.interchange.exporting import format_names
+
+    return [name for name in format_names() if name.startswith(incomplete)]

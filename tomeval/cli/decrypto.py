@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tomeval.cli.extended import ExtendedGroup
 from tomeval.cli.options import (
     Concurrency,
     MaxCalls,
@@ -23,6 +24,7 @@ from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
     name="decrypto",
+    cls=ExtendedGroup,
     no_args_is_help=True,
     help="Decrypto: take a seat yourself, bring recorded games along, put others into their seats.",
 )

@@ -8,6 +8,18 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.extensions import (
+    FIELDS,
+    SHIPPED,
+    Extension,
+    NotInstalled,
+    load,
+    loaded,
+    named,
+    parts,
+    resolved,
+)
+from tomeval.core.extensions import part as extension_part
 from tomeval.core.plugins import load_plugins, loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
 from tomeval.runs.domain import domain_names, get_domain
@@ -27,13 +39,7 @@ def list_rows(what: str, holding: str = "") -> Rows:
     if not what:
         return _lists()
     name = ALIASES.get(what, what)
-    known = dict(LISTS)
-    for domain in domain_names():  # loaded one by one until the list is found
-        if name not in known:
-            known |= get_domain(domain).lists
-    if name not in known:
-        raise unknown("list", what, list_names())
-    rows = known[name]()
+    rows = _list(name, what)()
     if not holding:
         return rows
     found = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
@@ -43,10 +49,22 @@ def list_rows(what: str, holding: str = "") -> Rows:
     return found
 
 
+def _list(name: str, what: str) -> Callable[[], Rows]:
+    """Return what makes a list; domains are loaded one by one until it is found."""
+    known = dict(LISTS)
+    for domain in domain_names():
+        if name not in known:
+            known |= get_domain(domain).lists
+    made: Callable[[], Rows] | None = known.get(name) or extension_part("lists", name)
+    if made is None:
+        raise unknown("list", what, list_names())
+    return made
+
+
 def list_names() -> list[str]:
     """Return the names of all lists, with the other names that some have."""
     own = (name for domain in domain_names() for name in get_domain(domain).lists)
-    return [*LISTS, *ALIASES, *own]
+    return [*LISTS, *ALIASES, *own, *named("lists")]
 
 
 def _lists() -> Rows:
@@ -55,6 +73,7 @@ def _lists() -> Rows:
     rows = [("", name, make) for name, make in LISTS.items()]
     for domain in domain_names():
         rows += [(domain, name, make) for name, make in get_domain(domain).lists.items()]
+    rows += [("", name, resolved(make)) for name, make in parts("lists").items()]
     return [
         {
             "list": f"{name} (or {also[name]})" if name in also else name,
@@ -188,7 +207,7 @@ def _template(group: str, domain: str, template: Template) -> dict[str, Any]:
 
 def models() -> Rows:
     """Return the kinds of language model, as experiments and ``--model`` write them."""
-    from tomeval.models import BACKENDS
+    from tomeval.models import all_backends
     from tomeval.models.scripted import all_scripts
 
     domain_names()  # with the plugins
@@ -198,7 +217,7 @@ def models() -> Rows:
             "runs": "behind a server" if backend.served else "in this process",
             "about": backend.about,
         }
-        for backend in BACKENDS.values()
+        for backend in all_backends().values()
     ]
     for name, _ in all_scripts():
         rows.append({"model": f"scripted:{name}", "runs": "in this process", "about": "a script"})
@@ -242,12 +261,40 @@ def results() -> Rows:
     return [{"results": name, "rows": len(rows) - 1} for name, rows in lines.items()]
 
 
-def plugins() -> Rows:
-    """Return the plugins that are loaded, see docs/extending.md."""
+def formats() -> Rows:
+    """Return the formats of the whole run that ``tomeval export --format`` can name."""
+    from tomeval.interchange.exporting import WHOLE
+
+    exporters = {**WHOLE, **parts("exporters")}
     return [
-        {"plugin": one.name, "package": one.package, "module": one.module}
-        for one in loaded_plugins()
+        {"format": name, "for": one.about, "settings": ", ".join(one.options)}
+        for name, one in exporters.items()
     ]
+
+
+def extensions() -> Rows:
+    """Return the extensions: those that ship, and those of installed packages and of --plugin."""
+    rows: Rows = []
+    for name in SHIPPED:
+        try:
+            about, brings = load(name).about, _brings(load(name))
+        except NotInstalled as error:
+            about, brings = str(error), ""
+        rows.append({"extension": name, "brings": brings, "from": "tomeval", "about": about})
+    added = {one.name: one for one in loaded()}
+    for plugin in loaded_plugins():
+        one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
+        source = plugin.package or "--plugin"
+        rows.append(
+            {"extension": one.name, "brings": _brings(one), "from": source, "about": one.about}
+        )
+    return rows
+
+
+def _brings(extension: Extension) -> str:
+    """Return the kinds of parts that an extension brings."""
+    kinds = (kind for kind in FIELDS if kind not in ("name", "about"))
+    return ", ".join(kind for kind in kinds if getattr(extension, kind))
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
@@ -260,7 +307,8 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "strategies": strategies,
     "prompts": prompts,
     "results": results,
-    "plugins": plugins,
+    "formats": formats,
+    "extensions": extensions,
 }
 """The lists that all domains share."""
 

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption
+from tomeval.cli import completing
+from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption, pairs
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
 from tomeval.core.text import in_line
@@ -114,21 +115,25 @@ def export(
         ),
     ] = None,
     form: Annotated[
-        Literal["csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"],
+        str,
         typer.Option(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is taken for a "
-            "formula; or the whole run for inspect_ai's viewer (inspect), under "
-            "lm-eval's keys (lm-eval), or as entries of model pages on the Hub (hub).",
+            "formula; or the whole run for another program: tomeval list formats.",
+            autocompletion=completing.formats,
         ),
     ] = "csv",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File to write (default: standard output), or a folder."),
     ] = None,
-    repo: Annotated[
-        str | None,
-        typer.Option("--repo", help="With hub: the dataset that holds the run, OWNER/NAME."),
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="What a format of the whole run is told, such as repo=OWNER/NAME. Repeatable.",
+        ),
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run, for other programs."""
@@ -136,10 +141,11 @@ def export(
     from tomeval.interchange.exporting import export as export_any
     from tomeval.runs.results import Run
 
+    given = pairs("--set", settings, "KEY=VALUE")
     with Run(folder) as opened:
         # Data on standard output is not to be mixed with anything.
         with working("exporting") if out is not None else nullcontext():
-            written = export_any(opened, form, what, out, repo)
+            written = export_any(opened, form, what, out, given)
         for path in written:
             show(path)
 

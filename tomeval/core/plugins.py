@@ -1,8 +1,9 @@
 """What is brought from outside: installed packages that say so, and files named for one command.
 
-A package says so by an entry point of the group ``tomeval.plugins`` whose value is a module. The
-module is loaded, and registers its parts by decorators. Nothing is looked for before a command
-needs a domain, a model or a strategy, so ``tomeval --help`` does not wait for plugins.
+A package says so by an entry point of the group ``tomeval.extensions``, whose value is an
+`Extension`, or a module that has one under the name ``EXTENSION`` or registers its parts by
+decorators. Nothing is looked for before a command needs a domain, a model, a strategy, or a name
+that nothing which ships knows; ``tomeval --help`` asks for the commands.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import Extension, add
 
-GROUP = "tomeval.plugins"
+GROUP = "tomeval.extensions"
 """The group of entry points."""
 
 
@@ -26,11 +29,15 @@ HINT = "if it comes from outside, install its package or name it with --plugin"
 
 
 class Plugin(NamedTuple):
-    """One plugin that was loaded: its name, the package that brings it, and its module."""
+    """One plugin that was loaded: its name, the package that brings it, and its module.
+
+    `extension` is the name of the `Extension` in it, empty if it has none.
+    """
 
     name: str
     package: str
     module: str
+    extension: str = ""
 
 
 class _Loaded:
@@ -104,8 +111,8 @@ def loaded_plugins() -> list[Plugin]:
     return list(_STATE.found.values())
 
 
-def _load_file(name: str, path: Path) -> None:
-    """Run a Python file as a module."""
+def _load_file(name: str, path: Path) -> ModuleType:
+    """Run a Python file as a module and return it."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
@@ -116,12 +123,17 @@ def _load_file(name: str, path: Path) -> None:
     except BaseException:
         del sys.modules[name]
         raise
+    return module
 
 
 def _load(plugin: Plugin, what: str, load: Callable[[], object], remedy: str) -> None:
     """Load one plugin; whatever it raises becomes one error that names it."""
     try:
-        load()
+        brought = load()
+        extension = getattr(brought, "EXTENSION", brought)
+        if isinstance(extension, Extension):
+            add(extension)
+            plugin = plugin._replace(extension=extension.name)
     except Exception as error:
         why = str(error) if isinstance(error, TomevalError) else f"{type(error).__name__}: {error}"
         raise TomevalError(f"{what} cannot be loaded: {why}; {remedy}") from error

@@ -6,12 +6,13 @@ import csv
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import Exporter, named, part, resolved
 from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
@@ -21,52 +22,68 @@ from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
-_WHOLE = ("inspect", "lm-eval", "hub")
+TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
+"""The formats of one table; those of the whole run are `WHOLE`, and what extensions bring."""
+
+WHOLE: dict[str, Exporter] = {
+    "inspect": Exporter("tomeval.interchange.inspect_log:export_inspect", "inspect_ai's viewer"),
+    "lm-eval": Exporter("tomeval.interchange.lm_eval:export_lm_eval", "lm-eval's keys"),
+    "hub": Exporter(
+        "tomeval.interchange.hub_results:export_hub", "model pages on the Hub", ("repo",)
+    ),
+}
 
 
 def export(
-    run: Run, form: str, what: str | None = None, out: Path | None = None, repo: str | None = None
+    run: Run,
+    form: str,
+    what: str | None = None,
+    out: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Export a run in any format and return the files, none for standard output.
 
     Parameters
     ----------
     run : Run
-    form : {"csv", "spreadsheet", "jsonl", "parquet", "inspect", "lm-eval", "hub"}
-        The first four are of one table, see `export_run`; the others are of the whole run, in
-        files in the folder `out`.
+    form : str
+        One of `TABLES`, see `export_run`; or the format of an exporter, which is of the whole run,
+        in files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells", "origins"}, optional
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
-    repo : str, optional
-        With ``hub``: the dataset that holds the run.
+    settings : mapping of str to str, optional
+        What an exporter is told besides, such as the dataset that holds the run.
 
     Raises
     ------
     TomevalError
-        Options that do not fit together; see also the functions named above.
+        Options that do not fit together, or a format that is not known; see also `export_run`.
     """
-    if repo is not None and form != "hub":
-        raise TomevalError("--repo goes with --format hub only")
-    if form not in _WHOLE:
+    settings = settings or {}
+    if form in TABLES:
+        if settings:
+            raise TomevalError(f"--format {form}: --set goes with formats of the whole run")
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
+    exporter = WHOLE.get(form) or part("exporters", form)
+    if exporter is None:
+        raise unknown("format", form, format_names(), "--format")
+    for key in settings:
+        if key not in exporter.options:
+            raise unknown("setting", key, exporter.options, f"--format {form} --set")
     if what is not None:
         raise TomevalError(f"--format {form} is of the whole run: leave --what out")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
-    if form == "inspect":
-        from tomeval.interchange.inspect_log import export_inspect
+    written: list[Path] = resolved(exporter.write)(run, out, **settings)
+    return written
 
-        return export_inspect(run, out)
-    if form == "lm-eval":
-        from tomeval.interchange.lm_eval import export_lm_eval
 
-        return export_lm_eval(run, out)
-    from tomeval.interchange.hub_results import export_hub
-
-    return export_hub(run, out, repo)
+def format_names() -> list[str]:
+    """Return the names of all formats."""
+    return list(dict.fromkeys([*TABLES, *WHOLE, *named("exporters")]))
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:

@@ -43,7 +43,7 @@ def needs_hub() -> None:
         raise TomevalError("huggingface-hub is too old: pip install --upgrade 'tomeval[hub]'")
 
 
-def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
+def export_hub(run: Run, out: Path, repo: str | None = None) -> list[Path]:
     """Write the entries of every model in both formats that the Hub knows; return the files.
 
     Parameters
@@ -64,7 +64,8 @@ def export_hub(run: Run, out: Path, repo: str | None) -> list[Path]:
     """
     if repo is None:
         raise TomevalError(
-            "--format hub needs --repo OWNER/NAME: the dataset that holds the run, see tomeval push"
+            "--format hub needs --set repo=OWNER/NAME: the dataset that holds the run, see tomeval "
+            "push"
         )
     check_repo(repo)
     needs_hub()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import named, part, parts
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import check_new, load_plugins
 from tomeval.models.base import LocalModel, Model, Opening
@@ -73,7 +74,8 @@ BACKENDS = {
         about="replies from a script, or from a JSON file",
     ),
 }
-"""Every kind of model; names are ``KIND:REST``, or the kind alone where its form says no more."""
+"""The package's own kinds of model, then those of extensions once they are named; names are
+``KIND:REST``, or the kind alone where its form says no more."""
 
 DEFAULT_MODEL = "pocket"
 
@@ -132,6 +134,16 @@ def _made(kind: str) -> object:
     return BACKENDS[kind] if isinstance(opener, str) else opener
 
 
+def is_kind(kind: str) -> bool:
+    """Tell whether a kind of model is known; nothing is loaded for it."""
+    return kind in BACKENDS or kind in named("models")
+
+
+def all_backends() -> dict[str, Backend]:
+    """Return every kind of model, with those of all extensions that can be loaded."""
+    return {**parts("models"), **BACKENDS}
+
+
 def model_name(spec: str | dict[str, Any]) -> str:
     """Return the name in a model's spec; raise `TomevalError` if it is not one.
 
@@ -144,6 +156,8 @@ def model_name(spec: str | dict[str, Any]) -> str:
     kind, _, rest = name.partition(":")
     if kind not in BACKENDS:  # perhaps one that an installed package brings
         load_plugins()
+    if kind not in BACKENDS and (added := part("models", kind)):
+        BACKENDS[kind] = added
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
     if rest and (word := placeholder(name)):
@@ -183,8 +197,8 @@ def _unreadable(name: str, kind: str) -> TomevalError:
     elif full := likely(name):
         near = f" cannot be read (did you mean {full!r}?)"
     else:
-        near = f" cannot be read{did_you_mean(kind, BACKENDS)}"
-    *forms, last = (backend.form for backend in BACKENDS.values())
+        near = f" cannot be read{did_you_mean(kind, all_backends())}"
+    *forms, last = (backend.form for backend in all_backends().values())
     return TomevalError(f"model {name!r}{near}; the forms are {', '.join(forms)} or {last}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models import ADDRESSES, ALIAS, BACKENDS, model_name, name_and_options
+from tomeval.models import ADDRESSES, ALIAS, is_kind, model_name, name_and_options
 
 Spec = str | dict[str, Any]
 
@@ -130,7 +130,7 @@ def _spec(alias: str, spec: Any, where: str) -> dict[str, Any]:
     """Check one alias and return its spec."""
     if not alias.strip():
         raise TomevalError(f"{where}: an alias is empty")
-    if alias.partition(":")[0] in BACKENDS:
+    if is_kind(alias.partition(":")[0]):
         raise TomevalError(f"{where}: the alias {alias!r} reads as a model itself; choose another")
     try:
         name, options = name_and_options(spec)
@@ -224,4 +224,4 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _is_served(text: str) -> bool:
     """Tell whether a text is the name of a model with an address."""
-    return text.partition(":")[0] in BACKENDS and _ADDRESS.search(text) is not None
+    return is_kind(text.partition(":")[0]) and _ADDRESS.search(text) is not None

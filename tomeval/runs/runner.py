@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
-from tomeval.models import BACKENDS
+from tomeval.models import all_backends
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.copies import episodes_to_play
 from tomeval.runs.counts import OnCounts, Progress
@@ -133,7 +133,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
     if budget is not None and not any(player.served for player in players):
         names = ", ".join(sorted({player.model_name for player in players} - {""}))
         not_them = f", not {names}" if names else "; none plays here"
-        kinds = " and ".join(backend.form for backend in BACKENDS.values() if backend.served)
+        kinds = " and ".join(backend.form for backend in all_backends().values() if backend.served)
         raise TomevalError(
             f"--max-calls and --max-tokens are for served models{not_them} (served: {kinds})"
         )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import named, part
 from tomeval.runs.spread.contract import Engine
 
 
@@ -53,12 +54,13 @@ def make_engine(
     if name is None:
         for option, given in (("--replicas", replicas), ("--gpus-per-replica", gpus)):
             if given is not None:
-                known = ", ".join(ENGINES)
+                known = ", ".join(engine_names())
                 raise TomevalError(f"{option} goes with --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
-    if kind not in ENGINES:
-        raise unknown("engine", kind, ENGINES, "--engine")
+    make = ENGINES.get(kind) or part("engines", kind)
+    if make is None:
+        raise unknown("engine", kind, engine_names(), "--engine")
     if colon and not address:  # as of a variable that is not set
         raise TomevalError(
             f"--engine {name!r}: nothing follows the colon; leave it out, or name an address"
@@ -75,4 +77,10 @@ def make_engine(
             "--gpus-per-replica must be a whole number or, for several replicas on one GPU, a "
             f"share of it between 0 and 1; is {gpus:g}"
         )
-    return ENGINES[kind](address, replicas, gpus)
+    engine: Engine = make(address, replicas, gpus)
+    return engine
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines."""
+    return list(dict.fromkeys([*ENGINES, *named("engines")]))

@@ -1,0 +1,178 @@
+"""The extensions: their table says what their objects bring, and strangers may do the same."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from importlib import import_module
+
+import pytest
+import typer
+
+from tomeval.core import extensions, plugins
+from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import SHIPPED, Extension, NotInstalled, Shipped, resolved
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """Forget what a test adds."""
+    monkeypatch.setattr(extensions, "_LOADED", dict(extensions._LOADED))
+    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    yield
+    for name in set(sys.modules):
+        if name.startswith("tomeval_plugin"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_table_says_what_an_extension_brings(name) -> None:
+    line, extension = SHIPPED[name], extensions.load(name)
+    assert extension.name == name
+    assert extension.about
+    assert line.where.startswith(f"tomeval.extensions.{name}:")
+    for kind in ("lists", "commands", "engines", "exporters", "models"):
+        assert list(line.names(kind)) == list(getattr(extension, kind)), kind
+    by_domain = {*extension.measures, *extension.tables, *extension.figures}
+    assert set(line.data) == by_domain
+    for command, (panel, about) in line.commands.items():
+        made = resolved(extension.commands[command])
+        said = made.info.help if isinstance(made, typer.Typer) else made.__doc__
+        assert about == said.partition("\n")[0].strip()
+        assert panel
+    for kind in ("lists", "engines", "commands"):
+        for part in getattr(extension, kind).values():
+            assert callable(resolved(part))
+    for exporter in extension.exporters.values():
+        assert callable(resolved(exporter.write))
+
+
+MINE = '''
+import typer
+from tomeval.core.extensions import Extension, Exporter
+
+def greet(name: str) -> None:
+    """Greet somebody."""
+    print("hello", name)
+
+def under() -> None:
+    """Say where this is."""
+    print("under arena")
+
+def words():
+    """Return words of this test."""
+    return [{"word": "quince"}]
+
+def write(run, out, mood=""):
+    out.mkdir()
+    (out / "mood.txt").write_text(mood + str(len(run.cells)))
+    return [out / "mood.txt"]
+
+EXTENSION = Extension(
+    "mine",
+    "what a test needs",
+    commands={"greet": greet, "arena under": under},
+    lists={"words": words},
+    exporters={"mood": Exporter(write, "a mood", ("mood",))},
+)
+'''
+
+
+def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypatch, capsys) -> None:
+    from tomeval import cli, run
+
+    file = tmp_path / "mine.py"
+    file.write_text(textwrap.dedent(MINE))
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tomeval", "--plugin", str(file), *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        return code, *capsys.readouterr()
+
+    assert call("greet", "you")[:2] == (0, "hello you\n")
+    assert "Greet somebody." in call("--help")[1]
+    assert call("arena", "under")[:2] == (0, "under arena\n")
+    assert "Say where this is." in call("arena", "--help")[1]
+    assert "quince" in call("list", "words")[1]
+    assert "words of this test" in call("list")[1]
+    assert "what a test needs" in call("list", "extensions")[1]
+    assert "a mood" in call("list", "formats")[1]
+    folder = tmp_path / "run"
+    run({"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 2}, folder).close()
+    out = tmp_path / "out"
+    code, _, _ = call("export", folder, "--format", "mood", "--set", "mood=glad", "--out", out)
+    assert (code, (out / "mood.txt").read_text()) == (0, "glad1")
+    code, _, errors = call("export", folder, "--format", "mood", "--set", "mod=x", "--out", out)
+    assert code == 2
+    assert "did you mean 'mood'" in errors
+    code, _, errors = call("export", folder, "--format", "mod", "--out", out)
+    assert code == 2
+    assert "did you mean 'mood'" in errors
+
+
+def test_engines_and_models_come_from_extensions(clean) -> None:
+    from tomeval.models import BACKENDS, Backend, model_name, open_model
+    from tomeval.models.scripted import ScriptedModel
+    from tomeval.runs.spread.engines import engine_names, make_engine
+
+    def opener(name, options, opening):
+        return ScriptedModel(lambda request: "J", name)
+
+    class Nowhere:
+        def __init__(self, *given):
+            self.given = given
+
+    models = {"parrot": Backend(opener, "parrot:WORD", about="says it")}
+    extensions.add(Extension("mine", models=models, engines={"nowhere": Nowhere}))
+    assert make_engine("nowhere:here", 3).given == ("here", 3, 0.0)
+    assert "nowhere" in engine_names()
+    assert model_name("parrot:J") == "parrot:J"
+    assert isinstance(open_model("parrot:J"), ScriptedModel)
+    del BACKENDS["parrot"]
+
+
+def test_names_are_taken_once(clean) -> None:
+    extensions.add(Extension("one", lists={"words": print}))
+    with pytest.raises(TomevalError, match="'words' is taken by the extension 'one'"):
+        extensions.add(Extension("two", lists={"words": print}))
+    with pytest.raises(TomevalError, match="a name is letters"):
+        extensions.add(Extension("no name"))
+    extensions.add(Extension("one", lists={"words": len}))  # itself again
+    assert extensions.part("lists", "words") is len
+
+
+def test_one_that_cannot_be_imported_is_one_line(clean, monkeypatch, capsys) -> None:
+    from tomeval import cli
+
+    line = Shipped("tomeval.extensions.gone:EXTENSION", commands={"gone": ("Read", "Be gone.")})
+    monkeypatch.setitem(SHIPPED, "gone", line)
+    with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
+        extensions.load("gone")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tomeval", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        return code, *capsys.readouterr()
+
+    assert "Be gone." in call("--help")[1]
+    code, _, errors = call("gone", "--fast")
+    assert code == 2
+    assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
+    assert "'gone' cannot be loaded" in call("list", "extensions")[1]
+
+
+def test_every_line_of_the_table_has_its_folder() -> None:
+    package = import_module("tomeval.extensions")
+    (home,) = package.__path__
+    from pathlib import Path
+
+    folders = {path.parent.name for path in Path(home).glob("*/__init__.py")}
+    assert folders == set(SHIPPED)

@@ -1,0 +1,95 @@
+"""Run the commands in a process in which a package cannot be imported, for the removal test.
+
+python tests/without_extension.py PACKAGE EXTENSION FOLDER
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+SUBJECTS = '["random", { kind = "simulated", p = 0.5 }]'
+EXPERIMENT = f"""
+games = ["RPS"]
+partners = ["tit_for_tat"]
+subjects = {SUBJECTS}
+horizon = 4
+episodes = 3
+"""
+
+
+class Blocker(MetaPathFinder):
+    """Makes a package one that is not there."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.asked: list[str] = []
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse the package and all in it."""
+        if name == self.package or name.startswith(f"{self.package}."):
+            self.asked.append(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    """Run one command in this process: exit code, output, errors."""
+    from tomeval import cli
+
+    out, errors = io.StringIO(), io.StringIO()
+    sys.argv = ["tomeval", *map(str, arguments)]
+    code = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return code, out.getvalue(), errors.getvalue()
+
+
+def main(package: str, extension: str, folder: Path) -> None:
+    """Call every command that is not of the extension; those of the extension are one line."""
+    blocker = Blocker(package)
+    sys.meta_path.insert(0, blocker)
+    experiment, run = folder / "small.toml", folder / "run"
+    experiment.write_text(EXPERIMENT)
+    light = [
+        ("--help",),
+        ("plan", experiment),
+        ("run", experiment, "--out", run),
+        ("status", run),
+        ("table", run, "--all"),
+    ]
+    whole = [
+        ("plot", run, "--only", "forest", "--out", folder / "figures"),
+        ("compare", run, "--by", "subject"),
+        ("report", run, "-o", folder / "report.html", "--only", "forest"),
+        ("export", run, "--out", folder / "steps.csv"),
+        ("export", run, "--what", "episodes", "--format", "jsonl", "--out", folder / "e.jsonl"),
+        ("transcript", run, "--cell", "0", "--episode", "0"),
+        ("verify", run),
+        ("list",),
+        *(("list", name) for name in ("measures", "tables", "figures", "models", "extensions")),
+    ]
+    for arguments in light + whole:
+        code, out, errors = call(*arguments)
+        assert code == 0, (arguments, out, errors)
+        assert "Traceback" not in errors, errors
+        if extension == "" and arguments == light[-1]:  # up to here no extension is asked for
+            assert blocker.asked == [], blocker.asked
+    if not extension:
+        return
+    from tomeval.core.extensions import SHIPPED
+
+    assert "cannot be loaded" in out  # of the list of extensions
+    for command in SHIPPED[extension].commands:
+        code, _, errors = call(*command.split())
+        assert code == 2, (command, errors)
+        assert f"the extension {extension!r} cannot be loaded" in errors, errors
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
