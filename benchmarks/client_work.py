@@ -24,7 +24,7 @@ from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.local.opening import _pocket_folder
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.served.openai_fields import OpenAIOptions
 from tomeval.report.tables import render
 
 LABELS = ("J", "F")

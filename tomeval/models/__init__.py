@@ -234,7 +234,7 @@ def open_model(
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.served.openai_options.OpenAIOptions`, for ``inspect`` those of
+        `tomeval.models.served.openai_fields.OpenAIOptions`, for ``inspect`` those of
         `tomeval.models.served.inspect_wire.InspectOptions`.
     base, budget, scores, prefix_reuse, waiting, kept
         See `tomeval.models.base.Opening`.

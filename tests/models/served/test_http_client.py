@@ -14,9 +14,8 @@ from fake_server import FakeServer, FakeTime
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, ContextExceeded, Usage
 from tomeval.models.served.http_client import HttpClient, check_url
-from tomeval.models.served.http_limiter import AdaptiveLimiter
-from tomeval.models.served.http_mends import Refused, Unanswered, message_of, retry_after
-from tomeval.models.served.http_patience import Timing
+from tomeval.models.served.http_patience import AdaptiveLimiter, Timing
+from tomeval.models.served.http_reading import Refused, Unanswered, message_of, retry_after
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.waiting import Waiting
 

@@ -19,8 +19,8 @@ from tomeval.models.base import (
 )
 from tomeval.models.served import http_patience
 from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.http_mends import Refused, Unanswered
 from tomeval.models.served.http_patience import Patience, ServerGone, Timing, delay
+from tomeval.models.served.http_reading import Refused, Unanswered
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.waiting import Waiting
 from tomeval.runs.experiment import make_experiment

@@ -19,7 +19,7 @@ from tomeval.models.served.http_reading import Trouble, as_json, as_text
 from tomeval.models.served.limits import read_usage
 from tomeval.models.served.logprob_routes import _in_order, _likeliest
 from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_about import describe
+from tomeval.models.served.openai_start import describe
 
 BODY = {"model": "toy", "messages": [], "max_tokens": 3}
 

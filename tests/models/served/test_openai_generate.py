@@ -21,7 +21,7 @@ from tomeval.models.base import (
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.served.openai_fields import OpenAIOptions
 from tomeval.models.trust import trusting
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
@@ -508,7 +508,7 @@ def test_no_server_default_takes_part_in_sampling(flavour, kind, fields):
 
 
 def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.openai_about._HOSTED", ("127.0.0.1",))
+    monkeypatch.setattr("tomeval.models.served.openai_start._HOSTED", ("127.0.0.1",))
     with FakeServer("plain") as server:
         reply = generate(server, request(top_p=0.9))
     assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}

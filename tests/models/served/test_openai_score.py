@@ -19,9 +19,9 @@ from tomeval.models.base import (
 )
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget
-from tomeval.models.served.logprob_check import complaint
 from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.served.openai_fields import OpenAIOptions
+from tomeval.models.served.openai_start import complaint
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -427,7 +427,7 @@ def test_llama_cpps_prompt_cache_is_used_if_and_only_if_it_changes_nothing(error
 
 
 def test_hosted_apis_are_not_sent_what_changes_nothing(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.openai_about._HOSTED", ("127.0.0.1",))
+    monkeypatch.setattr("tomeval.models.served.openai_start._HOSTED", ("127.0.0.1",))
     with FakeServer("openai") as server:
         model = with_model(server, _itself)
         assert not {"top_p", "top_k", "min_p"} & server.bodies("/v1/chat/completions")[-1].keys()

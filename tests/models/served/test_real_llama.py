@@ -20,7 +20,7 @@ from tiny import SPECIALS, make_model
 
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest, Unlisted
 from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.served.openai_fields import OpenAIOptions
 
 pytestmark = pytest.mark.slow
 

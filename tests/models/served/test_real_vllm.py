@@ -30,7 +30,7 @@ from tomeval.models.base import (
     ScoreRequest,
 )
 from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_options import OpenAIOptions
+from tomeval.models.served.openai_fields import OpenAIOptions
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.compose import NAMED

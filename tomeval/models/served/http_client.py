@@ -15,29 +15,32 @@ import httpx2
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Damaged, Stopped
 from tomeval.models.self_test import SelfTest
-from tomeval.models.served.http_limiter import AdaptiveLimiter
-from tomeval.models.served.http_mends import (
+from tomeval.models.served.http_patience import (
+    AdaptiveLimiter,
+    Patience,
+    Timing,
+    delay,
+    startup_patience,
+)
+from tomeval.models.served.http_reading import (
     EXCERPT,
-    Mends,
+    OVERLOAD,
     Refused,
     TooLong,
-    Unanswered,
-    message_of,
-    page_title,
-    retry_after,
-)
-from tomeval.models.served.http_patience import Patience, Timing, delay, startup_patience
-from tomeval.models.served.http_reading import (
-    OVERLOAD,
     Trouble,
+    Unanswered,
     Unreadable,
     as_json,
     as_text,
+    message_of,
+    page_title,
     read_body,
     reason_of,
+    retry_after,
 )
 from tomeval.models.served.keys import read_key
 from tomeval.models.served.limits import Budget, read_usage
+from tomeval.models.served.openai_fields import Mends
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)

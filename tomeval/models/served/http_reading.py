@@ -7,10 +7,16 @@ kilobytes that unpack to gigabytes. None of it is a reply, and all of it may pas
 from __future__ import annotations
 
 import json
+import math
+import re
 import zlib
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
+
+from tomeval.models.base import BackendError, ContextExceeded
 
 LARGEST = 64 * 2**20
 """Bytes of a reply. llama.cpp's longest, a whole vocabulary of 256,000 tokens, has half of it."""
@@ -124,3 +130,108 @@ def as_json(text: str) -> Any:
         except UnicodeEncodeError:
             raise Unreadable("the reply holds half a character") from None
     return data
+
+
+EXCERPT = 300
+"""Characters of a server's message that an error repeats."""
+
+
+class Refused(BackendError):
+    """The server answered that it will not do this request; sending it again does not help."""
+
+    def __init__(self, url: str, status: int, message: str) -> None:
+        super().__init__(f"{url}: HTTP {status}: {message[:EXCERPT]}")
+        self.status, self.message = status, message  # HTTP status; what the server said
+
+
+class Unanswered(BackendError):
+    """Nothing came within the retry budget but silence, broken connections and errors."""
+
+
+class TooLong(ContextExceeded):
+    """The server says that the prompt, with room for the reply, is longer than the context."""
+
+    # As vLLM, SGLang, llama.cpp, OpenAI, Anthropic and others word it.
+    _SAID = re.compile(
+        r"context_length_exceeded|exceed_context_size|maximum context (length|size)"
+        r"|(model's|available) context (length|size)"
+        r"|context (size|window|length) (has been )?exceed"
+        r"|exceeds? (the )?(model's )?(maximum |available )?context|(prompt|input) is too long"
+        r"|context window of|longer than the maximum model length"
+        r"|exceeds the maximum allowed length",
+        re.IGNORECASE,
+    )
+
+    def __init__(self, url: str, message: str) -> None:
+        super().__init__(f"{url}: the prompt is too long for the model: {message[:EXCERPT]}")
+
+    @classmethod
+    def is_said_in(cls, text: str) -> bool:
+        """Tell whether an error message is about the length of the prompt.
+
+        Examples
+        --------
+        >>> TooLong.is_said_in("This model's maximum context length is 8192 tokens. However, ...")
+        True
+        >>> TooLong.is_said_in("max_tokens must be at least 1")
+        False
+        """
+        return cls._SAID.search(text) is not None
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a ``Retry-After`` header asks for, or None if it cannot be read.
+
+    Examples
+    --------
+    >>> retry_after("2.5", now=0), retry_after("soon", now=0)
+    (2.5, None)
+    >>> retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=20)
+    40.0
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = moment.timestamp() - now
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def page_title(text: str) -> str | None:
+    """Return the title of a web page, in quotes after a space, or None for other text.
+
+    Examples
+    --------
+    >>> page_title("<!DOCTYPE html><html><title>Sign in</title></html>"), page_title('{"id": 1}')
+    (" 'Sign in'", None)
+    """
+    if not re.match(r"\s*<(!doctype html|html)\b", text, re.IGNORECASE):
+        return None
+    title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    return f" {title[1].strip()!r}" if title else ""
+
+
+def message_of(text: str) -> str:
+    """Return what an error reply says, with the name of the parameter that it blames."""
+    title = page_title(text)
+    if title is not None:
+        return f"a web page{title}"
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip() or "no message"
+    if not isinstance(data, dict):
+        return text
+    error: Any = data.get("error", data.get("detail", data.get("message", data)))
+    if isinstance(error, list):  # one entry per field; `input` may repeat the whole request
+        kept = ("type", "loc", "msg")
+        error = [{k: e[k] for k in kept if k in e} for e in error if isinstance(e, dict)]
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        return f"{error['message']} [{error['param']}]" if error.get("param") else error["message"]
+    return error if isinstance(error, str) else json.dumps(error)

@@ -30,7 +30,7 @@ from tomeval.models.base import (
 )
 from tomeval.models.self_test import KeptAnswers, SelfTest
 from tomeval.models.served.http_client import check_url
-from tomeval.models.served.http_mends import EXCERPT, TooLong
+from tomeval.models.served.http_reading import EXCERPT, TooLong
 from tomeval.models.served.inspect_wire import (
     InspectOptions,
     read_output,
@@ -40,11 +40,10 @@ from tomeval.models.served.inspect_wire import (
 )
 from tomeval.models.served.keys import check_host
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
-from tomeval.models.served.logprob_check import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_options import check_options
-from tomeval.models.served.openai_start import draw, judge_draws, thinks
-from tomeval.models.served.openai_text import (
+from tomeval.models.served.openai_fields import check_options
+from tomeval.models.served.openai_start import TEST_REQUESTS, complaint, draw, judge_draws, thinks
+from tomeval.models.served.openai_wire import (
     label_texts,
     omission,
     plain_text,

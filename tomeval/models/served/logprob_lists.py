@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from tomeval.models.base import ContextExceeded, Unusable, Usage
-from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.logprob_wire import Query
 
 Ids = list[int]

@@ -14,19 +14,19 @@ from typing import Any, ClassVar, NamedTuple
 
 from tomeval.models.base import ContextExceeded, ScoreRequest, Unusable
 from tomeval.models.local.labels import LabelQuery, exclusive, split_labels
-from tomeval.models.served.http_mends import Refused
+from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.logprob_lists import Ids, Joining
-from tomeval.models.served.logprob_tokens import split
 from tomeval.models.served.logprob_wire import (
     NO_THINKING,
     Query,
     dig,
     is_number,
+    split,
     together,
     total,
 )
 from tomeval.models.served.openai_fields import greedy_fields
-from tomeval.models.served.openai_text import messages_of, plain_text
+from tomeval.models.served.openai_wire import messages_of, plain_text
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 _EQUAL = 1e-6  # nats: what a prompt cache may change

@@ -14,7 +14,7 @@ from tomeval.models.served.logprob_wire import (
     read_entries,
 )
 from tomeval.models.served.openai_fields import greedy_fields
-from tomeval.models.served.openai_text import chat_fields, plain_text
+from tomeval.models.served.openai_wire import chat_fields, plain_text
 
 
 class TopK(Route):

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tomeval.models.base import ScoreRequest, Unlisted, Unusable, Usage
-from tomeval.models.local.labels import LabelQuery
+from tomeval.models.local.labels import LabelQuery, split_labels
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.limits import read_usage, total_usage
 from tomeval.models.served.openai_fields import greedy_fields
-from tomeval.models.served.openai_text import label_texts
+from tomeval.models.served.openai_wire import chat_fields, label_texts, plain_text
 
 NO_THINKING = {"enable_thinking": False}
 """Template switch sent with every request that scores: a label is not the first thought."""
@@ -39,7 +39,7 @@ class Query:
     request: ScoreRequest
     chat: bool  # whether the prompt is a conversation for the server's chat template
     codec: PromptCodec | None = None  # the tokenizer, if there is one
-    kind: str = ""  # of server, see `openai_about`
+    kind: str = ""  # of server, see `openai_fields`
     label_space: str = "auto"  # for routes without tokenizer: ``auto``, ``space`` or ``bare``
     # Sent with requests to the OpenAI-compatible paths.
     extra_body: dict[str, Any] = field(default_factory=dict)
@@ -175,3 +175,43 @@ async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def split(query: Query) -> LabelQuery:
+    """Return prompt and labels in ids.
+
+    Without a tokenizer the server's own is asked (``/tokenize`` and ``/detokenize`` of vLLM and
+    SGLang): it renders the conversation, its text is taken back, and every label is tokenised
+    together with that text. `Unusable` if the text does not give the same tokens again.
+    """
+    if query.codec is not None:
+        return query.noted(query.codec.label_query(query.request))
+    prompt = query.request.prompt
+    if query.chat:
+        ids = await _ids(query, **chat_fields(prompt), chat_template_kwargs=NO_THINKING)
+    else:
+        ids = await _ids(query, prompt=plain_text(prompt))
+    body = {"model": query.model, "tokens": ids, "skip_special_tokens": False}
+    reply = await query.ask("/detokenize", body)
+    text = reply.get("prompt", reply.get("text"))
+    if not isinstance(text, str):
+        raise Unusable("needs a tokenizer (option tokenizer): /detokenize gave no text")
+    ends = ["", *query.texts(None if query.chat else text)]
+    again, *joint = await together(
+        _ids(query, prompt=text + end, add_special_tokens=False) for end in ends
+    )
+    if again != ids:
+        raise Unusable(
+            "needs a tokenizer (option tokenizer): the server's own does not give the same tokens "
+            "for the text of its tokens"
+        )
+    query.details["tokenizer"] = "server"
+    return query.noted(split_labels(ids, joint, query.request.labels))
+
+
+async def _ids(query: Query, **fields: Any) -> list[int]:
+    data = await query.ask("/tokenize", {"model": query.model, **fields})
+    ids = dig(data, "tokens")
+    if not isinstance(ids, list) or not all(type(token) is int for token in ids):
+        raise Unusable("needs a tokenizer (option tokenizer): /tokenize gave no tokens")
+    return ids

@@ -29,24 +29,32 @@ from tomeval.models.likely import likely
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.self_test import KeptAnswers, SelfTest
 from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.http_mends import Refused
 from tomeval.models.served.http_patience import Timing
+from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
-from tomeval.models.served.logprob_check import all_routes, choose, nonsense
 from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import Query
-from tomeval.models.served.openai_about import OLLAMA, SGLANG, VLLM, describe
-from tomeval.models.served.openai_options import OpenAIOptions
-from tomeval.models.served.openai_reply import read_reply
-from tomeval.models.served.openai_requests import CHAT, COMPLETIONS, Requests
+from tomeval.models.served.openai_fields import OLLAMA, SGLANG, VLLM, OpenAIOptions
 from tomeval.models.served.openai_start import (
     PREFILL_TEST,
+    all_routes,
+    choose,
     continues_prefill,
+    describe,
     draw,
     judge_draws,
+    nonsense,
     thinks,
 )
-from tomeval.models.served.openai_text import load_tokenizer, omission, plain_text
+from tomeval.models.served.openai_wire import (
+    CHAT,
+    COMPLETIONS,
+    Requests,
+    load_tokenizer,
+    omission,
+    plain_text,
+    read_reply,
+)
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Literal, TypeVar
 
-from tomeval.core.errors import unknown
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Sampling
-from tomeval.models.served.openai_about import HOSTED, LLAMA_CPP, LLAMA_PYTHON, SGLANG, VLLM
+from tomeval.models.served.http_reading import Refused
+
+VLLM, SGLANG, LLAMA_CPP, OLLAMA, HOSTED = "vllm", "sglang", "llama.cpp", "ollama", "hosted"
+LLAMA_PYTHON = "llama-cpp-python"  # a server of its own on llama.cpp, with other paths and defaults
+"""Kinds of server, told by what they say of themselves; hosted APIs by their host's name."""
 
 OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
 """Values that switch truncation off; 0 is "all" to some servers and "none" to others, and
@@ -26,7 +33,7 @@ _SEED_BITS = 31  # llama.cpp keeps 32 bits, and all ones mean "random" there
 
 
 def sampling_fields(sampling: Sampling, seed: int, kind: str = "") -> dict[str, Any]:
-    """Return the fields that say how to draw, for a kind of server (see `openai_about`).
+    """Return the fields that say how to draw, for a kind of server as below.
 
     Values that switch something off are sent too, because servers fill in the model's own defaults
     for what is missing; only hosted APIs are known to have no such defaults. The seed is folded to
@@ -91,7 +98,7 @@ def thinking_fields(
     Parameters
     ----------
     kind : str
-        See `openai_about`; servers of unknown kind get no field for the budget.
+        As above; servers of unknown kind get no field for the budget.
     chat : bool
         Whether the request goes to the chat API.
     switch : bool or None
@@ -132,3 +139,163 @@ def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
         wrapped = {"name": "answer", "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
     raise unknown("structured output", structured, ("off", "vllm", "json_schema"))
+
+
+_Options = TypeVar("_Options", bound=BaseModel)
+
+
+class OpenAIOptions(BaseModel):
+    """What can be set for an OpenAI-compatible model; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # ``chat``, ``completions``, or ``auto``: chat where the server has it for this model.
+    api: Literal["auto", "chat", "completions"] = "auto"
+    # Environment variable that holds the API key, see `keys.read_key`; empty: none is sent.
+    key_env: str | None = None
+    # Most requests at a time; an overloaded server lowers it for a while.
+    concurrency: int = Field(16, ge=1)
+    timeout: float = Field(300.0, gt=0)  # seconds for one attempt
+    # Seconds after which a request that keeps failing is given up.
+    retry_budget: float = Field(600.0, ge=0)
+    # Hub name or folder of the model's tokenizer. With it labels are scored by token ids.
+    tokenizer: str | None = None
+    # ``auto``: scoring raises where the server cannot; ``required``: `start` does; ``off``.
+    scoring: Literal["auto", "required", "off"] = "auto"
+    routes: tuple[str, ...] = ()  # the label-scoring routes to try; empty: all
+    # How many of the likeliest tokens to ask for, where ids cannot be asked for.
+    top_logprobs: int = Field(20, ge=2)
+    # Space before labels where no tokenizer tells: ``auto`` (see `ScoreRequest`), ``space`` or
+    # ``bare``.
+    label_space: Literal["auto", "space", "bare"] = "auto"
+    # Template switch for generated replies; scoring always switches thinking off.
+    thinking: bool | None = None
+    # How `GenerateRequest.choices` are enforced: ``off``, ``vllm`` or ``json_schema``.
+    structured: Literal["off", "vllm", "json_schema"] = "off"
+    # Tokens for thinking, on top of those that a request allows for the answer; servers that can
+    # are told to end the thinking there. None: 8192 if the model is seen to think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    # How much to think, such as ``low``, where the server has such a setting.
+    reasoning_effort: str | None = Field(None, min_length=1)
+    # ``continue``: the server goes on from it; ``omit``: it is left out, and the last message ends
+    # in what the prompt has instead; ``auto``: `start` finds out. Replies record it if left out.
+    prefill: Literal["auto", "continue", "omit"] = "auto"
+    prices: str | None = None  # path of a price file, see `load_prices`
+    extra_body: dict[str, Any] = Field(default_factory=dict)  # fields to send with every request
+    omit: tuple[str, ...] = ()  # fields never to send, such as ``seed``; replies record it
+
+    @field_validator("omit")
+    @classmethod
+    def _dispensable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        needed = [name for name in names if name in ("model", "messages", "prompt")]
+        if needed:
+            raise ValueError(f"a request cannot do without {needed[0]}")
+        return names
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> OpenAIOptions:
+        """Check fields from an experiment, see `check_options`."""
+        return check_options(cls, fields, "openai model")
+
+
+def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:
+    """Check a model's options from an experiment; a wrong one is a `TomevalError` that names it."""
+    for field in fields:
+        if field not in kind.model_fields:
+            raise unknown("option", field, kind.model_fields, where)
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        said = first["msg"].removeprefix("Value error, ")
+        raise TomevalError(f"{where}: {key}: {said}, is {first.get('input')!r}") from None
+
+
+class Mends:
+    """What one path of a server does not take, learnt from its refusals.
+
+    `omit` names fields to leave out from the start.
+    """
+
+    _OPTIONAL = frozenset(
+        (
+            *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "chat_template_kwargs"),
+            *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
+            *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
+            "reasoning_effort",
+        )
+    )
+    # Values that switch a field off, so that leaving it out is the smallest change.
+    _NEUTRAL: ClassVar[dict[str, Any]] = {
+        **{"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0},
+        **{"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+    }
+    _UNWANTED = re.compile(
+        r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|available)"
+        r"|only the default|deprecated|invalid (parameter|argument|field)"
+        r"|not configured|reasoning[-_ ](start|config|parser)|cannot both|both be (specified|set)",
+        re.IGNORECASE,
+    )
+    # An effort that was asked for by a wrong name is an error, not something to leave out.
+    _WRONG_VALUE = re.compile(r"value|should be|must be|one of", re.IGNORECASE)
+    _NO_SYSTEM = re.compile(r"system (role|message|prompt)s?\b.*support", re.IGNORECASE)
+
+    def __init__(self, omit: Collection[str] = ()) -> None:
+        self.dropped = set(omit)
+        self.renamed: dict[str, str] = {}
+        self.merge_system = False
+
+    def apply(self, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the body to send and what was changed in it."""
+        sent = {self.renamed.get(name, name): value for name, value in body.items()}
+        mended: dict[str, Any] = {}
+        if dropped := sorted(self.dropped & sent.keys()):
+            mended["dropped"] = dropped
+        if renamed := {old: new for old, new in self.renamed.items() if old in body}:
+            mended["renamed"] = renamed
+        sent = {name: value for name, value in sent.items() if name not in self.dropped}
+        messages = sent.get("messages", ())
+        if self.merge_system and any(message["role"] == "system" for message in messages):
+            sent["messages"] = merge_system(messages)
+            mended["system"] = "merged into the first user message"
+        return sent, mended
+
+    def learn(self, sent: dict[str, Any], refusal: Refused) -> list[str]:
+        """Return what can be changed in `sent` after this refusal, and remember it."""
+        said = refusal.message
+        if refusal.status not in (400, 422, 500):
+            return []
+        if "max_tokens" in sent and "max_completion_tokens" in said:
+            self.renamed["max_tokens"] = "max_completion_tokens"
+            return ["max_tokens renamed to max_completion_tokens"]
+        if self._NO_SYSTEM.search(said) and not self.merge_system:
+            self.merge_system = True
+            return ["system message merged into the first user message"]
+        if not self._UNWANTED.search(said):
+            return []
+        named = [
+            name for name in sent if name in self._OPTIONAL and re.search(rf"\b{name}\b", said)
+        ]
+        if self._WRONG_VALUE.search(said):
+            named = [name for name in named if name != "reasoning_effort"]
+        off = [name for name in named if sent[name] == self._NEUTRAL.get(name)]
+        named = off or named
+        self.dropped.update(named)
+        return [f"{name} left out" for name in named]
+
+
+def merge_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    r"""Return a conversation whose system messages stand before the first user message's text.
+
+    Examples
+    --------
+    >>> merge_system([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}])
+    [{'role': 'user', 'content': 'S\n\nU'}]
+    """
+    system = [message["content"] for message in messages if message["role"] == "system"]
+    rest = [dict(message) for message in messages if message["role"] != "system"]
+    if not rest or rest[0]["role"] != "user":
+        rest.insert(0, {"role": "user", "content": ""})
+    rest[0]["content"] = "\n\n".join(text for text in (*system, rest[0]["content"]) if text)
+    return rest

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.thinking import marks_thinking
-from tomeval.models.base import GenerateRequest, Message, Prompt, Reply, Sampling
+from tomeval.models.base import (
+    BackendError,
+    GenerateRequest,
+    Message,
+    Prompt,
+    Reply,
+    Sampling,
+    ScoreRequest,
+    Unusable,
+)
 from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.http_mends import Refused
-from tomeval.models.served.logprob_wire import NO_THINKING, Query, dig
-from tomeval.models.served.openai_text import chat_fields
+from tomeval.models.served.http_reading import Refused
+from tomeval.models.served.logprob_routes import (
+    Echo,
+    LlamaCpp,
+    Route,
+    SglangTokenIds,
+    VllmTokenIds,
+)
+from tomeval.models.served.logprob_top import TopK, TopKCompletions, TopKOllama
+from tomeval.models.served.logprob_wire import NO_THINKING, ROUNDING, Query, dig, is_number
+from tomeval.models.served.openai_fields import (
+    HOSTED,
+    LLAMA_CPP,
+    LLAMA_PYTHON,
+    OLLAMA,
+    SGLANG,
+    VLLM,
+)
+from tomeval.models.served.openai_wire import chat_fields
 
 _DRAW_TEST = Prompt((Message("user", "Write ten random words."),))
 _DRAW_TOKENS = 16
@@ -90,3 +119,179 @@ async def continues_prefill(client: HttpClient, query: Query) -> bool | None:
     if text.startswith(_REST.split()[0]):
         return True
     return False if text.startswith(_BEGUN.split()[0]) else None
+
+
+logger = logging.getLogger(__name__)
+
+_OWNERS = {"vllm": VLLM, "sglang": SGLANG, "llamacpp": LLAMA_CPP, "me": LLAMA_PYTHON}
+# Only APIs that have no sampling defaults per model. A proxy may say that OpenAI owns its models.
+_HOSTED = (
+    *("api.openai.com", "openai.azure.com", "api.anthropic.com", "api.deepseek.com"),
+    *("api.mistral.ai", "generativelanguage.googleapis.com", "api.x.ai"),
+)
+
+_FIRST_CONTACT = 30.0  # seconds for a server that is there to get ready
+_NOT_NEEDED = 1.0  # seconds for what may well not be there
+_MODEL_FIELDS = ("id", "root", "owned_by", "parent", "max_model_len")  # none changes by the minute
+_SERVER_FIELDS = {
+    "/version": ("version",),
+    "/api/version": ("version",),
+    "/props": ("build_info", "model_path"),
+}
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length")
+
+
+class About(NamedTuple):
+    """What a server says."""
+
+    said: dict[str, Any]  # of the model and of its own version; much may be missing
+    kind: str  # one of those above; empty if it is not known
+    context: int | None  # longest sequence in tokens
+
+
+async def describe(client: HttpClient, model: str) -> About:
+    """Ask a server about a model and about itself.
+
+    Raises `BackendError` if there is no server.
+    """
+    try:
+        wait = min(_FIRST_CONTACT, client.retry_budget)
+        listed = (await client.get("models", retry_budget=wait)).data.get("data")
+    except (Refused, TomevalError):  # not every server, or every key, may list
+        listed = None
+    entries = listed if isinstance(listed, list) else []
+    models = [entry for entry in entries if isinstance(entry, dict)]
+    mine = next((entry for entry in models if entry.get("id") == model), None)
+    if models and mine is None:
+        logger.warning("%s: the server does not list the model %s", client.patience.said, model)
+    found = _kept(mine or {}, _MODEL_FIELDS)
+    answers: dict[str, Mapping[str, Any]] = {}
+    for path, fields in _SERVER_FIELDS.items():
+        try:
+            answer = await client.get(path, retry_budget=_NOT_NEEDED)
+        except (BackendError, TomevalError):
+            continue
+        found.update(_kept(answer.data, fields))
+        answers[path] = answer.data
+    return About(found, _kind(client.base_url, found, answers), _context(mine or {}, answers))
+
+
+def _kind(url: str, found: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
+    host = urlsplit(url).hostname or ""
+    if any(host == name or host.endswith("." + name) for name in _HOSTED):
+        return HOSTED
+    owner = _OWNERS.get(str(found.get("owned_by")))
+    if owner is None and "build_info" in found:
+        return LLAMA_CPP
+    if owner is None and "version" in answers.get("/api/version", {}):
+        return OLLAMA
+    return owner or ""
+
+
+def _context(mine: Mapping[str, Any], answers: Mapping[str, Any]) -> int | None:
+    """Return the context length that counts for one request."""
+    settings = answers.get("/props", {}).get("default_generation_settings")
+    slot = settings.get("n_ctx") if isinstance(settings, dict) else None
+    for value in (slot, *(mine.get(name) for name in _CONTEXT_FIELDS)):
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def _kept(data: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {field: data[field] for field in fields if data.get(field) is not None}
+
+
+logger = logging.getLogger(__name__)
+
+TEST_REQUESTS = tuple(
+    ScoreRequest(Prompt((Message("user", text),)), ("A", "B", "C"))
+    for text in (
+        "Answer with one letter, A or B or C. My favourite letter is A. What is it?",
+        "Which letter comes next: C C B C C B C C? Answer with one letter, A or B or C.",
+    )
+)
+"""Two prompts on which no model gives equal numbers."""
+
+_HISTORY = "\n".join(f"Round {n}: {'ABC'[n * n % 3]} beats {'ABC'[n % 3]}." for n in range(1, 41))
+LONG_REQUESTS = tuple(
+    ScoreRequest(Prompt((Message("user", f"{_HISTORY}\n{text}"),)), ("A", "B", "C"))
+    for text in ("Answer A, B or C: what beats A?", "Answer A, B or C: what was last?")
+)
+"""Two prompts with a long beginning in common."""
+
+
+def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
+    """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
+    exact: list[Route] = [VllmTokenIds(), SglangTokenIds(), Echo(), LlamaCpp()]
+    counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
+    kinds: tuple[type[TopK], ...] = (TopK, TopKOllama) if chat else (TopKCompletions,)
+    return exact + [kind(count) for kind in kinds for count in counts]
+
+
+async def choose(
+    routes: Sequence[Route], query: Callable[[ScoreRequest], Query]
+) -> tuple[Route | None, dict[str, str]]:
+    """Return the first route that passes the test, and what was seen on those before it.
+
+    Errors that say nothing of a route, such as a server that does not answer, are passed on.
+    """
+    seen: dict[str, str] = {}
+    for route in routes:
+        try:
+            fault = await _fault(route, query)
+            if fault is not None:  # a moment's, maybe: it must not cost the better route
+                fault = await _fault(route, query)
+        except Refused as error:
+            seen[route.name] = str(error)
+            continue
+        if fault is None:
+            await route.tune(query, LONG_REQUESTS)
+            return route, seen
+        seen[route.name] = fault
+        logger.warning("log-probs by route %s are not used: %s", route.name, fault)
+    return None, seen
+
+
+async def _fault(route: Route, query: Callable[[ScoreRequest], Query]) -> str | None:
+    """Say what is wrong with a route's numbers, or None."""
+    try:
+        first, second = [await route.sample(query(request)) for request in TEST_REQUESTS]
+    except Unusable as error:
+        return str(error)
+    return complaint(first, second)
+
+
+def complaint(first: Sequence[float], second: Sequence[float]) -> str | None:
+    """Say what is wrong with the log-probabilities of two prompts, or None.
+
+    Examples
+    --------
+    >>> complaint([-1.0, -2.0], [-2.0, -1.5]) is None
+    True
+    >>> complaint([-9.0, -9.0], [-9.0, -9.0])
+    'all log-probs are equal (-9.0)'
+    >>> complaint([-0.1, -0.2], [-2.0, -1.5])
+    'the probabilities of different texts sum to 1.72'
+    """
+    for values in (first, second):
+        if len(values) < 2 or not all(is_number(value) for value in values):
+            return f"log-probs are missing: {list(values)}"
+        if fault := nonsense(values):
+            return fault
+    # Half-precision numbers may tie by chance, but not on both prompts.
+    if all(max(values) == min(values) for values in (first, second)):
+        return f"all log-probs are equal ({first[0]})"
+    if list(first) == list(second):
+        return "the log-probs do not depend on the prompt"
+    return None
+
+
+def nonsense(values: Sequence[float]) -> str | None:
+    """Say why these cannot be log-probabilities of different texts, or return None."""
+    if max(values) > ROUNDING:
+        return f"a log-prob is positive ({max(values)})"
+    mass = math.fsum(math.exp(value) for value in values)
+    if mass > 1 + ROUNDING:
+        return f"the probabilities of different texts sum to {mass:.2f}"
+    return None
