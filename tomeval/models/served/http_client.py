@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import Damaged, Stopped
+from tomeval.models.base import BackendError, Damaged, Stopped
 from tomeval.models.self_test import SelfTest
 from tomeval.models.served.http_patience import (
     AdaptiveLimiter,
@@ -38,7 +37,7 @@ from tomeval.models.served.http_reading import (
     reason_of,
     retry_after,
 )
-from tomeval.models.served.keys import read_key
+from tomeval.models.served.keys import is_loopback, read_key
 from tomeval.models.served.limits import Budget, read_usage
 from tomeval.models.served.openai_fields import Mends
 from tomeval.models.waiting import Waiting
@@ -86,12 +85,12 @@ class HttpClient:
         self.root = self.base_url.removesuffix("/v1")
         self.retry_budget = retry_budget
         self._key_env, self._key = read_key(self.base_url, key_env)
+        self._secret = self._key if len(self._key) >= _SECRET_LENGTH else ""
         self._timeout = timeout
         self._budget = budget or Budget()
         self._timing = timing or Timing()
         told = waiting or Waiting()
         self.patience = Patience(self.base_url, retry_budget, timeout, self._timing, told)
-        told.patience = retry_budget
         self._limiter = AdaptiveLimiter(concurrency, self.patience.said, told)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
@@ -114,7 +113,7 @@ class HttpClient:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         parts = urlsplit(self.base_url)
-        loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
+        loopback = is_loopback(parts.hostname or "")
         return httpx2.AsyncClient(
             headers=headers,
             timeout=httpx2.Timeout(None, connect=min(self._timeout, 30.0)),
@@ -126,7 +125,7 @@ class HttpClient:
 
     async def get(self, path: str, *, retry_budget: float | None = None) -> Answer:
         """Fetch a JSON document; raises as `post` with `probing` does."""
-        return await self._persist("GET", path, None, True, retry_budget)
+        return await self._persist(path, None, True, retry_budget)
 
     async def post(
         self, path: str, body: dict[str, Any], *, tokens: int | None = None, probing: bool = False
@@ -179,11 +178,11 @@ class HttpClient:
         self, path: str, body: dict[str, Any], tokens: int | None, probing: bool
     ) -> Answer:
         if tokens is None:
-            return await self._persist("POST", path, body, probing)
+            return await self._persist(path, body, probing)
         await self._budget.take(tokens)
         answer = None
         try:
-            answer = await self._persist("POST", path, body, probing)
+            answer = await self._persist(path, body, probing)
         finally:  # also when cancelled: the room must not be lost
             if answer is None:
                 self._budget.cancel(tokens)
@@ -193,81 +192,76 @@ class HttpClient:
 
     async def _persist(
         self,
-        method: str,
         path: str,
         body: dict[str, Any] | None,
         probing: bool,
         retry_budget: float | None = None,
     ) -> Answer:
-        """Try until there is an answer, a refusal, or no time left."""
-        with self.patience.waiting():
-            return await self._persistently(method, path, body, probing, retry_budget)
+        """Try until there is an answer, a refusal, or no time left; without a body it is fetched.
 
-    async def _persistently(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None,
-        probing: bool,
-        retry_budget: float | None,
-    ) -> Answer:
+        The retry budget counts from the first attempt, not from the wait for its turn.
+        """
         clock = self._timing.monotonic
         budget = self.retry_budget if retry_budget is None else retry_budget
         # A document is there at once or never; what a model writes may take its time.
         timeout = self._timeout if body is not None else min(self._timeout, max(_QUICK, budget))
-        started, attempt = math.nan, 0
-        while True:
-            attempt += 1
-            round_ = await self._limiter.acquire(first=attempt > 1)
-            sent_at = clock()
-            started = sent_at if attempt == 1 else started
-            try:
-                data = await self._attempt(method, path, body, probing, timeout)
-                self._limiter.succeeded()
-                self.patience.heard()
-                return Answer(data, body or {}, {}, clock() - sent_at, attempt)
-            except Trouble as failure:
-                trouble = failure
-                if trouble.overload:
-                    self._limiter.overloaded(round_)
-            finally:
-                self._limiter.release()
-            if probing and trouble.status == 500 and attempt > 1:
-                raise Refused(self._url(path), 500, str(trouble))
-            if probing and trouble.page and attempt > 1:
-                ask = "is the base URL right? It often ends in /v1"
-                if trouble.status:
-                    ask = "is the server behind this address running, is the base URL right?"
-                raise TomevalError(
-                    f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
-                    f"{trouble}; {ask}"
-                )
-            wait = delay(trouble.wait, attempt, self._timing.random())
-            spent = clock() - started
-            if probing:
-                budget = min(budget, startup_patience(trouble))
-            if spent + wait > budget:
-                if probing and trouble.absent:
-                    raise Unanswered(
-                        f"{self._url(path)}: nothing answers there, {attempt} attempt(s) in "
-                        f"{spent:.0f} s: {trouble}; is the server running, is the address right?"
-                    )
-                lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
-                raise lost(
-                    f"{self._url(path)}: no reply after {attempt} attempt(s) in {spent:.0f} s "
-                    f"(retry budget {budget:.0f} s, next wait {wait:.0f} s); last: {trouble}"
-                )
-            await self.patience.pause(str(trouble), spent, wait)
+        started, attempt = None, 0
+        with self.patience.waiting():
+            while True:
+                attempt += 1
+                round_ = await self._limiter.acquire(first=attempt > 1)
+                sent_at = clock()
+                started = sent_at if started is None else started
+                try:
+                    data = await self._attempt(path, body, timeout)
+                    self._limiter.succeeded()
+                    self.patience.heard()
+                    return Answer(data, body or {}, {}, clock() - sent_at, attempt)
+                except Trouble as failure:
+                    trouble = failure
+                    if trouble.overload:
+                        self._limiter.overloaded(round_)
+                finally:
+                    self._limiter.release()
+                wait = delay(trouble.wait, attempt, self._timing.random())
+                spent = clock() - started
+                if probing:
+                    self._judge_test(path, trouble, attempt)
+                    budget = min(budget, startup_patience(trouble))
+                if spent + wait > budget:
+                    seen = f"{attempt} attempt(s) in {spent:.0f} s"
+                    ends = f"{seen} (retry budget {budget:.0f} s, next wait {wait:.0f} s)"
+                    raise self._given_up(path, trouble, seen if probing else "", ends)
+                await self.patience.pause(str(trouble), spent, wait)
+
+    def _judge_test(self, path: str, trouble: Trouble, attempt: int) -> None:
+        """Raise if the self-test has seen enough: the same internal error or web page twice."""
+        if attempt > 1 and trouble.status == 500:
+            raise Refused(self._url(path), 500, str(trouble))
+        if attempt > 1 and trouble.page:
+            ask = "is the base URL right? It often ends in /v1"
+            if trouble.status:
+                ask = "is the server behind this address running, is the base URL right?"
+            raise TomevalError(
+                f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
+                f"{trouble}; {ask}"
+            )
+
+    def _given_up(self, path: str, trouble: Trouble, tested: str, ends: str) -> BackendError:
+        """Return the error of a request that got no reply; `tested` is of the self-test."""
+        if tested and trouble.absent:
+            return Unanswered(
+                f"{self._url(path)}: nothing answers there, {tested}: {trouble}; is the server "
+                "running, is the address right?"
+            )
+        lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
+        return lost(f"{self._url(path)}: no reply after {ends}; last: {trouble}")
 
     async def _attempt(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None,
-        probing: bool,
-        timeout: float,
+        self, path: str, body: dict[str, Any] | None, timeout: float
     ) -> dict[str, Any]:
         self._client = self._client or self._open()
+        method = "GET" if body is None else "POST"
         try:
             async with (
                 asyncio.timeout(timeout),
@@ -328,17 +322,14 @@ class HttpClient:
 
     def _clean(self, text: str) -> str:
         """Return a text without the key; servers repeat it in error messages."""
-        if self._key and len(self._key) >= _SECRET_LENGTH:
-            return text.replace(self._key, "***")
-        return text
+        return text.replace(self._secret, "***") if self._secret else text
 
     def _without_key(self, data: Any, text: str) -> Any:
         """Return parsed JSON without the key, which escapes may have hidden in its text."""
-        if "\\" not in text or len(self._key) < _SECRET_LENGTH:
+        if "\\" not in text or not self._secret:
             return data
-        written = json.dumps(data)  # one way to write every character, as that of the key
-        cleaned = written.replace(json.dumps(self._key)[1:-1], "***")
-        return data if cleaned == written else json.loads(cleaned)
+        # JSON has one way to write each character of the key when it is written here.
+        return json.loads(json.dumps(data).replace(json.dumps(self._secret)[1:-1], "***"))
 
 
 def check_url(url: str) -> str:

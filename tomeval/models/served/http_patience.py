@@ -100,12 +100,10 @@ class Patience:
     ) -> None:
         self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
         self.told = told or Waiting()
+        self.told.patience = budget
         self._given_up = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._told_at = -math.inf
-        self._waiting = 0
-        self._heard = 0.0
-        self._trouble = ""
         self._every = SOON
         self._timer: asyncio.TimerHandle | None = None
 
@@ -160,11 +158,10 @@ class Patience:
 
     async def pause(self, trouble: str, spent: float, wait: float) -> None:
         """Wait before a request is sent again; tell why if that takes long."""
-        self._trouble = trouble
         logger.info("%s: %s; again in %.1f s", self.said, trouble, wait)
         if spent + wait > SOON:
             self._tell(f"{trouble}; again in {wait:.0f} s")
-        until = self._clock() + wait
+        until = time.monotonic() + wait
         self.told.pauses(trouble, until)
         try:
             await self._timing.sleep(wait)
@@ -174,53 +171,45 @@ class Patience:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Watch for silence while a request is under way."""
-        if not self._waiting:
-            self._heard, self._trouble, self._every = self._clock(), "", SOON
+        told = self.told
+        if not told.under_way:
+            told.heard, told.trouble, self._every = time.monotonic(), "", SOON
             self._timer = asyncio.get_running_loop().call_later(SOON, self._listen)
-            self.told.heard = self._heard
-        self._waiting += 1
-        self.told.under_way = self._waiting
+        told.under_way += 1
         try:
             yield
         finally:
-            self._waiting -= 1
-            self.told.under_way = self._waiting
-            if not self._waiting and self._timer is not None:
+            told.under_way -= 1
+            if not told.under_way and self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
     def heard(self) -> None:
         """Note a reply."""
-        self._heard, self._trouble, self._every = self._clock(), "", SOON
-        self.told.replied(self._heard)
+        self._every = SOON
+        self.told.replied(time.monotonic())
 
     def _listen(self) -> None:
         """Tell of a silence, each time after twice as long."""
-        silent = self._clock() - self._heard
+        silent = time.monotonic() - self.told.heard
         if silent >= self._every - 0.1:
-            seen = self._trouble or f"each waits for up to {self._timeout:.0f} s (option timeout)"
-            plural = "" if self._waiting == 1 else "s"
-            wait = f"{self._waiting} request{plural} under way"
+            seen = (
+                self.told.trouble or f"each waits for up to {self._timeout:.0f} s (option timeout)"
+            )
+            plural = "" if self.told.under_way == 1 else "s"
+            wait = f"{self.told.under_way} request{plural} under way"
             self._tell(f"no reply for {silent:.0f} s, {wait}; {seen}")
             self._every = min(2 * self._every, silent + _RAREST)
         due = max(1.0, self._every - silent)
         self._timer = asyncio.get_running_loop().call_later(due, self._listen)
 
     def _tell(self, what: str) -> None:
-        now, shown = self._clock(), self.told.shown
-        if shown == "field" or (shown == "lines" and self._told_at > self._heard):
+        now, told = time.monotonic(), self.told
+        if told.shown == "field" or (told.shown == "lines" and self._told_at > told.heard):
             return  # who shows it says so from now on
         if now - self._told_at >= SOON - 1:
             self._told_at = now
             logger.warning("%s: %s", self.said, what)
-
-    @staticmethod
-    def _clock() -> float:
-        """Return the time that passes for the user, whatever clock retries use."""
-        return time.monotonic()
-
-
-logger = logging.getLogger(__name__)
 
 
 class AdaptiveLimiter:

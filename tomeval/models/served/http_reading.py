@@ -43,15 +43,13 @@ class Trouble(Exception):
         what: str,
         status: int = 0,
         wait: float | None = None,
+        *,
         overload: bool = False,
         absent: bool = False,
         page: bool = False,
     ) -> None:
         super().__init__(what)
-        self.status = status
-        self.wait = wait
-        self.absent = absent
-        self.page = page
+        self.status, self.wait, self.absent, self.page = status, wait, absent, page
         self.overload = overload or status in OVERLOAD
 
 
