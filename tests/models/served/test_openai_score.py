@@ -40,7 +40,7 @@ TOP_K = [
     ("ollama", False, "top_k_ollama"),
     ("text", False, "top_k_completions"),
 ]
-PLAIN = [("base_vllm", False, "echo"), ("base_vllm", True, "echo")]
+PLAIN = [("base_vllm", False, "top_k_completions"), ("base_vllm", True, "echo")]
 
 
 def with_model(server, work, *, tokenizer=False, budget=None, **options):

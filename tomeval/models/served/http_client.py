@@ -226,36 +226,41 @@ class HttpClient:
                 wait = delay(trouble.wait, attempt, self._timing.random())
                 spent = clock() - started
                 if probing:
-                    self._judge_test(path, trouble, attempt)
-                    budget = min(budget, startup_patience(trouble))
+                    budget = min(budget, startup_patience(trouble, attempt))
                 if spent + wait > budget:
                     seen = f"{attempt} attempt(s) in {spent:.0f} s"
-                    ends = f"{seen} (retry budget {budget:.0f} s, next wait {wait:.0f} s)"
-                    raise self._given_up(path, trouble, seen if probing else "", ends)
+                    if probing and (error := self._failed_test(path, trouble, attempt, seen)):
+                        raise error
+                    lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
+                    raise lost(
+                        f"{self._url(path)}: no reply after {seen} (retry budget {budget:.0f} s, "
+                        f"next wait {wait:.0f} s); last: {trouble}"
+                    )
                 await self.patience.pause(str(trouble), spent, wait)
 
-    def _judge_test(self, path: str, trouble: Trouble, attempt: int) -> None:
-        """Raise if the self-test has seen enough: the same internal error or web page twice."""
-        if attempt > 1 and trouble.status == 500:
-            raise Refused(self._url(path), 500, str(trouble))
-        if attempt > 1 and trouble.page:
-            ask = "is the base URL right? It often ends in /v1"
-            if trouble.status:
-                ask = "is the server behind this address running, is the base URL right?"
-            raise TomevalError(
-                f"{self._url(path)} is not an OpenAI-compatible server: it answered twice with "
-                f"{trouble}; {ask}"
-            )
+    def _failed_test(
+        self, path: str, trouble: Trouble, attempt: int, seen: str
+    ) -> TomevalError | BackendError | None:
+        """Return what a failure tells the self-test: no server, another one, or one that refuses.
 
-    def _given_up(self, path: str, trouble: Trouble, tested: str, ends: str) -> BackendError:
-        """Return the error of a request that got no reply; `tested` is of the self-test."""
-        if tested and trouble.absent:
+        None if it tells no more than that there was no reply.
+        """
+        url = self._url(path)
+        if trouble.status == 500:
+            return Refused(url, 500, str(trouble))
+        if trouble.absent:
             return Unanswered(
-                f"{self._url(path)}: nothing answers there, {tested}: {trouble}; is the server "
-                "running, is the address right?"
+                f"{url}: nothing answers there, {seen}: {trouble}; is the server running, is the "
+                "address right?"
             )
-        lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
-        return lost(f"{self._url(path)}: no reply after {ends}; last: {trouble}")
+        if not trouble.page or attempt < 2:
+            return None
+        ask = "is the base URL right? It often ends in /v1"
+        if trouble.status:
+            ask = "is the server behind this address running, is the base URL right?"
+        return TomevalError(
+            f"{url} is not an OpenAI-compatible server: it answered twice with {trouble}; {ask}"
+        )
 
     async def _attempt(
         self, path: str, body: dict[str, Any] | None, timeout: float

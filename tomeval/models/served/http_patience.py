@@ -80,8 +80,13 @@ def delay(asked: float | None, attempt: int, chance: float) -> float:
     return longest * (0.5 + 0.5 * chance)
 
 
-def startup_patience(trouble: Trouble) -> float:
-    """Return the seconds after which the start-up test gives up on a failure."""
+def startup_patience(trouble: Trouble, attempt: int) -> float:
+    """Return the seconds after which the start-up test gives up on a failure.
+
+    An internal error and a web page are seen twice and not waited out.
+    """
+    if attempt > 1 and (trouble.status == 500 or trouble.page):
+        return 0.0
     if trouble.absent:
         return _FIRST_CONTACT
     return math.inf if trouble.status == 429 or trouble.wait is not None else _TEST_PATIENCE

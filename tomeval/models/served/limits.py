@@ -162,16 +162,15 @@ def price_of(model: str, path: str | None) -> Price | None:
 
 
 def _price(entry: Any, where: str) -> Price:
+    fields = [name for name in Price.__dataclass_fields__ if name != "cached"]
     if not isinstance(entry, dict):
         raise TomevalError(f"{where}: a table with the fields prompt and completion is needed")
     for field, value in entry.items():
         if field not in Price.__dataclass_fields__:
             raise unknown("field", field, Price.__dataclass_fields__, where)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= value < math.inf:
+        if type(value) not in (int, float) or not 0 <= value < math.inf:
             raise TomevalError(f"{where}: {field} is a price per million tokens, not {value!r}")
-    missing = [field for field in ("prompt", "completion") if field not in entry]
-    if missing:
+    if missing := [field for field in fields if field not in entry]:
         raise TomevalError(f"{where}: no price for {' and '.join(missing)} tokens")
     return Price(**entry)
 

@@ -247,53 +247,25 @@ class LlamaCpp(_ByToken):
 
 
 class Echo(Route):
-    """Log-probabilities of the prompt itself, with the label at its end; one request a label.
-
-    With a tokenizer, here or at the server, the boundary is known in ids; without one, on the
-    completions API, it is where the tokens at the end spell the label.
-    """
+    """Log-probabilities of the prompt itself, with the label at its end; one request a label."""
 
     name = "echo"
 
     async def score(self, query: Query) -> list[float]:
         """See `Route.score`."""
-        if query.codec is not None or query.chat:
-            labels = await split(query)
-            sums = await together(self._ids(query, labels.prefix, ids) for ids in labels.sequences)
-            return exclusive(sums, labels.sequences)
-        text = plain_text(query.request.prompt)
-        return await together(self._text(query, text, label) for label in query.texts(text))
+        labels = await split(query)
+        sums = await together(self._sum(query, labels.prefix, ids) for ids in labels.sequences)
+        return exclusive(sums, labels.sequences)
 
-    async def _ids(self, query: Query, prefix: tuple[int, ...], label: tuple[int, ...]) -> float:
+    async def _sum(self, query: Query, prefix: tuple[int, ...], label: tuple[int, ...]) -> float:
         ids = [*prefix, *label]
-        values, _ = await self._echo(query, ids)
+        data = await query.run("completions", query.body(prompt=ids, echo=True, logprobs=1))
+        values = dig(data, "choices", 0, "logprobs", "token_logprobs")
+        if not isinstance(values, list):
+            raise Unusable("no log-probs in the reply")
         if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
             raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: no echo")
         return total(values[len(prefix) : len(ids)])
-
-    async def _text(self, query: Query, prompt: str, label: str) -> float:
-        values, tokens = await self._echo(query, prompt + label)
-        end = len(tokens) - 1  # the last one was generated
-        for start in range(end - 1, -1, -1):
-            spelt = "".join(tokens[start:end])
-            if spelt == label:
-                return total(values[start:end])
-            if not label.endswith(spelt):
-                break
-        raise Unusable(f"the echoed prompt has no token boundary before label {label!r}")
-
-    async def _echo(self, query: Query, prompt: Any) -> tuple[list[Any], list[str]]:
-        data = await query.run("completions", query.body(prompt=prompt, echo=True, logprobs=1))
-        logprobs = dig(data, "choices", 0, "logprobs")
-        values = dig(logprobs, "token_logprobs")
-        tokens = dig(logprobs, "tokens")
-        if not isinstance(values, list) or not isinstance(tokens, list):
-            raise Unusable("no log-probs of the prompt in the reply")
-        if not all(isinstance(token, str) for token in tokens):
-            raise Unusable("the echoed tokens are no texts")
-        if len(values) != len(tokens):
-            raise Unusable(f"{len(values)} log-probs for {len(tokens)} tokens")
-        return values, tokens
 
 
 def _likeliest(reply: dict[str, Any]) -> Next:
