@@ -22,11 +22,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.browsing import coded
 from tomeval.domains.matrix.measures import MEASURES, step_metrics
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.blocks import asset, pack, shortened, unpack
-from tomeval.report.calls import packed_calls
+from tomeval.report.blocks import asset, pack, packed_calls, shortened, unpack
+from tomeval.report.compared import compared_by, sentence, summary
 from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
-from tomeval.report.sentences import compared_by, sentence, summary
 from tomeval.report.svg import Canvas
 from tomeval.report.table import main_table
 from tomeval.runs import tallies

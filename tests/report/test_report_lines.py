@@ -11,8 +11,7 @@ from support import ROOT, scripts
 from toy_domain import TOY
 
 from tomeval.report import ReportOptions, facts, write_report
-from tomeval.report.blocks import unpack
-from tomeval.report.calls import packed_calls
+from tomeval.report.blocks import packed_calls, unpack
 from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.table import main_table

@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
-from tomeval.report.blocks import Block, as_json, asset, pack, pack_text, shortened
-from tomeval.report.calls import Bases, packed_calls
+from tomeval.report.blocks import (
+    Bases,
+    Block,
+    as_json,
+    asset,
+    pack,
+    pack_text,
+    packed_calls,
+    shortened,
+)
 from tomeval.report.facts import task_text
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading

@@ -23,7 +23,7 @@ from tomeval.report.compared import comparisons
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.headline import headline
-from tomeval.report.results import results, valued
+from tomeval.report.table import results, valued
 from tomeval.runs.provenance import report_rows
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
