@@ -378,7 +378,7 @@ def _files(size: float, work: Path) -> Iterator[Row]:
         (body[:60], (*asks, strange.template(place / f"t{i}", body)))
         for i, body in enumerate(bodies)
     ]
-    yield played("templates that never end, reach out or run code", jobs, refused=True)
+    yield played("templates that make too much, reach out or run code", jobs, refused=True)
     links = [(str(folder.name), (*asks, folder)) for folder in strange.linked_templates(work)]
     yield played("templates that are links to other files", links, refused=True)
     toml_jobs: list[tuple[str, Sequence[object]]] = []

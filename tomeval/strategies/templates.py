@@ -1,4 +1,8 @@
-"""Prompt templates: files with a front matter, rendered in a sandbox; own ones within limits."""
+"""Prompt templates: files with a front matter, rendered in a sandbox.
+
+The sandbox gives no way to Python's inside, and there is no loader, so a template from a stranger
+reaches no file. What it makes is capped; one that works without end is stopped by its user.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_text, shipped
 from tomeval.core.text import check_text
-from tomeval.strategies.bounded import BoundedEnvironment
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill", "instead")
 _MAX_SOURCE = 200_000  # characters of a template's file
+_MAX_TEXT = 4_000_000  # characters of a prompt
 _SETS, _PARTS, DEFAULT_SET = "sets", "parts", "default"
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
@@ -74,8 +78,8 @@ class Prompts:
     """The prompt templates of one domain: those below ``prompts/DOMAIN`` and no others.
 
     Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these. Own ones may be
-    a stranger's: they reach no other file, and what they cost is bounded, see `bounded`. `more` are
-    folders of strategy parts from outside, whose templates come in addition.
+    a stranger's: they reach no other file. `more` are folders of strategy parts from outside, whose
+    templates come in addition.
     """
 
     def __init__(self, domain: str, folder: Path | None = None, *more: Path) -> None:
@@ -89,9 +93,10 @@ class Prompts:
         self._shipped = shipped("prompts") / domain
         self._more = [part / domain for part in more]
         self._folders = [*([folder] if folder else []), self._shipped, *self._more]
-        own = folder is not None and not folder.is_relative_to(shipped("prompts"))
-        sandbox = BoundedEnvironment if own else ImmutableSandboxedEnvironment
-        self._env = sandbox(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        self._env = ImmutableSandboxedEnvironment(
+            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        del self._env.filters["random"], self._env.globals["lipsum"]  # chance is none of a prompt's
         self._cache: dict[str, Template] = {}
         self._sha256 = ""
         if folder is not None:
@@ -143,13 +148,20 @@ class Prompts:
         return self._sha256
 
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
-        if isinstance(self._env, BoundedEnvironment):
-            self._env.begin()
+        pieces, size = [], 0
         try:
-            return template.render(values).strip()
+            for piece in template.generate(values):
+                size += len(piece)
+                if size > _MAX_TEXT:
+                    raise TomevalError(
+                        f"prompt {name!r}: cannot be rendered: it makes more than "
+                        f"{_MAX_TEXT:,} characters"
+                    )
+                pieces.append(piece)
         except (jinja2.TemplateError, *_FAILURES) as error:
             why = str(error) or type(error).__name__
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
+        return "".join(pieces).strip()
 
     def path(self, name: str) -> Path:
         """Return the file of a template."""
