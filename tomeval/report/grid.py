@@ -42,6 +42,16 @@ class Grid:
         """The sections; without any all rows under no heading."""
         return self.sections or [("", list(range(len(self.body))))]
 
+    def parts(self, sizes: Sequence[float], room: float) -> list[list[int]]:
+        """Return the columns of parts that add up to at most `room`, each with the leading ones.
+
+        Columns below one heading stay together if they can. `sizes` are those of all columns.
+        """
+        tops = [self.heads[place][:-1][:1] for place in self.measured]
+        groups = [self.measured[first : last + 1] for first, last in spans(tops, 0)]
+        left = room - sum(sizes[place] for place in self.lead)
+        return [[*self.lead, *part] for part in packed(groups, sizes, left)] or [self.lead]
+
     def of(self, places: Sequence[int], rows: Sequence[int] | None = None) -> Grid:
         """Return some of its columns, and some rows or all."""
         rows = range(len(self.body)) if rows is None else rows

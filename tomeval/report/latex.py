@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
-from tomeval.report.grid import Grid, packed, sectioned, spans
+from tomeval.report.grid import Grid, sectioned, spans
 from tomeval.report.text import wrap
 
 ESCAPES = {
@@ -114,11 +114,7 @@ def latex_table(caption: str, grid: Grid, label: str = "") -> str:
 
 def _parts(grid: Grid) -> list[list[int]]:
     """Return the columns of the parts that stand below each other."""
-    sizes = [_points(grid, place) for place in range(len(grid.heads))]
-    room = PAGE - sum(sizes[place] for place in grid.lead)
-    tops = [grid.heads[place][:-1][:1] for place in grid.measured]
-    groups = [grid.measured[first : last + 1] for first, last in spans(tops, 0)]
-    return [[*grid.lead, *part] for part in packed(groups, sizes, room)] or [grid.lead]
+    return grid.parts([_points(grid, place) for place in range(len(grid.heads))], PAGE)
 
 
 def _points(grid: Grid, place: int) -> float:

@@ -11,7 +11,7 @@ from functools import cached_property
 from rich.cells import cell_len
 
 from tomeval.core.numbers import MISSING
-from tomeval.report.grid import Grid, packed, sectioned, spans
+from tomeval.report.grid import Grid, sectioned, spans
 
 Line = list[tuple[str, bool]]
 """A line in pieces of text, each with whether it is bold."""
@@ -90,11 +90,8 @@ class _Table:
         """Return it in parts of at most `width`, if that is possible."""
         grid, sizes = self.grid, [size + _BETWEEN for size in self.widths]
         begin = sum(sizes[place] for place in grid.lead)
-        room = max(width, 2 * begin) - begin + _BETWEEN  # long names leave as much again
-        top = [self.levels[place][:1] for place in grid.measured]
-        groups = [grid.measured[first : last + 1] for first, last in spans(top, 0)]
-        parts = packed(groups, sizes, room) or [[]]
-        return [_Table(grid.of([*grid.lead, *part]), self.wrapped) for part in parts]
+        room = max(width, 2 * begin) + _BETWEEN  # long names leave as much again
+        return [_Table(grid.of(part), self.wrapped) for part in grid.parts(sizes, room)]
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
