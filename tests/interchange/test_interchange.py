@@ -21,11 +21,11 @@ import pytest
 from hostile import NASTY, model_run
 
 from tomeval.core.errors import TomevalError
-from tomeval.interchange import common
 from tomeval.interchange.card import dataset_card
-from tomeval.interchange.exporting import export
 from tomeval.interchange.hub_results import check_repo
 from tomeval.interchange.push import _parts, stage, upload
+from tomeval.report import exchange
+from tomeval.report.exporting import export
 from tomeval.runs.results import Run
 
 REPO = "someone/a-run"
@@ -46,12 +46,12 @@ def run(folder):
 
 
 def test_names_are_safe_and_different(run) -> None:
-    names = common.task_names(run.cells)
+    names = exchange.task_names(run.cells)
     for name in names.values():
         assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
     keys = {(cell.definition["subject"], names[cell.number]) for cell in run.cells}
     assert len(keys) == len(run.cells)
-    found = common.folder_names(["a b", "A-B", "a/b", "..", ""])
+    found = exchange.folder_names(["a b", "A-B", "a/b", "..", ""])
     assert len({name.casefold() for name in found.values()}) == 5
     assert not {".", "..", ""} & set(found.values())
 
@@ -163,7 +163,7 @@ def test_inspect_reads_the_logs(run, logs) -> None:
 
 def test_lm_eval_keys_hold_the_table(run, tmp_path) -> None:
     written = export(run, "lm-eval", out=tmp_path)
-    names = common.task_names(run.cells)
+    names = exchange.task_names(run.cells)
     results = {}
     for path in written:
         if path.name.startswith("results_"):
@@ -175,7 +175,7 @@ def test_lm_eval_keys_hold_the_table(run, tmp_path) -> None:
         name: "_".join(filter(None, (row["model"], row["subject"])))
         for name, row in subjects.items()
     }
-    folders = common.folder_names(list(titles.values()))
+    folders = exchange.folder_names(list(titles.values()))
     for cell, row in zip(run.cells, run.rows("normal"), strict=True):
         task = names[cell.number]
         data = results[folders[titles[row["subject"]]], task]
@@ -211,8 +211,8 @@ def test_lm_eval_samples_are_the_complete_episodes(run, tmp_path) -> None:
     [path] = [
         path
         for path in written
-        if path.name.startswith(f"samples_{common.task_names(run.cells)[0]}")
-        and path.parent.name.endswith(common.safe(cell.definition["subject"]))
+        if path.name.startswith(f"samples_{exchange.task_names(run.cells)[0]}")
+        and path.parent.name.endswith(exchange.safe(cell.definition["subject"]))
     ]
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     values = [line["delta_functional_per_step"] for line in lines]
@@ -244,7 +244,7 @@ def test_model_pages_get_entries_that_the_hub_library_reads(run, tmp_path) -> No
             name, results = model_index_to_eval_results(data["model-index"])
             assert name == "rule"
             assert len(results) == 2 * len(rows)
-    names = common.task_names(run.cells)
+    names = exchange.task_names(run.cells)
     for cell, row in zip(run.cells, run.rows(), strict=True):
         for metric in ("tom_percent", "delta_functional_per_step"):
             key = (row["subject"], f"{names[cell.number]}_{metric}")

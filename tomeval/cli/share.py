@@ -138,7 +138,7 @@ def export(
 ) -> None:
     """Export a table of a run, or the whole run, for other programs."""
     from tomeval.cli.progress import working
-    from tomeval.interchange.exporting import export as export_any
+    from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run
 
     given = pairs("--set", settings, "KEY=VALUE")

@@ -8,7 +8,7 @@ from typing import Any
 
 from tomeval import __version__
 from tomeval.core.text import markdown
-from tomeval.interchange import common
+from tomeval.report import exchange
 from tomeval.report.tables import render
 from tomeval.runs.columns import is_interval
 from tomeval.runs.results import Run
@@ -35,7 +35,7 @@ def dataset_card(run: Run, repo: str, *, report: bool = False) -> str:
         f"- {len(run.cells)} cells, {sum(row['episodes'] for row in rows):,} complete episodes; "
         f"largest invalid rate of a cell: {worst}",
         f"- models: {models_said}",
-        f"- played: {common.started(run).date().isoformat()}",
+        f"- played: {exchange.started(run).date().isoformat()}",
         f"- identity of the experiment (SHA-256): `{run.store.meta().get('sha256', '')}`",
         "",
         _table(run, rows),

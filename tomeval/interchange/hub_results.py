@@ -9,7 +9,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.core.files import write_text
-from tomeval.interchange import common
+from tomeval.report import exchange
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -79,13 +79,13 @@ def export_hub(run: Run, out: Path, repo: str | None = None) -> list[Path]:
             f"{run.folder}: no cell of one language model has a complete episode with a "
             f"value of {' or '.join(run.headline[:_REPORTED])}: no model page to report to"
         )
-    folders = common.folder_names([_model_name(model) for model in models])
-    names = common.task_names(run.cells)
+    folders = exchange.folder_names([_model_name(model) for model in models])
+    names = exchange.task_names(run.cells)
     written = []
     for model, cells in models.items():
         folder = out / folders[_model_name(model)]
         players = list(dict.fromkeys(cell.player for cell in cells))
-        files = common.folder_names(players)
+        files = exchange.folder_names(players)
         for player in players:
             mine = [cell for cell in cells if cell.player == player]
             path = folder / ".eval_results" / f"tomeval_{files[player]}.yaml"
@@ -103,7 +103,7 @@ def _model_name(model: str) -> str:
 def _values(run: Run, cell: RunCell) -> dict[str, float]:
     """Return the reported measures over complete episodes."""
     shown = run.headline[:_REPORTED]
-    return {name: round(mean, _DECIMALS) for name, mean, _ in common.means(cell) if name in shown}
+    return {name: round(mean, _DECIMALS) for name, mean, _ in exchange.means(cell) if name in shown}
 
 
 def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -> str:
@@ -115,7 +115,7 @@ def _entries(run: Run, cells: list[RunCell], names: dict[int, str], repo: str) -
             dataset_id=repo,
             task_id=f"{names[cell.number]}_{metric}",
             value=value,
-            date=common.started(run).isoformat(timespec="seconds"),
+            date=exchange.started(run).isoformat(timespec="seconds"),
             source_url=f"{_DATASETS}/{repo}",
             source_name="tomeval run",
             notes=_notes(cell),
@@ -135,7 +135,7 @@ def _yaml(data: object) -> str:
 
 def _notes(cell: RunCell) -> str:
     """Return what was measured and how, in a line."""
-    return f"{cell.player}; {common.task_text(cell)}, {len(cell.episodes)} episodes"
+    return f"{cell.player}; {exchange.task_text(cell)}, {len(cell.episodes)} episodes"
 
 
 def _model_index(
@@ -151,7 +151,7 @@ def _model_index(
             task_name="Theory of mind in games",
             dataset_type=repo,
             dataset_name=_notes(cell),
-            dataset_config=f"{names[cell.number]}_{common.safe(cell.player)}",
+            dataset_config=f"{names[cell.number]}_{exchange.safe(cell.player)}",
             metric_type=metric,
             metric_name=cell.domain.measures[metric].heading,
             metric_value=value,

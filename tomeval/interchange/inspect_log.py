@@ -12,8 +12,9 @@ from typing import Any
 from tomeval import __version__
 from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
-from tomeval.interchange import common
-from tomeval.interchange.common import Episode, Facts
+from tomeval.interchange import stored
+from tomeval.interchange.stored import Episode, Facts
+from tomeval.report import exchange
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
@@ -40,11 +41,11 @@ def export_inspect(run: Run, out: Path) -> list[Path]:
     every measure, over complete episodes, are the eval's results. The viewer has no field for
     whether lower is better; the metadata of every score says it.
     """
-    facts = common.facts(run)
+    facts = stored.facts(run)
     stamp = facts.started.isoformat(timespec="seconds").replace(":", "-")
     written = []
     for cell in run.cells:
-        log_id = common.digest(facts.sha256, cell.number)[:22]
+        log_id = stored.digest(facts.sha256, cell.number)[:22]
         path = out / f"{stamp}_{facts.names[cell.number].replace('_', '-')}_{log_id}.eval"
         _write(path, run, cell, _start(run, cell, facts, log_id), facts)
         written.append(path)
@@ -59,7 +60,8 @@ def _write(path: Path, run: Run, cell: RunCell, start: dict[str, Any], facts: Fa
     with replacing(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file:
         _add(file, "_journal/start.json", start)
         _add(file, "summaries.json", _add_samples(file, run, cell, facts))
-        _add(file, "header.json", _header(cell, start, facts, len(numbers)))
+        planned = max(run.wanted(cell) or 0, len(numbers))
+        _add(file, "header.json", _header(cell, start, facts, len(numbers), planned))
 
 
 def _add(file: zipfile.ZipFile, name: str, data: Any) -> None:
@@ -74,12 +76,12 @@ def _add(file: zipfile.ZipFile, name: str, data: Any) -> None:
 
 def _model(cell: RunCell) -> str:
     """Return what the viewer shows as the model."""
-    return common.model_text(cell) or f"none/{cell.player}"
+    return stored.model_text(cell) or f"none/{cell.player}"
 
 
 def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
     """Return the beginning of an eval; the list of its samples is added later."""
-    players, task = common.players(cell), cell.shown_task
+    players, task = exchange.players(cell), cell.shown_task
     headline = (*run.headline, *run.domain.headline)[0]
     spec = {
         "eval_id": log_id,
@@ -88,13 +90,13 @@ def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]
         "task": f"tomeval/{next(iter(task.values()), cell.domain.name)}",
         "task_id": log_id,  # the viewer takes logs that share one for retries
         "task_version": __version__,
-        "task_display_name": common.task_text(cell),
+        "task_display_name": exchange.task_text(cell),
         "task_args": task,
         "solver": cell.player,
         "solver_args": players,
-        "dataset": {"name": common.task_text(cell)},
+        "dataset": {"name": exchange.task_text(cell)},
         "model": _model(cell),
-        "model_args": {"revision": common.revision_text(cell, facts)},
+        "model_args": {"revision": stored.revision_text(cell, facts)},
         "config": {"epochs": 1},
         "packages": {str(k): str(v) for k, v in (facts.session.get("versions") or {}).items()},
         "metadata": {**players, "cell": cell.number, "definition": cell.definition},
@@ -105,10 +107,11 @@ def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]
     return {"version": _SCHEMA, "eval": spec, "plan": {"name": "tomeval", "steps": steps}}
 
 
-def _header(cell: RunCell, start: dict[str, Any], facts: Facts, recorded: int) -> dict[str, Any]:
+def _header(
+    cell: RunCell, start: dict[str, Any], facts: Facts, recorded: int, planned: int
+) -> dict[str, Any]:
     """Return the log without its samples, of which there are `recorded`."""
     created = start["eval"]["created"]
-    planned = max(facts.planned or 0, recorded)
     return {
         **start,
         "status": "success" if recorded >= planned else "cancelled",
@@ -140,7 +143,7 @@ def _usage(row: dict[str, float] | None, model: str) -> dict[str, Any]:
 def _scores(cell: RunCell) -> list[dict[str, Any]]:
     """Return mean and standard error of every measure that has a value."""
     scores = []
-    for name, mean, error in common.means(cell):
+    for name, mean, error in exchange.means(cell):
         numbers = {"mean": mean} if error is None else {"mean": mean, "stderr": error}
         scores.append(
             {
@@ -158,13 +161,13 @@ def _add_samples(
     file: zipfile.ZipFile, run: Run, cell: RunCell, facts: Facts
 ) -> list[dict[str, Any]]:
     """Add every episode as a sample and return their summaries."""
-    values = iter(common.values(cell))
+    values = iter(stored.values(cell))
     summaries: list[dict[str, Any]] = []
-    for episode in common.episodes(run, cell):
+    for episode in stored.episodes(run, cell):
         complete = episode.status == COMPLETE
         lines = list(run.domain.lines(run, cell, episode.number))
         sample = _sample(cell, episode, lines, next(values) if complete else {})
-        sample["uuid"] = common.digest(facts.sha256, cell.number, episode.number)[:22]
+        sample["uuid"] = stored.digest(facts.sha256, cell.number, episode.number)[:22]
         if not complete:
             why = _why(run, cell, episode)
             sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
@@ -193,7 +196,7 @@ def _sample(
         "messages": _messages(cell, episode, lines),
         "output": {"model": _model(cell), "choices": []},
         "scores": {name: {"value": value, "history": []} for name, value in values.items()},
-        "metadata": {**episode.drawn, "status": episode.status, "task": common.task_text(cell)},
+        "metadata": {**episode.drawn, "status": episode.status, "task": exchange.task_text(cell)},
         "store": cell.moves(episode.number),
         "events": [],
         "model_usage": {},
@@ -220,7 +223,7 @@ def _messages(cell: RunCell, episode: Episode, told: Sequence[Line]) -> list[dic
     asked: list[tuple[int, dict[str, Any]]] = []
     for step, seat, form, record in episode.calls:
         purpose = f"{seat}: " * several + str(record.get("purpose", form))
-        model = cell.models.get(seat, common.model_text(cell))
+        model = cell.models.get(seat, stored.model_text(cell))
         asked += [(step, m) for m in _call_messages(f"[step {step}, {purpose}", model, record)]
     messages: list[dict[str, Any]] = []
     for step, lines in itertools.groupby(told, key=lambda line: line.step):

@@ -10,8 +10,9 @@ from typing import Any
 from tomeval import __version__
 from tomeval.core.files import write_text
 from tomeval.core.outcomes import COMPLETE
-from tomeval.interchange import common
-from tomeval.interchange.common import Facts
+from tomeval.interchange import stored
+from tomeval.interchange.stored import Facts
+from tomeval.report import exchange
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -32,12 +33,12 @@ def export_lm_eval(run: Run, out: Path) -> list[Path]:
     sd/√n (left out if there is one episode). Measures without a value are left out.
     ``higher_is_better`` is false for regret and null for parts that trade off.
     """
-    facts = common.facts(run)
+    facts = stored.facts(run)
     groups: dict[str, list[RunCell]] = {}
     for cell in run.cells:
-        title = "_".join(filter(None, (common.model_text(cell), cell.player)))
+        title = "_".join(filter(None, (stored.model_text(cell), cell.player)))
         groups.setdefault(title, []).append(cell)
-    folders = common.folder_names(list(groups))
+    folders = exchange.folder_names(list(groups))
     stamp = facts.started.strftime("%Y-%m-%dT%H-%M-%S.%f")
     written = []
     for title, cells in groups.items():
@@ -59,8 +60,6 @@ def _results(run: Run, cells: Sequence[RunCell], facts: Facts) -> dict[str, Any]
     better = {name: _BETTER[measure.better] for name, measure in run.measures.items()}
     for cell in cells:
         name = facts.names[cell.number]
-        sql = "SELECT COUNT(*) FROM episodes WHERE cell = ?"
-        recorded = int(run.store.query(sql, (cell.number,))[0][0])
         data["results"][name] = _metrics(cell, name, facts)
         data["group_subtasks"][name] = []
         data["configs"][name] = {
@@ -69,26 +68,26 @@ def _results(run: Run, cells: Sequence[RunCell], facts: Facts) -> dict[str, Any]
             "metadata": {**cell.columns, "definition": cell.definition},
         }
         data["versions"][name] = __version__
-        shown = any("3-shot" in str(word).lower() for word in common.players(cell).values())
+        shown = any("3-shot" in str(word).lower() for word in exchange.players(cell).values())
         data["n-shot"][name] = 3 if shown else 0
         data["higher_is_better"][name] = better | {"invalid_rate": False}
         data["n-samples"][name] = {
-            "original": max(facts.planned or 0, recorded),
+            "original": max(run.wanted(cell) or 0, facts.recorded.get(cell.number, 0)),
             "effective": len(cell.episodes),
         }
-        data["task_hashes"][name] = common.digest(cell.definition)
+        data["task_hashes"][name] = stored.digest(cell.definition)
     return data | _about(cells[0], facts)
 
 
 def _about(cell: RunCell, facts: Facts) -> dict[str, Any]:
     """Return what lm-eval says of a model and of how it was run."""
-    model = common.model_text(cell) or cell.player
+    model = stored.model_text(cell) or cell.player
     source = model.partition(":")[0] if ":" in model else "tomeval"
     return {
         "config": {
             "model": source,
-            "model_args": common.players(cell),
-            "model_revision": common.revision_text(cell, facts),
+            "model_args": exchange.players(cell),
+            "model_revision": stored.revision_text(cell, facts),
             "batch_size": None,
             "limit": None,
             "random_seed": cell.seed,
@@ -97,7 +96,7 @@ def _about(cell: RunCell, facts: Facts) -> dict[str, Any]:
         "date": facts.started.timestamp(),
         "model_source": source,
         "model_name": model,
-        "model_name_sanitized": common.safe(model),
+        "model_name_sanitized": exchange.safe(model),
         **dict.fromkeys(("system_instruction", "system_instruction_sha", "fewshot_as_multiturn")),
         **dict.fromkeys(("chat_template", "chat_template_sha")),
         "tomeval_version": __version__,
@@ -106,9 +105,9 @@ def _about(cell: RunCell, facts: Facts) -> dict[str, Any]:
 
 def _metrics(cell: RunCell, name: str, facts: Facts) -> dict[str, Any]:
     """Return a task's entry of ``results``."""
-    row: dict[str, Any] = {"name": name, "alias": common.task_text(cell)}
+    row: dict[str, Any] = {"name": name, "alias": exchange.task_text(cell)}
     row["sample_len"] = len(cell.episodes)
-    for measure, mean, error in common.means(cell):
+    for measure, mean, error in exchange.means(cell):
         row[f"{measure},{_FILTER}"] = mean
         if error is not None:
             row[f"{measure}_stderr,{_FILTER}"] = error
@@ -119,9 +118,9 @@ def _metrics(cell: RunCell, name: str, facts: Facts) -> dict[str, Any]:
 
 def _samples(run: Run, cell: RunCell) -> list[dict[str, Any]]:
     """Return a line per complete episode: what it drew, what was played, every measure."""
-    measured = iter(common.values(cell))
+    measured = iter(stored.values(cell))
     lines: list[dict[str, Any]] = []
-    for episode in common.episodes(run, cell):
+    for episode in stored.episodes(run, cell):
         if episode.status != COMPLETE:
             continue
         moves = cell.moves(episode.number)
@@ -139,9 +138,9 @@ def _samples(run: Run, cell: RunCell) -> list[dict[str, Any]]:
                 "filtered_resps": said,
                 "filter": _FILTER,
                 "metrics": list(values),
-                "doc_hash": common.digest(doc),
-                "prompt_hash": common.digest(prompts),
-                "target_hash": common.digest(""),
+                "doc_hash": stored.digest(doc),
+                "prompt_hash": stored.digest(prompts),
+                "target_hash": stored.digest(""),
                 **values,
             }
         )

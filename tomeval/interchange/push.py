@@ -15,9 +15,9 @@ from tomeval.core.credentials import credential_in, without_credentials
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.interchange.card import dataset_card
-from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
+from tomeval.report.exporting import export_run
 from tomeval.runs.checksums import signed
 from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run

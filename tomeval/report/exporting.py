@@ -22,6 +22,7 @@ from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000
+
 TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
 """The formats of one table; those of the whole run are `WHOLE`, and what extensions bring."""
 

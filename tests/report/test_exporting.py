@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.interchange.exporting import export_run
+from tomeval.report.exporting import export_run
 
 STEP_COLUMNS = {
     "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
@@ -186,7 +186,7 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
 
         return ["a"], rows()
 
-    monkeypatch.setattr("tomeval.interchange.exporting.iterate_export", fail)
+    monkeypatch.setattr("tomeval.report.exporting.iterate_export", fail)
     for form in ("csv", "parquet"):
         with pytest.raises(TomevalError, match="cannot be written"):
             export_run(opened, "steps", form, path)
