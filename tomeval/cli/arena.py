@@ -93,13 +93,13 @@ def import_(
     ] = False,
 ) -> None:
     """Make a run folder of games that TextArena played, for table, ratings, report and the rest."""
-    from tomeval.domains.arena.recording import TrajectoryKeys
+    from tomeval.domains.arena.recording import TrajectoryKeys, recorded_games
     from tomeval.runs.domain import get_domain
     from tomeval.runs.importing import import_games
 
     keys = TrajectoryKeys(pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
     folder = out or Path("runs") / games.stem
-    found = import_games(get_domain("arena"), games, keys, folder)
+    found = import_games(get_domain("arena"), lambda: recorded_games(games, keys), folder)
     for note in found.notes:
         tell(note)
     show(folder)

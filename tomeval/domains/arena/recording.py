@@ -15,7 +15,7 @@ from tomeval.domains.arena.judging import judged
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.storing import as_block
 from tomeval.domains.arena.trajectories import Left, Match, read_trajectories
-from tomeval.runs.domain import Recorded
+from tomeval.runs.importing import Recorded
 
 RECORDED = "recorded"
 """The kind of players who were recorded."""
@@ -56,7 +56,7 @@ class _Lineup:
 
 
 def recorded_games(path: Path, keys: TrajectoryKeys) -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.domain.Recorded`."""
+    """Read a file of trajectories; see `tomeval.runs.importing.Recorded`."""
     matches, left = read_trajectories(path, columns=keys.columns, skip_bad=keys.skip_bad)
     known = {name for match in matches for name in match.players}
     if keys.subject and keys.subject not in known:
