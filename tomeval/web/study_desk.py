@@ -301,9 +301,10 @@ def study_of(experiment: Experiment) -> Study:
     """
     if not isinstance(experiment, MatrixExperiment):
         raise TomevalError(f"a study is of matrix games, not of the domain {experiment.domain!r}")
-    if experiment.study is None:
+    study = experiment.extra_tables.get("study")
+    if not isinstance(study, Study):
         raise TomevalError(
             f"{experiment.name}: has no study: add a table [study] with the text of the consent, "
             f'and the subject "{PERSON}"; see docs/studies.md'
         )
-    return experiment.study
+    return study

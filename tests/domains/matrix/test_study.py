@@ -35,22 +35,23 @@ def test_the_manual_has_every_key():
 
 def test_cells_of_people_are_those_of_the_grid_and_hold_what_people_read():
     study = {"consent": "Yes?", "code": "SECRET", "return_url": "https://example.org"}
-    cells = make_experiment(DATA | {"study": study}).cells
-    mine = [cell for cell in cells if cell.by_people]
+    made = make_experiment(DATA | {"study": study})
+    cells, known = made.cells, made.identity()["cells"]
+    mine = [said for cell, said in zip(cells, known, strict=True) if cell.by_people]
     assert (len(cells), len(mine)) == (12, 8)
-    for cell in cells:
+    for cell, said in zip(cells, known, strict=True):
         assert cell.wanted(30) == (0 if cell.by_people else 30)
-        assert ("study" in cell.definition) == cell.by_people
-        assert "SECRET" not in str(cell.definition)
-    assert {cell.definition["study"]["consent"] for cell in mine} == {"Yes?"}
-    assert all(cell.definition["templates"] for cell in mine)
+        assert ("study" in said) == cell.by_people
+        assert "SECRET" not in str(said)
+    assert {said["study"]["consent"] for said in mine} == {"Yes?"}
+    assert all(said["templates"] for said in mine)
 
 
 def test_a_study_does_not_change_what_other_subjects_are():
-    plain = make_experiment(DATA).cells
-    told = make_experiment(DATA | {"study": {"consent": "Yes?"}}).cells
-    assert [c.definition for c in plain if not c.by_people] == [
-        c.definition for c in told if not c.by_people
+    plain = make_experiment(DATA).identity()["cells"]
+    told = make_experiment(DATA | {"study": {"consent": "Yes?"}}).identity()["cells"]
+    assert [one for one in plain if one["kind"] != "person"] == [
+        one for one in told if "study" not in one
     ]
 
 

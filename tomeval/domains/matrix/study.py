@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import Cell
+from tomeval.runs.experiment import ExtraTable
 
 EXCLUDE = "exclude"
 
 _NOT_SHOWN = ("code", "return_url", "id_parameter", "participants", "timeout_minutes")
 """Keys that neither change what participants read while they play nor which data count."""
+
+
+def by_people(cell: Cell) -> bool:
+    """Tell whether people play a cell: no run does."""
+    return cell.wanted(1) == 0
 
 
 class Check(BaseModel):
@@ -44,8 +54,8 @@ class Check(BaseModel):
         return self
 
 
-class Study(BaseModel):
-    """What participants read besides the game, and which rules hold for them.
+class Study(ExtraTable):
+    """How people take part in a browser: what they read besides the game, and which rules hold.
 
     Texts are plain: an empty line begins a paragraph, lines that begin with ``- `` are a list.
 
@@ -74,12 +84,10 @@ class Study(BaseModel):
         no ID is read.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     title: str = Field(default="A game of two players", min_length=1)
     consent: str = Field(min_length=1)
     instructions: str = ""
-    checks: list[Check] = []
+    checks: list[Check] = Field(default=[])
     on_failed: Literal["flag", "exclude"] = "flag"
     most_failed: int = Field(default=0, ge=0)
     participants: int | None = Field(default=None, ge=1, le=10**6)
@@ -96,9 +104,27 @@ class Study(BaseModel):
             raise ValueError("must begin with https:// or http://")
         return value
 
-    def shown(self) -> dict[str, Any]:
-        """Return what belongs to the definition of a cell: all that its data depend on."""
-        return self.model_dump(exclude=set(_NOT_SHOWN))
+    @classmethod
+    def tables(cls) -> dict[str, type[BaseModel]]:
+        """Return the models of the tables inside of it."""
+        return {"checks": Check}
+
+    def check(self, cells: Sequence[Cell]) -> None:
+        """Raise if nobody takes part, or a check comes after the last round."""
+        mine = [cell for cell in cells if by_people(cell)]
+        if not mine:
+            raise TomevalError('study: nobody takes part: add the subject "person"')
+        shortest = min(cell.length for cell in mine)
+        for number, check in enumerate(self.checks):
+            if check.after > shortest:
+                raise TomevalError(
+                    f"study.checks.{number}.after: must be at most {shortest}, the number of "
+                    f"rounds, is {check.after}"
+                )
+
+    def defines(self, cell: Cell) -> dict[str, Any]:
+        """Return all that the data of people depend on."""
+        return self.model_dump(exclude=set(_NOT_SHOWN)) if by_people(cell) else {}
 
     def excludes(self, failed: int) -> bool:
         """Tell whether so many wrong answers leave an episode out of all measures."""
