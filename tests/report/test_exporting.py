@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pandas
 import pyarrow.parquet
@@ -13,7 +14,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.report.exporting import export_run
+from tomeval.report import exchange
+from tomeval.report.exporting import export, export_run
 
 STEP_COLUMNS = {
     "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
@@ -242,3 +244,35 @@ def test_every_row_says_what_becomes_of_invalid_answers(tmp_path, experiment, po
         for table in (run.steps(), run.episodes()):
             assert set(table["on_invalid"]) == set([policies] if policies == "void" else policies)
             assert set(table["seed"]) == {7}
+
+
+def test_names_are_safe_and_different(opened) -> None:
+    names = exchange.task_names(opened.cells)
+    for name in names.values():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
+    keys = {(cell.definition["subject"], names[cell.number]) for cell in opened.cells}
+    assert len(keys) == len(opened.cells)
+    found = exchange.folder_names(["a b", "A-B", "a/b", "..", ""])
+    assert len({name.casefold() for name in found.values()}) == 5
+    assert not {".", "..", ""} & set(found.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"form": "inspect"},
+        {"form": "lm-eval", "what": "steps"},
+        {"form": "hub"},
+        {"form": "csv", "settings": {"repo": "someone/a-run"}},
+        {"form": "hub", "settings": {"repo": "no name"}},
+        {"form": "hub", "settings": {"rep": "someone/a-run"}},
+        {"form": "hubb"},
+    ],
+)
+def test_options_that_do_not_fit_are_refused(opened, options, tmp_path) -> None:
+    out = None if options["form"] == "inspect" else tmp_path / "out"
+    with pytest.raises(
+        TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
+    ):
+        export(opened, out=out, **options)
+    assert not (tmp_path / "out").exists()

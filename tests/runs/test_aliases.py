@@ -9,7 +9,7 @@ import pytest
 from fake_server import FakeServer
 
 import tomeval
-from tomeval.interchange.push import stage
+from tomeval.extensions.hub.push import stage
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export_run

@@ -11,7 +11,7 @@ import pytest
 from support import scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.interchange.push import stage
+from tomeval.extensions.hub.push import stage
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export_run
 from tomeval.runs.closing import closing

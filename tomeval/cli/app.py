@@ -102,7 +102,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "People, and games played elsewhere": (
         *(people.play, people.study, matrix.import_, matrix.score, matrix.audit),
     ),
-    "Keep and share": (share.export, share.push, checking.verify),
+    "Keep and share": (share.export, checking.verify),
 }
 """The commands of the package itself by what one does with them, in the order of ``--help``."""
 

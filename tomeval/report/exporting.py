@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import Exporter, named, part, resolved
+from tomeval.core.extensions import named, part, resolved
 from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
@@ -24,15 +24,7 @@ from tomeval.runs.results import Run, iterate_export
 _ROWS_PER_GROUP = 100_000
 
 TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
-"""The formats of one table; those of the whole run are `WHOLE`, and what extensions bring."""
-
-WHOLE: dict[str, Exporter] = {
-    "inspect": Exporter("tomeval.interchange.inspect_log:export_inspect", "inspect_ai's viewer"),
-    "lm-eval": Exporter("tomeval.interchange.lm_eval:export_lm_eval", "lm-eval's keys"),
-    "hub": Exporter(
-        "tomeval.interchange.hub_results:export_hub", "model pages on the Hub", ("repo",)
-    ),
-}
+"""The formats of one table; those of the whole run are what extensions bring."""
 
 
 def export(
@@ -68,7 +60,7 @@ def export(
             raise TomevalError(f"--format {form}: --set goes with formats of the whole run")
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
-    exporter = WHOLE.get(form) or part("exporters", form)
+    exporter = part("exporters", form)
     if exporter is None:
         raise unknown("format", form, format_names(), "--format")
     for key in settings:
@@ -84,7 +76,7 @@ def export(
 
 def format_names() -> list[str]:
     """Return the names of all formats."""
-    return list(dict.fromkeys([*TABLES, *WHOLE, *named("exporters")]))
+    return list(dict.fromkeys([*TABLES, *named("exporters")]))
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:

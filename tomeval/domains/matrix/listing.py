@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import read_toml
-from tomeval.domains.matrix.axelrod_players import PREFIX
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.ceilings import CEILINGS
 from tomeval.domains.matrix.games import GAMES, get_game
@@ -64,9 +64,10 @@ def partners() -> Rows:
                 "source": data["source"],
             }
         )
-    row = {"partner": f"{PREFIX}NAME", "parameters": "", "fits": "2 x 2"}
-    row["title"] = "A finite-state or memory-one player of the Axelrod library, such as Fortress3"
-    return [*rows, row | {"source": "pip install 'tomeval[axelrod]'; docs/partners.md"}]
+    for source, library in parts("partners").items():
+        row = {"partner": f"{source}:NAME", "parameters": "", **resolved(library)._asdict()}
+        rows.append({name: value for name, value in row.items() if name != "build"})
+    return rows
 
 
 def _fits(data: dict[str, Any]) -> str:
