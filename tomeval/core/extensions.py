@@ -136,6 +136,21 @@ SHIPPED: dict[str, Shipped] = {
         exporters=("inspect", "lm-eval"),
         models=("inspect",),
     ),
+    "people": Shipped(
+        "tomeval.extensions.people:EXTENSION",
+        commands={
+            "play": (
+                _GUESTS,
+                "Play a matrix game yourself: choose and predict in every round; kept as a run.",
+            ),
+            "study": (
+                _GUESTS,
+                "Let people play an experiment's cells of kind person in a browser, until Ctrl-C.",
+            ),
+        },
+        subjects=("person",),
+        keys=("matrix study",),
+    ),
     "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
     "textarena": Shipped("tomeval.extensions.textarena:EXTENSION", games=("textarena",)),
     "trajectories": Shipped(

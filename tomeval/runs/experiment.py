@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -23,6 +22,7 @@ from pydantic import (
 )
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import shown_path
 from tomeval.core.text import check_text
@@ -32,9 +32,6 @@ from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
 from tomeval.runs.strays import found_experiment, other_kind, read_experiment
 
 DEFAULT_DOMAIN = "matrix"
-
-KEYS: dict[str, str] = {"matrix study": "tomeval.domains.matrix.study:Study"}
-"""Tables that extensions add to experiments, by domain and key: ``module:class``."""
 
 
 class ExtraTable(BaseModel):
@@ -206,11 +203,10 @@ def keys_of(domain: Domain, names: Iterable[str] | None = None) -> type[Experime
     """
     own, prefix = domain.experiment, f"{domain.name} "
     if names is None:
-        names = [key.removeprefix(prefix) for key in KEYS if key.startswith(prefix)]
+        names = [key.removeprefix(prefix) for key in parts("keys") if key.startswith(prefix)]
     extra: dict[str, Any] = {}
     for name in names:
-        if prefix + name in KEYS:
-            table = resolve_name(KEYS[prefix + name])
+        if name not in own.model_fields and (table := part("keys", prefix + name)):
             about = (table.__doc__ or "").partition("\n")[0]
             extra[name] = (table | None, Field(default=None, description=about))
     return create_model(own.__name__, __base__=own, **extra) if extra else own
@@ -433,8 +429,8 @@ def override_key(
     *parents, last = key.strip().split(".")
     if parents and parents[0] in (tables or {}):
         data.setdefault(parents[0], {})
-    for part in parents:
-        target = target[_place(target, part, text)]
+    for step in parents:
+        target = target[_place(target, step, text)]
     target[_place(target, last, text, new=True)] = value
 
 

@@ -27,7 +27,8 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.domains.matrix.subject_specs import LLM, PERSON, expand_subject
+from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located
 from tomeval.strategies import parse_strategy
@@ -210,7 +211,7 @@ class MatrixCell(Cell):
     @property
     def by_people(self) -> bool:
         """Whether people play it, and no run does."""
-        return self.spec.kind == PERSON
+        return not subject_class(self.spec.kind).by_run
 
     def wanted(self, planned: int) -> int:
         """Return how many episodes a run is to play: none of people's."""
@@ -279,7 +280,7 @@ class MatrixCell(Cell):
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
-        }
+        } | ({"by_people": True} if self.by_people else {})
 
     def _player_data(self) -> dict[str, Any]:
         """Return who sits in the partner's seat, complete enough to be played again."""

@@ -16,7 +16,7 @@ from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
 from tomeval.domains.matrix.partner_files import partner_file, partner_names
 from tomeval.domains.matrix.partner_specs import SETS, get_partner_set
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects import all_subjects
 
 Rows = list[dict[str, Any]]
 
@@ -79,7 +79,7 @@ def _fits(data: dict[str, Any]) -> str:
 def subjects() -> Rows:
     """Return the kinds of subject with their options."""
     rows = []
-    for kind, subject in SUBJECTS.items():
+    for kind, subject in all_subjects().items():
         options = subject.options().items()
         about = inspect.getdoc(subject) or ""
         rows.append(

@@ -10,14 +10,15 @@ from typing import Any
 from tomeval.core.console import Console, QuitGame
 from tomeval.core.outcomes import UNFINISHED
 from tomeval.domains.matrix.experiment import MatrixCell
-from tomeval.domains.matrix.people import Match, given_of
-from tomeval.domains.matrix.subject_specs import PERSON
-from tomeval.domains.matrix.terminal import Keyboard
+from tomeval.extensions.people.match import Match, stored
+from tomeval.extensions.people.person import PERSON
+from tomeval.extensions.people.terminal import Keyboard
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.origins import here
 from tomeval.runs.store import Store
+from tomeval.runs.tallies import statuses
 
 
 def session(
@@ -39,7 +40,7 @@ def session(
     name : str
         What the person is called in tables.
     options : mapping, optional
-        Of the subject, see `tomeval.domains.matrix.subjects.Person`.
+        Of the subject, see `tomeval.extensions.people.person.Person`.
     """
     data = {
         "name": "play",
@@ -85,14 +86,14 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
 
 def _place(store: Store) -> tuple[int, bool]:
     """Return the episode to play, and whether it was begun before."""
-    rows = store.query("SELECT episode, status FROM episodes WHERE cell = 0")
-    left = [episode for episode, status in rows if status == UNFINISHED]
-    return (min(left), True) if left else (len(rows), False)
+    episodes = statuses(store, 0)
+    left = [episode for episode, status in episodes.items() if status == UNFINISHED]
+    return (min(left), True) if left else (len(episodes), False)
 
 
 def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: Console) -> bool:
     match = Match(cell, episode)
-    given, origin = given_of(store, 0, episode), store.origin(*here())
+    given, origin = stored(store, 0, episode).given, store.origin(*here())
     console.say("Type ? for help at any time.")
     if before:
         console.say(f"You go on after round {len(given)} of {cell.length}.")
@@ -108,7 +109,7 @@ def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: C
 
 def _ending(match: Match) -> list[str]:
     """Return how the game ended."""
-    done, length = len(match.past), match.cell.length
+    done, length = len(match.past), match.length
     if not match.over:
         return [
             f"\nThe game was left after {done} of {length} rounds, which are kept: the same "
@@ -118,7 +119,7 @@ def _ending(match: Match) -> list[str]:
     right = match.right
     said = "" if right is None else f"; {right} of your {length} predictions were right"
     return [
-        f"\n{match.person.told(length, match.past[-1])}",
+        f"\n{match.told[-1]}",
         f"\nThe game is over. Your rewards add up to {total:g}{said}.",
     ]
 

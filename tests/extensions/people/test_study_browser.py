@@ -16,9 +16,9 @@ import pytest
 from browsing import watched
 from study_support import experiment
 
+from tomeval.extensions.people.app import opened_desk, study_app
 from tomeval.runs.results import Run, iterate_export
 from tomeval.web.server import LOCALHOST, listen
-from tomeval.web.study import opened_desk, study_app
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 uvicorn = pytest.importorskip("uvicorn")

@@ -6,8 +6,8 @@ import tomllib
 
 from support import ROOT
 
-from tomeval.domains.matrix.study import Check, Study
-from tomeval.domains.matrix.subjects import Person
+from tomeval.extensions.people.keys import Check, Study
+from tomeval.extensions.people.person import Person
 from tomeval.runs.experiment import load_experiment, make_experiment
 
 PAGE = (ROOT / "docs/studies.md").read_text(encoding="utf-8")

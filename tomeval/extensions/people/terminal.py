@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from tomeval.core.console import Console
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.observation import Observation
-from tomeval.domains.matrix.people import Match
-from tomeval.domains.matrix.subjects.person import Asked
+from tomeval.extensions.people.match import Match
+from tomeval.extensions.people.person import Asked
 
 _WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
 

@@ -1,4 +1,4 @@
-"""A person as a subject: told what models are told, answering through whoever asks."""
+"""A person as a subject of matrix games: told what models are told, answering a `Source`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from tomeval.strategies.templates import load_prompts
 
 ORDERS = ("act_first", "predict_first")
 ACT, PREDICT = "act", "predict"
+PERSON = "person"
+"""The kind of subject."""
 
 _TEMPLATES = {ACT: "answer/lm_act", PREDICT: "answer/lm_predict_partner_first"}
 """The questions as models read them where nothing is said of the form of the answer."""
@@ -56,7 +58,8 @@ class Person(Subject):
         As for language models.
     """
 
-    draws_per_step: ClassVar[int | None] = None
+    by_run: ClassVar[bool] = False
+    reads_templates: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import tomeval
 from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.session import folder_name, play_session, session
+from tomeval.extensions.people.session import folder_name, play_session, session
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"

@@ -39,7 +39,7 @@ def play(
     browser: tomeval study.
     """
     from tomeval.core.console import Console
-    from tomeval.domains.matrix.session import folder_name, play_session, session
+    from tomeval.extensions.people.session import folder_name, play_session, session
 
     options: dict[str, Any] = {"order": order, "prompts": prompts} if prompts else {"order": order}
     experiment = session(
@@ -89,9 +89,9 @@ def study(
     goes on, after a crash too.
     """
     from tomeval.core.text import in_line
+    from tomeval.extensions.people.app import Rate, opened_desk, study_app
     from tomeval.runs.experiment import load_experiment
     from tomeval.web.server import listen, serve
-    from tomeval.web.study import Rate, opened_desk, study_app
 
     loaded = load_experiment(experiment, overrides or [])
     folder = out or Path("runs") / loaded.name

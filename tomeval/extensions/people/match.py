@@ -12,27 +12,34 @@ from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import play_episode_async, run_now
 from tomeval.domains.matrix.record import Record
 from tomeval.domains.matrix.steps import NONE
-from tomeval.domains.matrix.storing import SEAT, as_block
-from tomeval.domains.matrix.subjects import Person, Subject
-from tomeval.domains.matrix.subjects.person import ACT, Asked, Source
-from tomeval.runs.domain import Block
+from tomeval.domains.matrix.storing import SEAT, answers_of, as_block, notes_of
+from tomeval.domains.matrix.subjects import Subject
+from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person, Source
+from tomeval.runs.domain import Block, Cell
 from tomeval.runs.store import Store
+from tomeval.runs.tallies import statuses
+
+Notes = dict[str, tuple[int, Any]]
+"""What else is known of an episode, JSON-ready, by name: (step, value)."""
 
 
 class Given(NamedTuple):
-    """What a person answered in one round: an action, a prediction if asked, and the attempts."""
+    """What a person answered in one round, by question: the option, and after how many attempts."""
 
-    act: int
-    predict: int | None = None
-    act_attempts: int = 1
-    predict_attempts: int = 1
+    chosen: Mapping[str, int]
+    attempts: Mapping[str, int] = {}
 
     def decision(self, form: str) -> Decision:
         """Return the answer to a question of the round."""
-        if form == ACT:
-            return Decision(self.act, attempts=self.act_attempts)
-        assert self.predict is not None, "asked now, but not when the round was played"
-        return Decision(self.predict, attempts=self.predict_attempts)
+        return Decision(self.chosen[form], attempts=self.attempts.get(form, 1))
+
+
+class Stored(NamedTuple):
+    """What is stored of an episode: its status, empty if there is none, answers and notes."""
+
+    status: str
+    given: list[Given]
+    notes: Notes
 
 
 class NotAnsweredYet(Exception):
@@ -49,12 +56,15 @@ class Match:
     ----------
     over : bool
         Whether the last step is played.
+    length : int
+        How many steps there are.
     past : list of Joint
         The finished steps.
     """
 
-    def __init__(self, cell: MatrixCell, episode: int) -> None:
-        self.cell, self.episode = cell, episode
+    def __init__(self, cell: Cell, episode: int) -> None:
+        assert isinstance(cell, MatrixCell), "people play matrix games"
+        self.cell, self.episode, self.length = cell, episode, cell.length
         self._which = int(cell.setup.draw_partners(episode, 1)[0])
         self._record = Record(episode, self._which)
         self._person: Person | None = None
@@ -113,6 +123,16 @@ class Match:
         return [Joint(own, their, *payoffs[own, their].tolist()) for own, their in moves]
 
     @property
+    def rules(self) -> str:
+        """The rules in words."""
+        return self.person.rules()
+
+    @property
+    def told(self) -> list[str]:
+        """The finished steps in words; a heading stands above the first one."""
+        return [self.person.told(number, joint) for number, joint in enumerate(self.past, 1)]
+
+    @property
     def right(self) -> int | None:
         """How many predictions were right; None if none was made."""
         if not self._record.rows:
@@ -129,16 +149,15 @@ class Match:
             return []
         return [self.person.asked(form, len(self.past) + 1) for form in self.person.forms]
 
-    def block(self, status: str | None = None, notes: Mapping[str, tuple[int, Any]] = {}) -> Block:
+    def block(self, status: str | None = None, notes: Notes | None = None) -> Block:
         """Return the episode as rows of the store.
 
         Parameters
         ----------
         status : str, optional
             Default: complete if it is over, else unfinished.
-        notes : mapping
-            What else is known of the episode, JSON-ready, by name: (step, value); see
-            `tomeval.domains.matrix.storing.notes_of`.
+        notes : Notes, optional
+            What else is known of the episode.
         """
         status = status or (COMPLETE if self.over else UNFINISHED)
         if self._record.rows:
@@ -147,7 +166,7 @@ class Match:
             block = Block([(self.episode, status, 0, self._which)], [])
         block.answers += [
             (self.episode, step, SEAT, name, VALID, 1, json.dumps(value), "")
-            for name, (step, value) in notes.items()
+            for name, (step, value) in (notes or {}).items()
         ]
         return block
 
@@ -167,17 +186,11 @@ class _Answers:
         return self._source.answer(asked, observation)
 
 
-def given_of(store: Store, cell: int, episode: int) -> list[Given]:
-    """Return what a person has answered so far in an episode of the store."""
-    sql = (
-        "SELECT own_action, predicted_action, act_attempts, predict_attempts FROM steps "
-        "WHERE cell = ? AND episode = ? ORDER BY step"
-    )
-    return [Given(*row) for row in store.query(sql, (cell, episode))]
-
-
-def status_of(store: Store, cell: int, episode: int) -> str:
-    """Return what became of an episode; empty if nothing of it is stored."""
-    sql = "SELECT status FROM episodes WHERE cell = ? AND episode = ?"
-    rows = store.query(sql, (cell, episode))
-    return str(rows[0][0]) if rows else ""
+def stored(store: Store, cell: int, episode: int) -> Stored:
+    """Return what is stored of an episode."""
+    given = []
+    for act, predict, act_attempts, predict_attempts in answers_of(store, cell, episode):
+        asked = {ACT: act} if predict is None else {ACT: act, PREDICT: predict}
+        given.append(Given(asked, {ACT: act_attempts, PREDICT: predict_attempts}))
+    status = statuses(store, cell).get(episode, "")
+    return Stored(status, given, notes_of(store, cell, episode))

@@ -6,10 +6,9 @@ import html
 from collections.abc import Iterator, Mapping
 
 from tomeval.core.text import visible
-from tomeval.domains.matrix.storing import CHECK
-from tomeval.domains.matrix.study import Study
-from tomeval.web.study_desk import END, ROUND, START, Place, Sitting
-from tomeval.web.study_sessions import WITHDRAWN
+from tomeval.extensions.people.desk import CHECK, END, ROUND, START, Place, Sitting
+from tomeval.extensions.people.keys import Study
+from tomeval.extensions.people.sessions import WITHDRAWN
 
 CHOOSE = "Please choose one answer to every question."
 OLD = "This page was too old to begin with. Please press Begin again."
@@ -118,7 +117,7 @@ def _start(sitting: Sitting, place: Place, problem: str) -> str:
     study, horizon = sitting.study, sitting.cell.length
     told = " and what you think the other player will choose" if _predicts(sitting) else ""
     return (
-        f"<h1>Instructions</h1>{prose(study.instructions)}{prose(sitting.match.person.rules())}"
+        f"<h1>Instructions</h1>{prose(study.instructions)}{prose(sitting.match.rules)}"
         f"<p>In each of the {horizon} rounds you say what you choose{told}. What the other "
         "player chose is shown after you have answered. An answer cannot be changed.</p>"
         + _form(place, "", "Go on")
@@ -139,19 +138,19 @@ def _check(sitting: Sitting, place: Place, problem: str) -> str:
 
 def _round(sitting: Sitting, place: Place, problem: str) -> str:
     match = sitting.match
-    lines = [match.person.told(number, joint) for number, joint in enumerate(match.past, 1)]
+    lines = match.told
     last = f'<div class="last" role="status">{prose(_bare(lines[-1]))}</div>' if lines else ""
     past = ""
     if lines:
         earlier = "".join(f"<li>{safe(_bare(line))}</li>" for line in reversed(lines))
         past = f"<details><summary>All rounds so far</summary><ul>{earlier}</ul></details>"
     fields = "".join(_options(asked.form, asked.text, asked.options) for asked in match.asked)
-    done, horizon = place.number - 1, sitting.cell.length
+    done, horizon = place.number - 1, match.length
     return (
         f'<h1>Round {place.number} of {horizon}</h1><progress value="{done}" max="{horizon}">'
         f"{done} of {horizon} done</progress>{last}{_problem(problem)}"
         + _form(place, fields, "Answer")
-        + f"{past}<details><summary>The rules</summary>{prose(match.person.rules())}</details>"
+        + f"{past}<details><summary>The rules</summary>{prose(match.rules)}</details>"
     )
 
 
@@ -162,11 +161,11 @@ def _bare(line: str) -> str:
 
 def _end(sitting: Sitting, place: Place, problem: str) -> str:
     study, match = sitting.study, sitting.match
-    last = match.person.told(len(match.past), match.past[-1])
     code = f'<p>Your completion code: <strong class="code">{safe(study.code)}</strong></p>'
     link = f'<a rel="noreferrer" href="{safe(study.return_url)}">Back to where you came from</a>'
+    last = f'<div class="last">{prose(_bare(match.told[-1]))}</div>'
     return (
-        f'<h1>The end</h1><div class="last">{prose(_bare(last))}</div>{prose(study.thanks)}'
+        f"<h1>The end</h1>{last}{prose(study.thanks)}"
         f"{code if study.code else ''}{f'<p>{link}</p>' if study.return_url else ''}"
     )
 

@@ -12,16 +12,14 @@ from urllib.parse import parse_qsl
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import tell
-from tomeval.domains.matrix.people import Given
-from tomeval.domains.matrix.storing import CHECK
-from tomeval.domains.matrix.subjects.person import ACT, PREDICT
+from tomeval.extensions.people import pages
+from tomeval.extensions.people.desk import CHECK, END, ROUND, START, Desk, Sitting, study_of
+from tomeval.extensions.people.match import Given
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.store import Store
-from tomeval.web import study_pages as pages
 from tomeval.web.server import application
-from tomeval.web.study_desk import END, ROUND, START, Desk, Sitting, study_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -204,10 +202,10 @@ class _Pages:
             self._desk.answer_check(sitting, place, option)
         elif place.kind == ROUND:
             found = {a.form: _option(form.get(a.form), a.options) for a in sitting.match.asked}
-            act = found[ACT]
-            if act is None or None in found.values():
+            chosen = {form: option for form, option in found.items() if option is not None}
+            if len(chosen) < len(found):
                 return False
-            self._desk.answer_round(sitting, Given(act, found.get(PREDICT)))
+            self._desk.answer_round(sitting, Given(chosen))
         if sitting.place.kind == END:
             self._on_end()
         return True

@@ -12,26 +12,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.domains.matrix.people import Given, Match, given_of, status_of
-from tomeval.domains.matrix.storing import CHECK, PARTICIPANT, notes_of
-from tomeval.domains.matrix.study import Check, Study
-from tomeval.domains.matrix.subject_specs import PERSON
-from tomeval.domains.matrix.subjects.person import ACT, PREDICT
+from tomeval.domains.matrix.storing import CHECK as NOTE
+from tomeval.domains.matrix.storing import PARTICIPANT
+from tomeval.extensions.people.keys import Check, Study, by_people
+from tomeval.extensions.people.match import Given, Match, Notes, stored
+from tomeval.extensions.people.person import PERSON
+from tomeval.extensions.people.sessions import TIMED_OUT, WITHDRAWN, Session, Sessions
+from tomeval.runs.domain import Cell
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.origins import here
 from tomeval.runs.store import Store
-from tomeval.web.study_sessions import TIMED_OUT, WITHDRAWN, Session, Sessions
+from tomeval.runs.tallies import statuses
 
-START, ROUND, END = "start", "round", "end"
-"""Places in a session: the instructions, a round, the last page. Checks have `CHECK`."""
-
-Notes = dict[str, tuple[int, Any]]
+START, CHECK, ROUND, END = "start", "check", "round", "end"
+"""Places in a session: the instructions, a check, a round, the last page."""
 
 PAGE_LASTS = 24 * 3600
 """Seconds for which the page with the consent may begin a session."""
@@ -54,12 +52,9 @@ class Place:
 class Sitting:
     """A participant's session as far as it is: what is stored of it, and which page it is at."""
 
-    def __init__(self, session: Session, cell: MatrixCell, study: Study, store: Store) -> None:
+    def __init__(self, session: Session, cell: Cell, study: Study, store: Store) -> None:
         self.session, self.cell, self.study = session, cell, study
-        place = (session.cell, session.episode)
-        self.status = status_of(store, *place)
-        self.given: list[Given] = given_of(store, *place)
-        self.notes: Notes = notes_of(store, *place)
+        self.status, self.given, self.notes = stored(store, session.cell, session.episode)
 
     @property
     def over(self) -> bool:
@@ -81,7 +76,7 @@ class Sitting:
             return self.session.started
         if place.kind == ROUND:
             return place.number <= len(self.given)
-        return place.kind == CHECK and f"{CHECK} {place.number}" in self.notes
+        return place.kind == CHECK and f"{NOTE} {place.number}" in self.notes
 
     def check(self, place: Place) -> Check:
         """Return the check of a place."""
@@ -91,16 +86,13 @@ class Sitting:
         """Tell whether a form for an earlier page says something else than what is stored."""
         kind, _, number = place.partition("-")
         if kind == ROUND and number.isdecimal() and 0 < int(number) <= len(self.given):
-            said = self.given[int(number) - 1]
-            return (form.get(ACT), form.get(PREDICT, "")) != (
-                str(said.act),
-                "" if said.predict is None else str(said.predict),
-            )
-        stored = self.notes.get(f"{CHECK} {number}") if kind == CHECK else None
-        if stored is None or not number.isdecimal():
+            said = self.given[int(number) - 1].chosen
+            return any(form.get(asked) != str(option) for asked, option in said.items())
+        note = self.notes.get(f"{NOTE} {number}") if kind == CHECK else None
+        if note is None or not number.isdecimal():
             return False
         return form.get(CHECK) != str(
-            self.check(Place(kind, int(number))).options.index(stored[1]["answer"])
+            self.check(Place(kind, int(number))).options.index(note[1]["answer"])
         )
 
 
@@ -138,11 +130,7 @@ class Desk:
         self._origin = store.origin(*here())
         self._seed = experiment.seed[0]
         self.target = self.study.participants or experiment.episodes
-        self.cells = {
-            number: cell
-            for number, cell in enumerate(experiment.cells)
-            if isinstance(cell, MatrixCell) and cell.by_people
-        }
+        self.cells = {n: cell for n, cell in enumerate(experiment.cells) if by_people(cell)}
         self._sessions = Sessions(folder)
         self.token, self.known = self._sessions.token, self._sessions.find
 
@@ -207,10 +195,11 @@ class Desk:
     def _least_filled(self) -> int | None:
         """Return a cell with the fewest complete and live sessions; ties are drawn by the seed."""
         sessions = self._sessions.all()
-        filled = Counter(dict(self._complete()))
+        known = {cell: statuses(self._store, cell) for cell in self.cells}
+        filled = Counter({n: [*by.values()].count(COMPLETE) for n, by in known.items()})
         for session in sessions:
             if self._holds(session):
-                status = status_of(self._store, session.cell, session.episode)
+                status = known.get(session.cell, {}).get(session.episode)
                 filled[session.cell] += status not in (COMPLETE, EXCLUDED)
         least = min(filled[cell] for cell in self.cells)
         if least >= self.target:
@@ -225,16 +214,10 @@ class Desk:
             return False
         return session.started or self._clock() - session.seen <= READING
 
-    def _complete(self) -> list[tuple[int, int]]:
-        sql = "SELECT cell, COUNT(*) FROM episodes WHERE status = ? GROUP BY cell"
-        return [tuple(row) for row in self._store.query(sql, (COMPLETE,)) if row[0] in self.cells]
-
     def _free(self, cell: int) -> int:
         """Return the first episode of a cell that nobody was given; none is given twice."""
         given = [s.episode for s in self._sessions.all() if s.cell == cell]
-        sql = "SELECT episode FROM episodes WHERE cell = ?"
-        stored = [int(number) for (number,) in self._store.query(sql, (cell,))]
-        return 1 + max([-1, *given, *stored])
+        return 1 + max([-1, *given, *statuses(self._store, cell)])
 
     # To answer
 
@@ -247,7 +230,7 @@ class Desk:
         check = sitting.check(place)
         said = check.options[option]
         value = {"answer": said, "right": said == check.right}
-        sitting.notes[f"{CHECK} {place.number}"] = (check.after, value)
+        sitting.notes[f"{NOTE} {place.number}"] = (check.after, value)
         self._keep(sitting)
 
     def answer_round(self, sitting: Sitting, given: Given) -> None:
@@ -267,7 +250,7 @@ class Desk:
         notes: Notes = {PARTICIPANT: (0, session.participant), **sitting.notes}
         match = Match(sitting.cell, session.episode).play(sitting.given)
         failed = sum(
-            not value["right"] for name, (_, value) in notes.items() if name.startswith(f"{CHECK} ")
+            not value["right"] for name, (_, value) in notes.items() if name.startswith(f"{NOTE} ")
         )
         status = UNFINISHED
         if match.over and sitting.place.kind == END:
@@ -283,8 +266,9 @@ class Desk:
         Withdrawn and timed-out ones count as unfinished in the run.
         """
         found: Counter[str] = Counter()
+        known = {cell: statuses(self._store, cell) for cell in self.cells}
         for session in self._sessions.all():
-            status = status_of(self._store, session.cell, session.episode)
+            status = known.get(session.cell, {}).get(session.episode, "")
             late = TIMED_OUT if self._is_late(session) else "playing"
             over = status in (COMPLETE, EXCLUDED)
             found[status if over else session.ended or late] += 1
@@ -299,7 +283,7 @@ def study_of(experiment: Experiment) -> Study:
     TomevalError
         It has none.
     """
-    if not isinstance(experiment, MatrixExperiment):
+    if experiment.domain != "matrix":
         raise TomevalError(f"a study is of matrix games, not of the domain {experiment.domain!r}")
     study = experiment.extra_tables.get("study")
     if not isinstance(study, Study):
