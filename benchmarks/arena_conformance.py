@@ -24,8 +24,8 @@ from textarena_games import IDS, available, lines, our_position
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.domains.arena.games import get_kind
-from tomeval.domains.arena.judging import judged
-from tomeval.domains.arena.trajectories import Match, read_trajectories
+from tomeval.extensions.trajectories.judging import judged
+from tomeval.extensions.trajectories.matches import Match, read_trajectories
 from tomeval.report.tables import render
 
 PAGE = Path(__file__).parent.parent / "docs" / "arena" / "textarena.md"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.games.textarena.library import textarena
+from tomeval.extensions.textarena.library import textarena
 from tomeval.lexicon.words import shipped_lists
 
 IDS = {

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import httpx2
 
+from tomeval.extensions.people.app import opened_desk, study_app
 from tomeval.runs.experiment import make_experiment
-from tomeval.web.study import opened_desk, study_app
 
 CHECKS = [
     {"question": "How many other players?", "options": ["One", "Two"], "right": "One"},

@@ -13,7 +13,7 @@ import tomeval
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
-ORDER += ("domains", "report", "web", "interchange", "api", "cli", "extensions")
+ORDER += ("domains", "report", "web", "api", "cli", "extensions")
 DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
 EXTENSIONS = sorted(path.parent.name for path in (PACKAGE / "extensions").glob("*/__init__.py"))
 
@@ -108,7 +108,7 @@ PUBLIC = (
     *("tomeval.runs.domain", "tomeval.runs.measures", "tomeval.runs.outside", "tomeval.runs.cell"),
     *("tomeval.runs.experiment", "tomeval.runs.results", "tomeval.domains.decrypto.domain"),
     *("tomeval.domains.arena.domain", "tomeval.core.plugins", "tomeval.cli", "tomeval.cli.app"),
-    *("tomeval.comparing.comparison", "tomeval.report", "tomeval.plots", "tomeval.interchange"),
+    *("tomeval.comparing.comparison", "tomeval.report", "tomeval.plots"),
 )
 """What users and plugins import."""
 
@@ -119,7 +119,7 @@ def modules() -> list[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if parts[-1] != "__main__" and name != "tomeval.domains.arena.zoo.environment":
+        if parts[-1] != "__main__" and name != "tomeval.extensions.pettingzoo.environment":
             found.append(name)
     return found
 

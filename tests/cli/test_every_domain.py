@@ -9,8 +9,8 @@ import pytest
 from support import scripts
 from toy_domain import TOY
 
-from tomeval.interchange.common import task_text
 from tomeval.models.base import BackendError
+from tomeval.report.exchange import task_text
 from tomeval.runs.results import Run
 
 EXPERIMENT = """

@@ -31,7 +31,7 @@ def test_the_table_says_what_an_extension_brings(name) -> None:
     assert extension.name == name
     assert extension.about
     assert line.where.startswith(f"tomeval.extensions.{name}:")
-    for kind in ("lists", "commands", "engines", "exporters", "models"):
+    for kind in extensions.BY_NAME:
         assert list(line.names(kind)) == list(getattr(extension, kind)), kind
     by_domain = {*extension.measures, *extension.tables, *extension.figures}
     assert set(line.data) == by_domain

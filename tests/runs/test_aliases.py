@@ -9,10 +9,10 @@ import pytest
 from fake_server import FakeServer
 
 import tomeval
-from tomeval.interchange.exporting import export_run
-from tomeval.interchange.push import stage
+from tomeval.extensions.hub.push import stage
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.report import ReportOptions, write_report
+from tomeval.report.exporting import export_run
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.runs.verify import verified

@@ -11,9 +11,9 @@ import pytest
 from support import scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.interchange.exporting import export_run
-from tomeval.interchange.push import stage
+from tomeval.extensions.hub.push import stage
 from tomeval.report import ReportOptions, write_report
+from tomeval.report.exporting import export_run
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.origins import Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.interchange.exporting import kinds_of
+from tomeval.report.exporting import kinds_of
 from tomeval.runs.results import Run, iterate_export
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tomeval.domains.matrix.optima import Bounds
 from tomeval.domains.matrix.optima import bounds as _bounds
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.recording import LogKeys
+from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.scoring import Scored, one_row
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
@@ -235,7 +235,7 @@ def import_log(
 ) -> Run:
     """Make a run of recorded matches in the folder `out`; parameters as for `score_rows`."""
     keys = LogKeys(log_reading(game, partner, **how), reference)
-    import_games(get_domain("matrix"), Path(path), keys, Path(out))
+    import_games(get_domain("matrix"), lambda: recorded_games(Path(path), keys), Path(out))
     return Run(out)
 
 

@@ -18,7 +18,6 @@ from tomeval.cli import (
     decrypto,
     designing,
     matrix,
-    people,
     playing,
     plotting,
     rating,
@@ -99,10 +98,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),
     ),
     "Begin and extend": (*(starting.list_, starting.init, starting.schema, designing.design),),
-    "People, and games played elsewhere": (
-        *(people.play, people.study, matrix.import_, matrix.score, matrix.audit),
-    ),
-    "Keep and share": (share.export, share.push, checking.verify),
+    "People, and games played elsewhere": (*(matrix.import_, matrix.score, matrix.audit),),
+    "Keep and share": (share.export, checking.verify),
 }
 """The commands of the package itself by what one does with them, in the order of ``--help``."""
 

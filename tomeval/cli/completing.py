@@ -55,6 +55,6 @@ def domains(incomplete: str) -> list[str]:
 
 def formats(incomplete: str) -> list[str]:
     """Return the formats of ``tomeval export``."""
-    from tomeval.interchange.exporting import format_names
+    from tomeval.report.exporting import format_names
 
     return [name for name in format_names() if name.startswith(incomplete)]

@@ -263,12 +263,9 @@ def results() -> Rows:
 
 def formats() -> Rows:
     """Return the formats of the whole run that ``tomeval export --format`` can name."""
-    from tomeval.interchange.exporting import WHOLE
-
-    exporters = {**WHOLE, **parts("exporters")}
     return [
         {"format": name, "for": one.about, "settings": ", ".join(one.options)}
-        for name, one in exporters.items()
+        for name, one in parts("exporters").items()
     ]
 
 

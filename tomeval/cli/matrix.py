@@ -219,7 +219,7 @@ def import_(
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
     from tomeval.api.verbs import log_reading
-    from tomeval.domains.matrix.recording import LogKeys
+    from tomeval.domains.matrix.recording import LogKeys, recorded_games
     from tomeval.runs.domain import get_domain
     from tomeval.runs.importing import import_games
 
@@ -232,7 +232,8 @@ def import_(
         **_how(maps, by, partner_column, values, invalid),
     )
     folder = out or Path("runs") / games.stem
-    found = import_games(get_domain("matrix"), games, LogKeys(reading, reference), folder)
+    keys = LogKeys(reading, reference)
+    found = import_games(get_domain("matrix"), lambda: recorded_games(games, keys), folder)
     for note in found.notes:
         tell(note)
     show(folder)

@@ -42,6 +42,16 @@ class Extension:
         What ``export --format NAME`` can name.
     models : mapping of str to tomeval.models.Backend
         Kinds of model.
+    subjects : mapping
+        Kinds of subject of matrix games: name to a class.
+    partners : mapping
+        Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
+        `tomeval.domains.matrix.partner_specs.PartnerLibrary`.
+    games : mapping
+        Sources of games of the arena, which experiments name ``NAME:...``: name to a function of
+        such a name, and of the place in the file that has it, which returns a kind of game.
+    keys : mapping
+        Tables of experiment files, ``DOMAIN KEY`` to a `tomeval.runs.experiment.ExtraTable`.
     """
 
     name: str
@@ -54,6 +64,10 @@ class Extension:
     engines: Mapping[str, Any] = field(default_factory=dict)
     exporters: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
+    subjects: Mapping[str, Any] = field(default_factory=dict)
+    partners: Mapping[str, Any] = field(default_factory=dict)
+    games: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Exporter(NamedTuple):
@@ -81,7 +95,7 @@ class Shipped:
         are loaded for runs that have it.
     commands : mapping of str to (str, str)
         Name to a panel of ``--help`` and one line of help.
-    lists, engines, exporters, models : tuple of str
+    lists, engines, exporters, models, subjects, partners, games, keys : tuple of str
         Names.
     """
 
@@ -92,13 +106,64 @@ class Shipped:
     engines: tuple[str, ...] = ()
     exporters: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    partners: tuple[str, ...] = ()
+    games: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of its parts of a kind that has names here."""
         return tuple(getattr(self, kind))
 
 
-SHIPPED: dict[str, Shipped] = {}
+_GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
+
+SHIPPED: dict[str, Shipped] = {
+    "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
+    "hub": Shipped(
+        "tomeval.extensions.hub:EXTENSION",
+        commands={
+            "push": (
+                _SHARE,
+                "Show what a run's dataset on the Hugging Face Hub would hold; with --upload, "
+                "upload it.",
+            )
+        },
+        exporters=("hub",),
+    ),
+    "inspect": Shipped(
+        "tomeval.extensions.inspect:EXTENSION",
+        exporters=("inspect", "lm-eval"),
+        models=("inspect",),
+    ),
+    "people": Shipped(
+        "tomeval.extensions.people:EXTENSION",
+        commands={
+            "play": (
+                _GUESTS,
+                "Play a matrix game yourself: choose and predict in every round; kept as a run.",
+            ),
+            "study": (
+                _GUESTS,
+                "Let people play an experiment's cells of kind person in a browser, until Ctrl-C.",
+            ),
+        },
+        subjects=("person",),
+        keys=("matrix study",),
+    ),
+    "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
+    "textarena": Shipped("tomeval.extensions.textarena:EXTENSION", games=("textarena",)),
+    "trajectories": Shipped(
+        "tomeval.extensions.trajectories:EXTENSION",
+        commands={
+            "arena import": (
+                _GUESTS,
+                "Make a run folder of games that TextArena played, for table, ratings, report and "
+                "the rest.",
+            )
+        },
+    ),
+}
 """The extensions that ship, by name. A test holds each line to its object."""
 
 _LOADED: dict[str, Extension] = {}
@@ -149,12 +214,14 @@ def add(extension: Extension) -> None:
     _LOADED[name] = extension
 
 
-_BY_NAME = ("lists", "commands", "engines", "exporters", "models")
+BY_NAME: tuple[str, ...] = ("lists", "commands", "engines", "exporters", "models")
+BY_NAME += ("subjects", "partners", "games", "keys")
+"""The fields whose parts have names that no other extension may bring."""
 
 
 def _names(extension: Extension) -> Iterator[tuple[str, str]]:
     """Yield kind and name of every part that no other extension may bring."""
-    for kind in _BY_NAME:
+    for kind in BY_NAME:
         yield from ((kind, name) for name in getattr(extension, kind))
 
 

@@ -62,12 +62,6 @@ BACKENDS = {
         served=True,
         about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
     ),
-    "inspect": Backend(
-        "tomeval.models.served.inspect_api:open_inspect",
-        "inspect:PROVIDER/MODEL",
-        served=True,
-        about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
-    ),
     "scripted": Backend(
         "tomeval.models.scripted:open_named",
         "scripted:NAME",
@@ -234,8 +228,7 @@ def open_model(
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.served.openai_fields.OpenAIOptions`, for ``inspect`` those of
-        `tomeval.models.served.inspect_wire.InspectOptions`.
+        `tomeval.models.served.openai_fields.OpenAIOptions`.
     base, budget, scores, prefix_reuse, waiting, kept
         See `tomeval.models.base.Opening`.
 

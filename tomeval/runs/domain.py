@@ -22,8 +22,6 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.outside import LOADED, add_outside_measures
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tomeval.models.base import Model, Prompt
     from tomeval.runs.cell import RunCell
     from tomeval.runs.experiment import Experiment
@@ -164,21 +162,6 @@ class Block:
     steps: Iterable[Row]
     answers: list[Row] = field(default_factory=list)
     calls: list[tuple[int, int, str, str, dict[str, Any]]] = field(default_factory=list)
-
-
-class Recorded(NamedTuple):
-    """Games that were played elsewhere, read for a run.
-
-    Attributes
-    ----------
-    cells : list of (dict, Block)
-        The definition of every cell, as `Cell.definition` has it, and its episodes.
-    notes : list of str
-        What was read and left out, in lines for the user.
-    """
-
-    cells: list[tuple[dict[str, Any], Block]]
-    notes: list[str]
 
 
 class Line(NamedTuple):
@@ -403,10 +386,6 @@ class Domain(ABC):
     def play_many(self, cell: Any, first: int, count: int) -> Block:
         """Play consecutive episodes at once; only if `together` is not 0."""
         raise TomevalError(f"{self.name}: this cell is played one episode at a time")
-
-    def recorded(self, path: Path, keys: Any) -> Recorded:
-        """Read games that were played elsewhere; `keys` say how, in a form of the domain's own."""
-        raise TomevalError(f"{self.name}: recorded games cannot be imported into a run")
 
     # To read back
 

@@ -6,15 +6,23 @@ import json
 import re
 import tomllib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    field_validator,
+)
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import shown_path
 from tomeval.core.text import check_text
@@ -24,6 +32,24 @@ from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
 from tomeval.runs.strays import found_experiment, other_kind, read_experiment
 
 DEFAULT_DOMAIN = "matrix"
+
+
+class ExtraTable(BaseModel):
+    """A table that an extension adds to the experiments of a domain."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @classmethod
+    def tables(cls) -> dict[str, type[BaseModel]]:
+        """Return the models of the tables inside of it, see `Experiment.tables`."""
+        return {}
+
+    def check(self, cells: Sequence[Cell]) -> None:
+        """Raise `TomevalError` if it does not fit the cells of its experiment."""
+
+    def defines(self, cell: Cell) -> dict[str, Any]:
+        """Return what of it a cell's episodes depend on, JSON-ready; empty: nothing."""
+        return {}
 
 
 class Experiment(BaseModel):
@@ -111,6 +137,9 @@ class Experiment(BaseModel):
         cells = self.expand()
         if not cells:
             raise TomevalError(f"{self._where}: has no cell to play")
+        with located(self._where):
+            for table in self.extra_tables.values():
+                table.check(cells)
         kept: dict[tuple[str, ...], Cell] = {}
         for cell in cells:
             other = kept.setdefault(cell.key, cell)
@@ -120,6 +149,12 @@ class Experiment(BaseModel):
                 words = ", ".join(filter(None, cell.key))
                 raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
+
+    @property
+    def extra_tables(self) -> dict[str, ExtraTable]:
+        """The tables of extensions that it has, by key."""
+        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: value for name, value in values if isinstance(value, ExtraTable)}
 
     @abstractmethod
     def expand(self) -> Sequence[Cell]:
@@ -152,8 +187,40 @@ class Experiment(BaseModel):
 
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself: all but `episodes`, which may grow later."""
-        data = {"name": self.name, "cells": [cell.definition for cell in self.cells]}
+        data = {"name": self.name, "cells": [self._defined(cell) for cell in self.cells]}
         return dict(json.loads(json.dumps(data)))
+
+    def _defined(self, cell: Cell) -> dict[str, Any]:
+        """Return a cell's definition with what tables of extensions say of it."""
+        said = {name: table.defines(cell) for name, table in self.extra_tables.items()}
+        return cell.definition | {name: more for name, more in said.items() if more}
+
+
+def keys_of(domain: Domain, names: Iterable[str] | None = None) -> type[Experiment]:
+    """Return the keys of a domain's experiments with the tables of extensions among `names`.
+
+    Default: all that extensions add.
+    """
+    own, prefix = domain.experiment, f"{domain.name} "
+    if names is None:
+        names = [key.removeprefix(prefix) for key in parts("keys") if key.startswith(prefix)]
+    extra: dict[str, Any] = {}
+    for name in names:
+        if name not in own.model_fields and (table := part("keys", prefix + name)):
+            about = (table.__doc__ or "").partition("\n")[0]
+            extra[name] = (table | None, Field(default=None, description=about))
+    return create_model(own.__name__, __base__=own, **extra) if extra else own
+
+
+def _tables_of(keys: type[Experiment]) -> dict[str, type[BaseModel]]:
+    """Return the models of all keys that are tables, see `Experiment.tables`."""
+    found = keys.tables()
+    for name, field in keys.model_fields.items():
+        for one in getattr(field.annotation, "__args__", ()):
+            if isinstance(one, type) and issubclass(one, ExtraTable):
+                found[name] = one
+                found |= {f"{name}.{inner}": model for inner, model in one.tables().items()}
+    return found
 
 
 def axis(value: Any) -> Any:
@@ -207,8 +274,9 @@ def load_experiment(
     where, data = shown_path(path), read_experiment(path)
     try:
         domain = _domain_of(data, where)
+        tables = _tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
         for override in overrides:
-            override_key(data, override, domain.experiment.tables())
+            override_key(data, override, tables)
         if model is not None:
             if model not in _aliases(data):
                 model_name(model)
@@ -236,11 +304,12 @@ def make_experiment(
     With `one_model`, which replaced several models, identical cells count once.
     """
     check_text(data, where)
-    keys = _domain_of(data, where).experiment
+    domain = _domain_of(data, where)
+    keys = keys_of(domain, data)
     try:
         experiment = keys(**_named(data, keys, where))
     except ValidationError as error:
-        raise TomevalError(_explain(error, keys, where)) from None
+        raise TomevalError(_explain(error, keys_of(domain), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     return experiment
@@ -275,7 +344,7 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
     parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
     field = ".".join(parts)
-    tables = keys.tables()
+    tables = _tables_of(keys)
     inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
     known: type[BaseModel] = tables.get(inner) or (
         tables.get(parts[0], keys) if len(parts) > 1 else keys
@@ -335,8 +404,9 @@ def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
     top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
     if not top or (key in keys.RENAMED and isinstance(problem["input"], int)):
         return ""
-    others = ((name, get_domain(name).experiment) for name in domain_names())
-    return next((name for name, e in others if e is not keys and key in e.model_fields), "")
+    mine = keys.model_fields["domain"].default
+    others = [name for name in domain_names() if name != mine]
+    return next((n for n in others if key in keys_of(get_domain(n)).model_fields), "")
 
 
 def _is_type_name(part: str) -> bool:
@@ -359,8 +429,8 @@ def override_key(
     *parents, last = key.strip().split(".")
     if parents and parents[0] in (tables or {}):
         data.setdefault(parents[0], {})
-    for part in parents:
-        target = target[_place(target, part, text)]
+    for step in parents:
+        target = target[_place(target, step, text)]
     target[_place(target, last, text, new=True)] = value
 
 

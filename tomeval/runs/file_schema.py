@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tomeval.runs.domain import Domain
-from tomeval.runs.experiment import Experiment
+from tomeval.runs.experiment import Experiment, keys_of
 
 Json = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -30,7 +30,7 @@ def experiment_schema(domain: Domain) -> Json:
     `Domain.describe_keys`, with parts that are referred to under `DEFINITIONS`. A file that fits
     can still be refused: whether its parts fit each other is checked when it is loaded.
     """
-    keys = domain.experiment
+    keys = keys_of(domain)
     schema = keys.model_json_schema(ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs", {})
     described(schema, keys)

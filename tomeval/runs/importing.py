@@ -5,22 +5,38 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import Domain, Recorded
+from tomeval.runs.domain import Block, Domain
 from tomeval.runs.folder import add_session, begin_or_resume, locked
 from tomeval.runs.store import Store
 
 
-def import_games(domain: Domain, path: Path, keys: Any, out: Path) -> Recorded:
+class Recorded(NamedTuple):
+    """Games that were played elsewhere, read for a run.
+
+    Attributes
+    ----------
+    cells : list of (dict, Block)
+        The definition of every cell, as `Cell.definition` has it, and its episodes.
+    notes : list of str
+        What was read and left out, in lines for the user.
+    """
+
+    cells: list[tuple[dict[str, Any], Block]]
+    notes: list[str]
+
+
+def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Recorded:
     """Read recorded games and write them as a run, which every command then reads.
 
     Parameters
     ----------
-    keys
-        How they are read, see `Domain.recorded`.
+    read : callable
+        Returns the games; it is called if the folder does not exist yet.
     out : Path
         The run folder, which must not exist. It appears when it is complete.
 
@@ -31,7 +47,7 @@ def import_games(domain: Domain, path: Path, keys: Any, out: Path) -> Recorded:
     """
     if out.exists():
         raise TomevalError(f"{out}: exists already; choose another folder with --out")
-    found = domain.recorded(path, keys)
+    found = read()
     identity = {"name": out.name, "cells": [definition for definition, _ in found.cells]}
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

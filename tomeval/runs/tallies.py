@@ -45,6 +45,12 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
+def statuses(store: Store, cell: int) -> dict[int, str]:
+    """Return the status of each stored episode of a cell."""
+    sql = "SELECT episode, status FROM episodes WHERE cell = ? ORDER BY episode"
+    return dict(store.query(sql, (cell,)))
+
+
 @_once
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     """Return how many answers were invalid in each way, those of void episodes included."""

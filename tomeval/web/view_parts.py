@@ -20,8 +20,7 @@ from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes, LineBrowser, heads
 from tomeval.report.headline import headline
 from tomeval.report.page import environment
-from tomeval.report.table import results
-from tomeval.report.table import Column, Table, Value
+from tomeval.report.table import Column, Table, Value, results
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.results import Run

@@ -11,7 +11,7 @@ from support import ROOT
 from tomeval.domains.arena.rating_tables import RATED, rating_tables
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
-from tomeval.interchange.exporting import export_run
+from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run

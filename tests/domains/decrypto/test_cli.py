@@ -14,7 +14,7 @@ from decrypto_support import call
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.interchange.exporting import export_run
+from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
 
 NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 4), 3)]

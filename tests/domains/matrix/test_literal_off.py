@@ -16,9 +16,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import NOT_ASKED, OUTCOMES
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.interchange.exporting import export as export_any
 from tomeval.plots import draw
 from tomeval.report import write_report
+from tomeval.report.exporting import export as export_any
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run

@@ -14,7 +14,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES
-from tomeval.interchange.exporting import export_run
+from tomeval.report.exporting import export_run
 
 PEOPLE = """\
 participant,condition,bot,match,round,choice,opponent,guess,points

@@ -19,7 +19,7 @@ from support import SMALL, dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.interchange.push import stage
+from tomeval.extensions.hub.push import stage
 from tomeval.runs import folder as folders
 from tomeval.runs import writer
 from tomeval.runs.experiment import make_experiment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.domains.arena.bounds import bounds_rows
@@ -34,7 +33,6 @@ from tomeval.runs.domain import (
     Facts,
     Line,
     Rated,
-    Recorded,
     Rows,
     Score,
     Worded,
@@ -105,12 +103,6 @@ class Arena(Domain):
     def play_many(self, cell: ArenaCell, first: int, count: int) -> Block:
         """Play consecutive games without a language model."""
         return as_block(play_many(cell, first, count))
-
-    def recorded(self, path: Path, keys: Any) -> Recorded:
-        """Read trajectories; `keys` is a `tomeval.domains.arena.recording.TrajectoryKeys`."""
-        from tomeval.domains.arena.recording import recorded_games
-
-        return recorded_games(path, keys)
 
     def columns(self, definition: Mapping[str, Any]) -> dict[str, str | int]:
         """Return who is measured, what is played, and with whom."""

@@ -9,8 +9,8 @@ from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
-from tomeval.domains.matrix.subject_specs import LLM, PERSON
-from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.domains.matrix.subjects import LLMSubject, all_subjects, subject_class
 from tomeval.domains.matrix.subjects.believer import USES, Believer
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.file_schema import (
@@ -70,7 +70,8 @@ def _partners() -> Json:
     weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
     keys = {"partners": _TEXTS, "weights": weights, "name": _NAME}
     about = "A kind of subject with its default options, in the partner's seat."
-    kind = {"enum": [kind for kind in SUBJECTS if kind != PERSON], "description": about}
+    kinds = [name for name, made in all_subjects().items() if made.by_run]
+    kind = {"enum": kinds, "description": about}
     player = table({SUBJECT: kind, "name": _NAME}, [SUBJECT])
     return {"anyOf": [name, table(keys, ["partners"]), _switch(name), player, ref("subject")]}
 
@@ -100,7 +101,7 @@ def _switch(set_name: Json) -> Json:
 
 
 def _subject() -> Json:
-    kinds = list(SUBJECTS)
+    kinds = list(all_subjects())
     name = {
         "enum": kinds,
         "description": "A kind of subject with its default options, see `tomeval list subjects`.",
@@ -110,7 +111,7 @@ def _subject() -> Json:
 
 def _options(kind: str) -> Json:
     """Return the schema of a subject's table."""
-    subject = SUBJECTS[kind]
+    subject = subject_class(kind)
     said = meanings(SubjectOptions if issubclass(subject, LLMSubject) else subject)
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():

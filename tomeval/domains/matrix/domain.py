@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.domains.matrix import listing
@@ -37,7 +36,6 @@ from tomeval.domains.matrix.preview import (
     prompts_of_round,
     prompts_of_rounds,
 )
-from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.domains.matrix.steps import DRAW, REACT
 from tomeval.domains.matrix.storing import (
@@ -62,7 +60,6 @@ from tomeval.runs.domain import (
     Facts,
     Line,
     Parts,
-    Recorded,
     Score,
     Worded,
 )
@@ -238,10 +235,6 @@ class Matrix(Domain):
         """Return the tables that a run has data for, without those that are printed on demand."""
         said = ((name, self.tables[name]) for name in self.tables_of(run))
         return [name for name, one in said if one.reported is None or one.reported(run)]
-
-    def recorded(self, path: Path, keys: LogKeys) -> Recorded:
-        """Read a log of matches."""
-        return recorded_games(path, keys)
 
     def browser(self, run: Run, reference: str | None) -> Browser:
         """Return the packed steps."""

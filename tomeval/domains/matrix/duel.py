@@ -19,7 +19,7 @@ from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.domains.matrix.subject_specs import PERSON
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import PlayerDoor, Subject
 from tomeval.models.base import Model
 
@@ -112,7 +112,7 @@ def check_players(setup: Setup) -> None:
     for side in (setup, setup.other):
         # The caller says whose options the subject's are.
         whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
-        if side.kind == PERSON:
+        if not subject_class(side.kind).by_run:
             raise TomevalError("people play against partners that are tables, not against players")
         try:
             subject, _ = side.seat_subject(None, np.random.default_rng(0))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
@@ -27,8 +27,8 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.domains.matrix.study import Check, Study
-from tomeval.domains.matrix.subject_specs import LLM, PERSON, expand_subject
+from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located
 from tomeval.strategies import parse_strategy
@@ -59,8 +59,6 @@ class MatrixExperiment(Experiment):
         Steps per episode, T.
     reference : {"horizon", "stationary"} or list
         What ΔFunctional is measured from.
-    study : Study, optional
-        How people take part in a browser, see `tomeval.domains.matrix.study.Study`.
     name, episodes, seed, on_invalid
         As for every domain, see `tomeval.runs.experiment.Experiment`.
     """
@@ -76,7 +74,6 @@ class MatrixExperiment(Experiment):
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
     reference: list[str] = Field(default=["horizon"])
-    study: Study | None = None
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
@@ -120,10 +117,8 @@ class MatrixExperiment(Experiment):
                     seed=seed,
                     on_invalid=on_invalid,
                 )
-                study = self.study if subject.kind == PERSON else None
-                found.append(MatrixCell(subject, setup, reference, study))
+                found.append(MatrixCell(subject, setup, reference))
         self._check_options(found)
-        self._check_study(found)
         return found
 
     def _subjects(self) -> list[Player]:
@@ -143,27 +138,6 @@ class MatrixExperiment(Experiment):
                     )
                 players.append(player)
         return players
-
-    @classmethod
-    def tables(cls) -> dict[str, type[BaseModel]]:
-        """Return the models of keys that are tables."""
-        return {"study": Study, "study.checks": Check}
-
-    def _check_study(self, cells: list[MatrixCell]) -> None:
-        """Check a study against the cells that people play."""
-        if self.study is None:
-            return
-        mine = [cell for cell in cells if cell.by_people]
-        if not mine:
-            raise TomevalError(
-                f'{self._where}: study: nobody takes part: add the subject "{PERSON}"'
-            )
-        for number, check in enumerate(self.study.checks):
-            if check.after > (shortest := min(cell.length for cell in mine)):
-                raise TomevalError(
-                    f"{self._where}: study.checks.{number}.after: must be at most {shortest}, the "
-                    f"number of rounds, is {check.after}"
-                )
 
     def _check_options(self, cells: list[MatrixCell]) -> None:
         """Seat every subject once, so that a bad option shows before anything is played."""
@@ -233,12 +207,11 @@ class MatrixCell(Cell):
     spec: Player
     setup: Setup
     reference: str  # what ΔFunctional is measured from
-    study: Study | None = None  # cells of people only
 
     @property
     def by_people(self) -> bool:
         """Whether people play it, and no run does."""
-        return self.spec.kind == PERSON
+        return not subject_class(self.spec.kind).by_run
 
     def wanted(self, planned: int) -> int:
         """Return how many episodes a run is to play: none of people's."""
@@ -307,7 +280,7 @@ class MatrixCell(Cell):
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
-        } | ({"study": self.study.shown()} if self.study else {})
+        } | ({"by_people": True} if self.by_people else {})
 
     def _player_data(self) -> dict[str, Any]:
         """Return who sits in the partner's seat, complete enough to be played again."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import CHECK
-from tomeval.domains.matrix.study import EXCLUDE
+from tomeval.runs import tallies
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -28,9 +28,9 @@ def people_notes(run: Run) -> list[str]:
     if not cells:
         return []
     counts: Counter[str] = Counter()
+    begun = tallies.episodes(run.store)
     for cell in cells:
-        sql = "SELECT status, COUNT(*) FROM episodes WHERE cell = ? GROUP BY status"
-        counts.update(dict(run.store.query(sql, (cell.number,))))
+        counts.update(begun.get(cell.number, {}))
     left = f", {counts[UNFINISHED]} unfinished" if counts[UNFINISHED] else ""
     out = f", {counts[EXCLUDED]} excluded" if counts[EXCLUDED] else ""
     notes = [
@@ -49,7 +49,7 @@ def people_notes(run: Run) -> list[str]:
 
 
 def _of_checks(found: Checked, study: dict[str, Any]) -> str:
-    most, excluding = study["most_failed"], study["on_failed"] == EXCLUDE
+    most, excluding = study["most_failed"], study["on_failed"] == "exclude"
     ended = "are left out of all measures" if excluding else "count in all measures"
     return (
         f"Checks of attention: {found.wrong} of {found.answers} answers "

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import read_toml
-from tomeval.domains.matrix.axelrod_players import PREFIX
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.ceilings import CEILINGS
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
 from tomeval.domains.matrix.partner_files import partner_file, partner_names
 from tomeval.domains.matrix.partner_specs import SETS, get_partner_set
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects import all_subjects
 
 Rows = list[dict[str, Any]]
 
@@ -64,9 +64,10 @@ def partners() -> Rows:
                 "source": data["source"],
             }
         )
-    row = {"partner": f"{PREFIX}NAME", "parameters": "", "fits": "2 x 2"}
-    row["title"] = "A finite-state or memory-one player of the Axelrod library, such as Fortress3"
-    return [*rows, row | {"source": "pip install 'tomeval[axelrod]'; docs/partners.md"}]
+    for source, library in parts("partners").items():
+        row = {"partner": f"{source}:NAME", "parameters": "", **resolved(library)._asdict()}
+        rows.append({name: value for name, value in row.items() if name != "build"})
+    return rows
 
 
 def _fits(data: dict[str, Any]) -> str:
@@ -78,7 +79,7 @@ def _fits(data: dict[str, Any]) -> str:
 def subjects() -> Rows:
     """Return the kinds of subject with their options."""
     rows = []
-    for kind, subject in SUBJECTS.items():
+    for kind, subject in all_subjects().items():
         options = subject.options().items()
         about = inspect.getdoc(subject) or ""
         rows.append(

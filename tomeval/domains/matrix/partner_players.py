@@ -9,7 +9,8 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.subject_specs import PERSON, expand_subject
+from tomeval.domains.matrix.subject_specs import expand_subject
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.models.naming import without_address
 from tomeval.runs.domain import Player
 
@@ -56,7 +57,7 @@ def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[P
         entry["kind"] = entry.pop(SUBJECT)
     found = []
     for player in expand_subject(entry, models, where):
-        if player.kind == PERSON:
+        if not subject_class(player.kind).by_run:
             raise TomevalError(f"{where}: a person cannot sit in the partner's seat")
         model = f" ({without_address(player.model_name)})" if player.model else ""
         found.append(PartnerPlayer(f"{player.name}{model}", player))

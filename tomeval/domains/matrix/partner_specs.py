@@ -5,18 +5,32 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import part
 from tomeval.domains.matrix.adaptation.switching import KEYS, change_points, pairs_of, switching_set
-from tomeval.domains.matrix.axelrod_players import PREFIX, axelrod_partner
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SETS = ("single_action",)
+
+
+class PartnerLibrary(NamedTuple):
+    """A source of partners that an extension brings.
+
+    `build` is called with the whole name, ``SOURCE:...``, the game, and what the partner is to be
+    called; `fits`, `title` and `source` are for lists.
+    """
+
+    build: Callable[[str, MatrixGame, str], Partner]
+    fits: str
+    title: str
+    source: str
 
 
 def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
@@ -26,7 +40,7 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
     ----------
     spec : str
         Name of a shipped partner or path of a TOML file, with parameters in parentheses; or
-        ``axelrod:`` and the name of a player, see `tomeval.domains.matrix.axelrod_players`.
+        ``axelrod:`` and the name of a player, or another source that an extension brings.
     base : Path, optional
         Folder that a relative path starts from (default: the working folder).
 
@@ -47,12 +61,12 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
     full_name = f"{stem}({inside})" if inside else stem
     if name in SETS:
         raise TomevalError(f"{name!r} is a partner set, not one partner; use always(0), always(1)")
-    if name.startswith(PREFIX):
+    source, colon, _ = name.partition(":")
+    if colon and (library := part("partners", source)):
         if args or options:
-            raise TomevalError(
-                f"partner {spec!r}: players of the Axelrod library take no parameters"
-            )
-        return axelrod_partner(name, game, full_name)
+            raise TomevalError(f"partner {spec!r}: partners of {source} take no parameters")
+        found: Partner = library.build(name, game, full_name)
+        return found
     return build_partner(partner_file(name, base), game, full_name, args, options)
 
 
@@ -87,15 +101,15 @@ def get_partner_set(
     if spec.strip() == "single_action":
         specs = [f"always({k})" for k in range(game.m)]
         return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
-    parts = _split(spec, "+")
-    if len(parts) == 1 and "*" not in spec:
+    terms = _split(spec, "+")
+    if len(terms) == 1 and "*" not in spec:
         partner = get_partner(spec, game, base)
         return PartnerSet(partner.name, (partner,))
     weights, specs = [], []
-    for part in parts:
-        weight, star, rest = part.partition("*")
+    for term in terms:
+        weight, star, rest = term.partition("*")
         weights.append(_number(weight, spec) if star else None)
-        specs.append(rest if star else part)
+        specs.append(rest if star else term)
     given = [w for w in weights if w is not None]
     if given and len(given) < len(weights):
         raise TomevalError(f"partner set {spec!r}: give a weight to every partner or to none")
@@ -188,8 +202,8 @@ def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     args: list[Any] = []
     options: dict[str, Any] = {}
     if match[2] and match[2].strip():
-        for part in match[2].split(","):
-            key, equals, value = part.rpartition("=")
+        for given in match[2].split(","):
+            key, equals, value = given.rpartition("=")
             if not equals:
                 if options:
                     raise TomevalError(f"partner {spec!r}: positional after named parameter")

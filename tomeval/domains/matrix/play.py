@@ -31,7 +31,7 @@ from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import Steps
-from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject, Person
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import Answer, Door, PlayerDoor, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import unaliased
@@ -46,7 +46,7 @@ _Result = TypeVar("_Result")
 class Setup:
     """All that decides how the episodes of one cell go."""
 
-    # The subject: a key of `tomeval.domains.matrix.subjects.SUBJECTS` and its keyword options.
+    # The subject: a kind, see `tomeval.domains.matrix.subjects`, and its keyword options.
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
     game: MatrixGame = field(kw_only=True)
@@ -128,7 +128,7 @@ class Setup:
             drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
             door = Door(partner, drawn_from, beliefs)
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
-        return SUBJECTS[self.kind](seat, **self.options), door
+        return subject_class(self.kind)(seat, **self.options), door
 
     def belief_draws(self, episode: int) -> NDArray[np.float64]:
         """Return the chance of an episode's beliefs, shape (T, 2): the same for all accuracies."""
@@ -136,7 +136,7 @@ class Setup:
 
     def templates(self) -> str:
         """Return the hash of the prompt templates the subject uses; empty if it uses none."""
-        if not issubclass(SUBJECTS[self.kind], LLMSubject | Person):
+        if not subject_class(self.kind).reads_templates:
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
         more += computing_templates(self.options)
@@ -155,7 +155,7 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
     # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
     # option that are compared meet the same chance.
-    apart = ("literal", "draws", "computing", *SUBJECTS[kind].compared)
+    apart = ("literal", "draws", "computing", *subject_class(kind).compared)
     kept = {key: value for key, value in options.items() if key not in apart}
     if "model" in kept:  # nor must what the model is called
         kept["model"] = unaliased(kept["model"])
@@ -236,7 +236,7 @@ async def play_episode_async(
 
 def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Generator:
     """Return the generator of a setup's subject."""
-    draws = SUBJECTS[setup.kind].draws_per_step
+    draws = subject_class(setup.kind).draws_per_step
     return stream.episode(episode, None if draws is None else draws * setup.horizon)
 
 

@@ -15,7 +15,8 @@ from tomeval.domains.matrix.logs import read_log
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED
-from tomeval.runs.domain import Block, Recorded
+from tomeval.runs.domain import Block
+from tomeval.runs.importing import Recorded
 
 SEED = 0
 """The seed of recorded cells: they have none, and it has to be the same in all of them."""
@@ -29,7 +30,7 @@ class LogKeys(NamedTuple):
 
 
 def recorded_games(path: Path, keys: LogKeys) -> Recorded:
-    """Read a log and return its cells with their episodes; see `tomeval.runs.domain.Recorded`."""
+    """Read a log as cells with their episodes; see `tomeval.runs.importing.Recorded`."""
     reading, reference = keys
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)

@@ -37,7 +37,6 @@ from tomeval.domains.matrix.storing import (
     read_other_predictions,
     read_played,
 )
-from tomeval.domains.matrix.subject_specs import PERSON
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.holding import held
@@ -189,7 +188,7 @@ class MatrixRunCell(RunCell):
     @property
     def by_people(self) -> bool:
         """Whether people play it, and no run does."""
-        return bool(self.definition["kind"] == PERSON)
+        return bool(self.definition.get("by_people", False))
 
     @cached_property
     def _setup(self) -> Setup:

@@ -320,6 +320,15 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     return found
 
 
+def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | None, int, int]]:
+    """Return what was chosen and predicted in each step, and how often each was asked."""
+    sql = (
+        "SELECT own_action, predicted_action, act_attempts, predict_attempts FROM steps "
+        "WHERE cell = ? AND episode = ? ORDER BY step"
+    )
+    return [tuple(row) for row in store.query(sql, (cell, episode))]
+
+
 def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
     sql = (

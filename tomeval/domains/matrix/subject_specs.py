@@ -6,8 +6,8 @@ import itertools
 import json
 from typing import Any
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
@@ -18,7 +18,7 @@ from tomeval.strategies.beliefs import spread
 from tomeval.strategies.ladder import climbed
 from tomeval.strategies.parts import called_name
 
-LLM, PERSON = "llm", "person"
+LLM = "llm"
 
 
 def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
@@ -41,13 +41,12 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
     if "kind" not in entry:
         raise TomevalError(f"{where}: missing key 'kind' (or 'strategy', for a language model)")
     kind, name = entry.pop("kind"), entry.pop("name", None)
-    if not isinstance(kind, str) or kind not in SUBJECTS:
-        raise unknown("subject", kind, SUBJECTS, where)
+    subject = subject_class(kind, where)
     if name is not None and not isinstance(name, str):
         raise TomevalError(f"{where}: name must be text, is {name!r}")
     if kind == LLM and "model" not in entry:
         entry["model"] = models or [DEFAULT_MODEL]
-    options = SUBJECTS[kind].options()
+    options = subject.options()
     for key in entry:
         if key not in options:
             known = ["kind", "name", *options]

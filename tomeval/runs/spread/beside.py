@@ -17,7 +17,7 @@ from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import SESSIONS
 
 PEOPLE = "study.sqlite"
-"""Who takes part in a study, see `tomeval.web.study_sessions`."""
+"""Who takes part in a study, see `tomeval.extensions.people.sessions`."""
 
 LISTS = {SESSIONS: "started", STARTUP: "asked"}
 """Files with a list of objects, and what says when each was written."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
+from pkgutil import resolve_name
 
 from tomeval.core.errors import unknown
+from tomeval.core.extensions import named, part
 from tomeval.domains.arena.kinds import Kind
 
 GAMES: dict[str, str] = {
@@ -16,30 +17,26 @@ GAMES: dict[str, str] = {
 """Where each game is: ``module:object``, loaded when it is first named."""
 
 
-TEXTARENA = "textarena:"
-"""How the names of games begin that the package TextArena plays: its id follows."""
-
-
 def is_game(name: str) -> bool:
-    """Tell whether `get_kind` may know a game; what TextArena has it says itself."""
-    return name in GAMES or name.startswith(TEXTARENA)
+    """Tell whether `get_kind` may know a game; of ``SOURCE:...`` the source knows the rest."""
+    source, colon, _ = name.partition(":")
+    return name in GAMES or (bool(colon) and source in named("games"))
 
 
 def get_kind(name: str, where: str = "") -> Kind:
-    """Return a kind of game by name; `TEXTARENA` and an id is a game of that package.
+    """Return a kind of game by name; ``SOURCE:...`` is a game that an extension brings.
 
     Raises
     ------
     TomevalError
         An unknown name, with the near match.
     """
-    if isinstance(name, str) and name.startswith(TEXTARENA):
-        from tomeval.domains.arena.games.textarena import textarena_kind
-
-        return textarena_kind(name, where)
-    if not isinstance(name, str) or name not in GAMES:
+    source, colon, _ = str(name).partition(":")
+    if colon and (brought := part("games", source)):
+        found = brought(name, where)
+    elif isinstance(name, str) and name in GAMES:
+        found = resolve_name(GAMES[name])
+    else:
         raise unknown("game", name, GAMES, where)
-    module, _, attribute = GAMES[name].partition(":")
-    found = getattr(importlib.import_module(module), attribute)
     assert isinstance(found, Kind)
     return found

@@ -25,8 +25,8 @@ from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.steps import Steps
-from tomeval.domains.matrix.subject_specs import LLM, PERSON, expand_subject
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.domains.matrix.subjects import subject_class, subject_names
 from tomeval.runs.domain import Player
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.plan import plan_rows
@@ -96,12 +96,13 @@ def contender(spec: str, task: Task, model: str = "") -> Contender:
     """
     where = f"between {spec!r}"
     kind, options = _read(spec, where)
-    entry = {"kind": kind, **options} if kind in SUBJECTS else {"kind": LLM, "strategy": spec}
+    known = kind in subject_names()
+    entry = {"kind": kind, **options} if known else {"kind": LLM, "strategy": spec}
     players = expand_subject(entry, [model] if model else [], where)
     if len(players) > 1:
         raise TomevalError(f"{where}: stands for {len(players)} subjects; name one at a time")
     player = players[0]
-    if player.kind == PERSON:
+    if not subject_class(player.kind).by_run:
         raise TomevalError(f"{where}: people cannot be played with; name a simulated subject")
     if player.kind == LLM:
         if player.served:
@@ -122,13 +123,13 @@ def contender(spec: str, task: Task, model: str = "") -> Contender:
 
 def is_strategy(spec: str) -> bool:
     """Tell whether a subject as the command line writes it is played with a language model."""
-    return _read(spec, "between")[0] not in SUBJECTS.keys() - {LLM}
+    return _read(spec, "between")[0] not in set(subject_names()) - {LLM}
 
 
 def _read(spec: str, where: str) -> tuple[str, dict[str, Any]]:
     """Split ``kind(option=value, ...)``; values are read as TOML, and else as text."""
     match = _CALL.match(spec)
-    if match is None or match[1] not in SUBJECTS:
+    if match is None or match[1] not in subject_names():
         return spec.strip(), {}
     marks = list(_OPTION.finditer(match[2]))
     options: dict[str, Any] = {}

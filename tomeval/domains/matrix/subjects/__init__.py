@@ -1,8 +1,10 @@
 """What is measured: learners, known policies and, joined to a model, prompting strategies."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from tomeval.core.errors import unknown
+from tomeval.core.extensions import named, part, parts, resolved
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.believer import Believer
@@ -10,7 +12,6 @@ from tomeval.domains.matrix.subjects.detector import Detector
 from tomeval.domains.matrix.subjects.forecaster import Forecaster
 from tomeval.domains.matrix.subjects.laddered import Laddered
 from tomeval.domains.matrix.subjects.llm import LLMSubject
-from tomeval.domains.matrix.subjects.person import Person
 from tomeval.domains.matrix.subjects.simulated import (
     BestResponseOracle,
     EquilibriumPlayer,
@@ -31,9 +32,35 @@ SUBJECTS: dict[str, type[Subject]] = {
     "believer": Believer,
     "laddered": Laddered,
     "llm": LLMSubject,
-    "person": Person,
 }
-"""Every kind of subject an experiment can name; `register_subject` adds your own."""
+"""The kinds of subject that ship here; `register_subject` adds your own, extensions bring more."""
+
+
+def subject_names() -> list[str]:
+    """Return the names of all kinds of subject that are known; nothing is loaded for it."""
+    return list(dict.fromkeys([*SUBJECTS, *named("subjects")]))
+
+
+def subject_class(kind: Any, where: str = "") -> type[Subject]:
+    """Return a kind of subject by name; an extension that brings it is loaded.
+
+    Raises
+    ------
+    TomevalError
+        An unknown name, with the near match, or an extension that is not installed.
+    """
+    found = None
+    if isinstance(kind, str):
+        found = SUBJECTS.get(kind) or part("subjects", kind)
+    if found is None:
+        raise unknown("subject", kind, subject_names(), where)
+    return cast("type[Subject]", found)
+
+
+def all_subjects() -> dict[str, type[Subject]]:
+    """Return every kind of subject by name, with those of extensions that can be loaded."""
+    return SUBJECTS | {name: resolved(made) for name, made in parts("subjects").items()}
+
 
 _Class = TypeVar("_Class", bound=type[Subject])
 
@@ -71,4 +98,12 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
     return register
 
 
-__all__ = ["SUBJECTS", "LLMSubject", "Person", "Subject", "register_subject"]
+__all__ = [
+    "SUBJECTS",
+    "LLMSubject",
+    "Subject",
+    "all_subjects",
+    "register_subject",
+    "subject_class",
+    "subject_names",
+]

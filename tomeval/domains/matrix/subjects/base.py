@@ -165,6 +165,12 @@ class Subject(ABC):
     compared: ClassVar[tuple[str, ...]] = ()
     """Options whose values meet the same chance, because differences between them are measured."""
 
+    by_run: ClassVar[bool] = True
+    """Whether a run plays it; False: people do, and a run leaves its cells to them."""
+
+    reads_templates: ClassVar[bool] = False
+    """Whether it is told things in the words of prompt templates."""
+
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
 

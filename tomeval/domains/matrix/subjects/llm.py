@@ -151,6 +151,8 @@ class LLMSubject(Subject, Foresight):
     The seat's `model` answers; the options are those of `SubjectOptions`.
     """
 
+    reads_templates: ClassVar[bool] = True
+
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
         self.settings = SubjectOptions(**options)

@@ -1,0 +1,137 @@
+"""Players of the Axelrod library as partners, held against the library's own players in play."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.listing import partners
+from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.extensions.axelrod.players import players
+
+IPD = get_game("IPD")
+MACHINES = ("EvolvedFSM16", "Fortress3", "Predator", "Raider", "Ripoff", "SolutionB5", "TF1", "TF3")
+DETERMINISTIC = (*MACHINES, "TitForTat", "WinStayLoseShift", "WinShiftLoseStay", "Bully")
+STOCHASTIC = ("FirmButFair", "FirstByJoss", "GTFT", "StochasticWSLS", "ZDExtort2", "ZDGTFT2")
+
+
+@pytest.fixture(scope="module")
+def axelrod():
+    return pytest.importorskip("axelrod")
+
+
+def match(axelrod, name, seed, turns):
+    """Play a library's player against random moves: its class, the moves of both."""
+    draw = random.Random(seed)
+    theirs = [draw.randrange(2) for _ in range(turns)]
+    letters = (axelrod.Action.C, axelrod.Action.D)
+    player = getattr(axelrod, name)()
+    opponent = axelrod.MockPlayer([letters[action] for action in theirs])
+    return player, axelrod.Match((player, opponent), turns=turns, seed=seed), theirs
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_every_move_is_the_librarys(axelrod, name) -> None:
+    partner = get_partner(f"axelrod:{name}", IPD)
+    assert partner.is_deterministic
+    for seed in range(5, 9):
+        _, played, theirs = match(axelrod, name, seed, 300)
+        state = partner.start
+        for action, (own, _) in zip(theirs, played.play(), strict=True):
+            mine = int(partner.emissions[state].argmax())
+            assert mine == int(own == axelrod.Action.D)
+            state = int(partner.next_state[state, action, mine])
+
+
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_every_probability_is_the_librarys(axelrod, name, monkeypatch) -> None:
+    """The chance with which it draws is caught on its way into the library's generator."""
+    partner = get_partner(f"axelrod:{name}", IPD)
+    asked: list[float] = []
+    kind = axelrod.random_.RandomGenerator
+    draw = kind.random_choice
+
+    def caught(self, p=0.5):
+        asked.append(float(p))
+        return draw(self, p)
+
+    monkeypatch.setattr(kind, "random_choice", caught)
+    _, played, theirs = match(axelrod, name, 3, 4_000)
+    moves = [int(own == axelrod.Action.D) for own, _ in played.play()]
+    state, said = partner.start, []
+    counts = np.zeros(partner.emissions.shape)
+    for action, own in zip(theirs, moves, strict=True):
+        chance = float(partner.emissions[state, 0])
+        assert partner.emissions[state, own] > 0
+        counts[state, own] += 1
+        said.append(chance)
+        state = int(partner.next_state[state, action, own])
+    assert said[1:] == pytest.approx(asked)  # of the first move nothing is drawn
+    assert len(asked) > 100
+    seen = counts.sum(axis=1)
+    error = np.sqrt(partner.emissions[:, 0] * partner.emissions[:, 1] / seen)
+    assert (np.abs(counts[:, 0] / seen - partner.emissions[:, 0]) <= 5 * error + 1e-9).all()
+
+
+def test_those_that_can_be_partners_are_many_and_all_are_built(axelrod) -> None:
+    known = players(axelrod)
+    assert {*DETERMINISTIC, *STOCHASTIC} <= set(known)
+    assert len(known) >= 40
+    for name in known:
+        partner = get_partner(f"axelrod:{name}", IPD)
+        assert partner.name == f"axelrod:{name}"
+        assert axelrod.__version__ in partner.source
+
+
+def test_tit_for_tat_is_ours(axelrod) -> None:
+    """Two tables of one behaviour have one optimum: 802 over 100 steps, worked out by hand."""
+    for name in ("tit_for_tat", "axelrod:TitForTat"):
+        plan = tomeval.best_response(IPD, get_partner(name, IPD), horizon=100)
+        assert plan.value == pytest.approx(99 * 8 + 10)
+
+
+def test_a_run_needs_them_only_to_play(axelrod, tmp_path) -> None:
+    experiment = {
+        **{"games": "IPD", "subjects": ["best_response"], "episodes": 3, "horizon": 20},
+        "partners": ["0.5*axelrod:Fortress3 + 0.5*axelrod:GTFT"],
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        (row,) = run.rows()
+    assert row["delta_functional_per_step"] == pytest.approx(0, abs=0.7)
+    assert row["partners"] == "0.5*axelrod:Fortress3 + 0.5*axelrod:GTFT"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("axelrod:Fortres3", "is no player of the Axelrod library .did you mean 'Fortress3'.."),
+        ("axelrod:SecondByMikkelson", "neither a finite-state machine nor a memory-one player"),
+        ("axelrod:Adaptive", "neither a finite-state machine nor a memory-one player"),
+        ("axelrod:GTFT(0.5)", "take no parameters"),
+    ],
+)
+def test_other_names_are_one_error(axelrod, spec, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        get_partner_set(spec, IPD)
+
+
+def test_other_games_are_refused(axelrod) -> None:
+    with pytest.raises(TomevalError, match="RPS with 3 x 3 actions; Axelrod's players fit"):
+        get_partner("axelrod:GTFT", get_game("RPS"))
+
+
+def test_without_the_library_one_line_names_the_extra(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "axelrod", None)
+    with pytest.raises(TomevalError, match=r"need axelrod, .*pip install 'tomeval\[axelrod\]'"):
+        get_partner("axelrod:Fortress3", IPD)
+
+
+def test_the_list_of_partners_mentions_them() -> None:
+    (row,) = [row for row in partners() if row["partner"].startswith("axelrod:")]
+    assert "tomeval[axelrod]" in row["source"]

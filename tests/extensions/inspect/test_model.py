@@ -1,0 +1,330 @@
+"""Providers of inspect_ai as models, on its mock provider."""
+
+import asyncio
+import json
+import math
+import sys
+
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.extensions.inspect.model import InspectModel, open_inspect
+from tomeval.extensions.inspect.wire import InspectOptions
+from tomeval.models import is_served, open_model
+from tomeval.models.base import (
+    BackendError,
+    ContextExceeded,
+    GenerateRequest,
+    Message,
+    Opening,
+    Prompt,
+    Sampling,
+    ScoreRequest,
+    Unlisted,
+    Usage,
+)
+from tomeval.models.served.limits import Budget, BudgetExceeded
+
+NAME = "inspect:mockllm/model"
+PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
+
+
+def test_without_the_package_the_remedy_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    monkeypatch.setitem(sys.modules, "inspect_ai.model", None)
+    with pytest.raises(TomevalError, match=r"pip install 'tomeval\[inspect\]'"):
+        open_model(NAME)
+
+
+def test_the_name_needs_a_provider_and_caps_count_its_calls():
+    assert is_served(NAME)
+    with pytest.raises(TomevalError, match="inspect:PROVIDER/MODEL"):
+        open_inspect("inspect:gpt-5", {}, Opening())
+    with pytest.raises(TomevalError, match="did you mean 'concurrency'"):
+        open_inspect(NAME, {"concurency": 2}, Opening())
+
+
+api = pytest.importorskip("inspect_ai.model", reason="needs inspect-ai")
+
+# Of the package itself, on each call.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning")
+
+
+class Mock:
+    """Answers by a function of (messages, config); keeps what it was asked."""
+
+    def __init__(self, answer=None, *, thinks=False):
+        self.asked, self.answer, self.thinks = [], answer, thinks
+
+    def __call__(self, messages, tools, choice, config):
+        self.asked.append((messages, config))
+        if self.answer is not None and "Play." in messages[-1].text:
+            return self.answer(messages, config)
+        text = f"word{config.seed}" if "words" in messages[-1].text else "11"
+        return output(text, logprobs=tops(messages) if config.logprobs else None)
+
+
+def output(text, stop="stop", usage=(7, 3, 2), reasoning=None, **more):
+    content = text
+    if reasoning is not None:
+        content = [api.ContentReasoning(reasoning=reasoning), api.ContentText(text=text)]
+    message = api.ChatMessageAssistant(content=content, model="mock-1", source="generate")
+    choice = api.ChatCompletionChoice(
+        message=message, stop_reason=stop, logprobs=more.get("logprobs")
+    )
+    counts = usage and api.ModelUsage(
+        input_tokens=usage[0], output_tokens=usage[1], input_tokens_cache_read=usage[2]
+    )
+    return api.ModelOutput(model="mock-1", choices=[choice], usage=counts, error=more.get("error"))
+
+
+def tops(messages, table=None):
+    """Return log-probabilities that depend on the prompt."""
+    share = 0.3 + 0.001 * len(messages[-1].text)
+    table = table or {"A": share, "B": 0.3 - share / 2, "J": 0.1, "F": 0.05}
+    entries = [api.TopLogprob(token=t, logprob=math.log(p), bytes=None) for t, p in table.items()]
+    first = api.Logprob(token="A", logprob=math.log(share), bytes=None, top_logprobs=entries)
+    return api.Logprobs(content=[first])
+
+
+def with_model(mock, work, *, scores=False, budget=None, **options):
+    fields = {"model_args": {"custom_outputs": mock}, **options}
+
+    async def run():
+        model = InspectModel(NAME, InspectOptions(**fields), budget=budget, scores=scores)
+        await model.start()
+        try:
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def generate(mock, *, prompt=PROMPT, seed=7, options=None, **sampling):
+    request = GenerateRequest(prompt, Sampling(**sampling), seed)
+    return with_model(mock, lambda model: model.generate(request), **options or {})
+
+
+def test_it_is_opened_by_its_name():
+    mock = Mock(lambda *_: output("J"))
+    model = open_model({"name": NAME, "model_args": {"custom_outputs": mock}}, scores=False)
+
+    async def run():
+        await model.start()
+        reply = await model.generate(GenerateRequest(PROMPT, Sampling(), 1))
+        await model.close()
+        return reply
+
+    assert asyncio.run(run()).text == "J"
+    assert (model.revision, model.capabilities.seeded) == ("model=mock-1", True)
+    assert (model.facts["sampled"], model.facts["thinks"]) == (True, False)
+
+
+def test_sampling_reaches_the_provider_and_is_recorded():
+    mock = Mock(lambda *_: output("J"))
+    sampling = {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "stop": ("\n",), "max_tokens": 9}
+    reply = generate(mock, **sampling, options={"reasoning_effort": "low"})
+    messages, config = mock.asked[-1]
+    assert [(m.role, m.text) for m in messages] == [("system", "Be brief."), ("user", "Play.")]
+    expected = {
+        **{"temperature": 0.7, "top_p": 0.9, "top_k": 5, "stop_seqs": ["\n"], "max_tokens": 9},
+        **{"seed": 7, "reasoning_effort": "low"},
+    }
+    assert {key: getattr(config, key) for key in expected} == expected
+    assert reply.details["sent"] == expected
+    assert not config.cache
+
+
+def test_what_changes_nothing_is_not_sent():
+    mock = Mock(lambda *_: output("J"))
+    generate(mock)
+    config = mock.asked[-1][1]
+    assert (config.top_p, config.top_k, config.reasoning_tokens) == (None, None, None)
+    generate(mock, options={"omit": ["temperature", "seed"]})
+    config = mock.asked[-1][1]
+    assert (config.temperature, config.seed) == (None, None)
+
+
+def test_min_p_is_refused_because_it_would_be_lost():
+    with pytest.raises(TomevalError, match="min_p"):
+        generate(Mock(), min_p=0.1)
+
+
+def test_equal_questions_are_asked_again_and_not_answered_from_a_cache():
+    count = iter(range(100))
+    mock = Mock(lambda *_: output(f"draw {next(count)}"))
+
+    async def twice(model):
+        request = GenerateRequest(PROMPT, Sampling(), 1)
+        return (await model.generate(request)).text, (await model.generate(request)).text
+
+    assert with_model(mock, twice) == ("draw 0", "draw 1")
+
+
+@pytest.mark.parametrize(
+    ("stop", "finish"),
+    [
+        *(("stop", "stop"), ("max_tokens", "length"), ("content_filter", "refusal")),
+        *(("model_length", "length"), ("unknown", "stop")),
+    ],
+)
+def test_finish_reasons(stop, finish):
+    reply = generate(Mock(lambda *_: output("J", stop)))
+    assert (reply.text, reply.finish, reply.details["finish"]) == ("J", finish, stop)
+
+
+def test_reasoning_and_usage_are_kept_apart():
+    reply = generate(Mock(lambda *_: output("J", reasoning="Hm.")))
+    assert (reply.text, reply.reasoning) == ("J", "Hm.")
+    assert reply.usage == Usage(prompt=9, completion=3, cached=2)
+    assert reply.details["model"] == "mock-1"
+
+
+def test_a_model_that_thinks_gets_room_and_is_told_its_budget():
+    class Thinker(Mock):
+        def __call__(self, messages, tools, choice, config):
+            self.asked.append((messages, config))
+            return output("J", reasoning="Hm.")
+
+    mock = Thinker()
+    reply = generate(mock, max_tokens=9)
+    config = mock.asked[-1][1]
+    assert (config.max_tokens, config.reasoning_tokens) == (8192 + 9, 8192)
+    assert reply.details["thinking_budget"] == 8192
+    reply = generate(mock, max_tokens=9, options={"thinking_budget": 100})
+    assert mock.asked[-1][1].max_tokens == 109
+
+
+def test_a_prompt_that_is_too_long_is_said_to_be_that():
+    def refused(*_):
+        return output("prompt is too long: 210000 tokens", "model_length", usage=(9, 0, 0))
+
+    with pytest.raises(ContextExceeded, match="210000"):
+        generate(Mock(refused))
+
+    def raised(*_):
+        raise ValueError("This model's maximum context length is 8192 tokens")
+
+    with pytest.raises(ContextExceeded, match="8192"):
+        generate(Mock(raised))
+
+
+def test_of_a_wrapped_error_the_cause_is_said():
+    def raised(*_):
+        raise RuntimeError("Request: " + "x" * 999) from ValueError("maximum context length is 8")
+
+    with pytest.raises(ContextExceeded, match="ValueError: maximum context length is 8"):
+        generate(Mock(raised))
+
+
+def test_errors_of_providers_are_backend_errors():
+    def raised(*_):
+        raise RuntimeError("the provider is gone")
+
+    with pytest.raises(BackendError, match="RuntimeError: the provider is gone"):
+        generate(Mock(raised))
+    with pytest.raises(BackendError, match="odd"):
+        generate(Mock(lambda *_: output("", error="odd")))
+
+
+def test_a_failed_start_is_one_error_with_the_models_name():
+    class Broken(Mock):
+        def __call__(self, *_):
+            raise RuntimeError("no such model")
+
+    with pytest.raises(TomevalError, match="inspect:mockllm/model failed its start-up test"):
+        generate(Broken())
+
+
+def test_an_unknown_provider_is_an_error():
+    with pytest.raises(TomevalError, match="cannot be opened"):
+        open_model("inspect:nobody/model", scores=False)
+
+
+def test_caps_count_calls_and_tokens():
+    budget = Budget(max_calls=5)
+
+    async def two(model):
+        request = GenerateRequest(PROMPT, Sampling(), 1)
+        await model.generate(request)
+        with pytest.raises(BudgetExceeded):
+            await model.generate(request)
+
+    mock = Mock()
+    with_model(mock, two, budget=budget)
+    assert (budget.calls, len(mock.asked)) == (5, 5)
+    assert budget.tokens == 5 * 12
+
+
+def test_costs_follow_the_users_prices(tmp_path):
+    file = tmp_path / "prices.toml"
+    file.write_text('["mockllm/model"]\nprompt = 10\ncompletion = 100\ncached = 1\n')
+    reply = generate(Mock(), options={"prices": str(file)})
+    assert reply.details["cost"] == pytest.approx((7 * 10 + 2 * 1 + 3 * 100) / 1e6)
+
+
+INSTEAD = Prompt((Message("user", "Play."),), prefill="I choose", instead="Answer J or F only.")
+
+
+def test_a_prefill_is_left_out_and_the_message_says_what_to_answer():
+    mock = Mock(lambda *_: output("J"))
+    reply = generate(mock, prompt=INSTEAD)
+    assert mock.asked[-1][0][-1].text == "Play.\n\nAnswer J or F only."
+    assert reply.details["prefill"] == "omitted"
+    with pytest.raises(TomevalError, match="prefill"):
+        generate(mock, prompt=Prompt(INSTEAD.messages, prefill="I choose"))
+
+
+def score(mock, labels=("J", "F"), prompt=INSTEAD):
+    return with_model(mock, lambda model: model.score(ScoreRequest(prompt, labels)), scores=True)
+
+
+def test_labels_are_scored_among_the_likeliest_tokens():
+    scores = score(Mock(lambda messages, _: output("J", logprobs=tops(messages))))
+    assert scores.logprobs == pytest.approx((math.log(0.1), math.log(0.05)))
+    assert scores.mass == pytest.approx(0.15)
+    assert scores.method == "top_k_inspect"
+    assert scores.details["argmax_is_label"] is False
+    assert score(Mock(), ("A", "B"), PROMPT).details["argmax_is_label"] is True
+
+
+def test_a_label_outside_the_list_is_reported_as_that():
+    with pytest.raises(Unlisted, match="'Z' is not among the 4 likeliest"):
+        score(Mock(lambda messages, _: output("J", logprobs=tops(messages))), ("J", "Z"))
+
+
+def test_a_provider_without_log_probs_cannot_be_scored():
+    with pytest.raises(TomevalError, match="no log-probs"):
+        score(lambda messages, tools, choice, config: output(f"word{config.seed}"))
+
+
+def test_replies_at_the_same_time_keep_to_their_requests():
+    mock = Mock(lambda messages, config: output(f"seed {config.seed}"))
+
+    async def many(model):
+        requests = [GenerateRequest(PROMPT, Sampling(), seed) for seed in range(20)]
+        return await asyncio.gather(*map(model.generate, requests))
+
+    replies = with_model(mock, many)
+    assert [reply.text for reply in replies] == [f"seed {seed}" for seed in range(20)]
+
+
+def test_a_resumed_run_asks_one_question_of_its_self_test():
+    class Kept(dict):
+        kept_answer = dict.get
+
+        def keep_answers(self, model, answers):
+            self.update(json.loads(json.dumps(answers)))
+
+    kept, facts, asked = Kept(), [], []
+    for _ in range(2):
+        mock = Mock()
+        options = InspectOptions(model_args={"custom_outputs": mock})
+        one = InspectModel(NAME, options, scores=True, kept=kept)
+        asyncio.run(one.start())
+        facts.append((one.revision, one.facts, one.capabilities))
+        asked.append(len(mock.asked))
+    assert facts[0] == facts[1]
+    assert asked[0] >= 5
+    assert asked[1] == 1

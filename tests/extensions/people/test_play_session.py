@@ -1,0 +1,203 @@
+"""A person at the terminal: what is asked, what is kept, how a game is left and gone on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import pytest
+from support import ROOT
+
+import tomeval
+from tomeval.core.console import Console
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import get_game
+from tomeval.extensions.people.session import folder_name, play_session, session
+from tomeval.runs.results import Run, iterate_export
+
+C, D = "Cooperate", "Defect"
+PREDICT_FIRST = {"order": "predict_first"}
+
+
+def play(folder, lines, game="IPD", partners="tit_for_tat", **more):
+    """Play with these lines of input; return whether it ended, and what was shown."""
+    console = Console(io.StringIO("".join(f"{line}\n" for line in lines)), io.StringIO())
+    experiment = session(game, partners, **{"name": "ann", "horizon": 3} | more)
+    return play_session(experiment, console, folder), console.sink.getvalue()
+
+
+def exported(folder):
+    with Run(folder) as run:
+        names, rows = iterate_export(run, "steps")
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_a_small_match_has_the_measures_worked_out_by_hand(tmp_path):
+    # tit for tat plays C, C, D: it copies what ann did the round before.
+    over, _ = play(tmp_path / "run", [C, C, D, D, D, D])
+    assert over
+    with tomeval.Run(tmp_path / "run") as run:
+        [row] = run.rows()
+    # Rewards 8, 10, 5; the best response, C C D, gets 8 + 8 + 10.
+    assert row["reward_per_step"] == pytest.approx(23 / 3)
+    assert row["delta_functional_per_step"] == pytest.approx((26 - 23) / 3)
+    # Predicted C, D, D where it played C, C, D.
+    assert row["tom_percent"] == pytest.approx(100 * 2 / 3)
+    # Stepwise: against C a defection gets 10, so round 1 loses 2; in the others D is best.
+    assert row["stepwise_regret_per_step"] == pytest.approx(2 / 3)
+    assert (row["episodes"], row["invalid_rate"]) == (1, 0)
+
+
+def test_an_exported_match_scores_the_same_from_a_file(tmp_path):
+    lines = [*itertools.islice(itertools.cycle([C, D, D, C, C, C]), 16)]
+    play(tmp_path / "run", lines, horizon=8, partners="grim_trigger")
+    path = tmp_path / "match.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        steps = exported(tmp_path / "run")
+        keys = ("episode", "step", "own_label", "partner_label", "predicted_label")
+        writer = csv.writer(file)
+        writer.writerow(["episode", "step", "own_action", "partner_action", "predicted_action"])
+        writer.writerows([step[key] for key in keys] for step in steps)
+    scored = tomeval.score(path, "IPD", "grim_trigger")
+    with tomeval.Run(tmp_path / "run") as run:
+        [row] = run.rows()
+    for name in ("tom_percent", "delta_functional_per_step", "delta_tom_best_response_per_step"):
+        assert row[name] == pytest.approx(scored[name])
+    # The partner defects from the round after the first defection on.
+    first = next(step["step"] for step in steps if step["own_action"] == 1)
+    assert [s["partner_action"] for s in steps] == [int(s["step"] > first) for s in steps]
+
+
+def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
+    _, shown = play(tmp_path / "run", [D, C, D, D], horizon=2)
+    acts, predicts = (
+        [f"{what} in round {t} of 2" for t in (1, 2)]
+        for what in ("Which action do you choose", "Which action will the other player choose")
+    )
+    places = [shown.index(text) for text in (acts[0], predicts[0], "Round 1:", acts[1])]
+    assert places == sorted(places)
+    assert shown.index(predicts[1]) < shown.index("Round 2:")
+    other, told = play(tmp_path / "other", [C, C, C, C], horizon=2, options=PREDICT_FIRST)
+    assert other
+    assert told.index(predicts[0]) < told.index(acts[0]) < told.index("Round 1:")
+
+
+def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
+    over, shown = play(tmp_path / "run", ["", "x", "3", "2", "rules", "?", "cooperate", D, D, D, D])
+    assert over
+    assert "'3' is none of: Cooperate, Defect" in shown
+    first = exported(tmp_path / "run")[0]
+    assert (first["own_label"], first["predicted_label"]) == (D, C)
+    assert (first["act_attempts"], first["predict_attempts"]) == (3, 1)
+    assert {first["act_outcome"], first["predict_outcome"]} == {"valid"}
+
+
+@pytest.mark.parametrize("left_by", [[], ["quit"], [D, "q"]])
+def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
+    over, shown = play(tmp_path / "run", [C, C, *left_by])
+    assert not over
+    assert "left after 1 of 3 rounds" in shown
+    with tomeval.Run(tmp_path / "run") as run:
+        [status] = run.status()
+        assert (status["complete"], status["unfinished"]) == (0, 1)
+        assert run.cells[0].episodes.size == 0
+    over, shown = play(tmp_path / "run", [D, D, D, D])
+    assert over
+    assert "go on after round 1" in shown
+    play(tmp_path / "whole", [C, C, D, D, D, D])
+    assert exported(tmp_path / "run") == exported(tmp_path / "whole")
+
+
+def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
+    class Interrupted(io.StringIO):
+        def readline(self, *_):
+            if next(count) == 3:  # between the two answers of the second round
+                raise KeyboardInterrupt
+            return "1\n"
+
+    count = itertools.count()
+    console = Console(Interrupted(), io.StringIO())
+    over = play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
+    assert not over
+    assert [(s["step"], s["status"]) for s in exported(tmp_path / "run")] == [(1, "unfinished")]
+
+
+def test_played_again_it_is_another_episode(tmp_path):
+    for number in range(2):
+        assert play(tmp_path / "run", [C] * 6)[0]
+        with tomeval.Run(tmp_path / "run") as run:
+            assert run.cells[0].episodes.tolist() == [*range(number + 1)]
+
+
+def test_every_finished_step_is_on_disk_before_the_next_question(tmp_path):
+    class Looking(io.StringIO):
+        def readline(self, *_):
+            with_steps = (tmp_path / "run" / "run.sqlite").exists()
+            seen.append(len(exported(tmp_path / "run")) if with_steps else 0)
+            return "1\n"
+
+    seen = []
+    console = Console(Looking(), io.StringIO())
+    play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
+    assert seen == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_mixed_set_draws_by_the_seed_and_never_tells(tmp_path):
+    met = set()
+    for seed in range(6):
+        _, shown = play(
+            tmp_path / f"{seed}", ["1"] * 4, "RPS", "single_action", horizon=2, seed=seed
+        )
+        assert "always" not in shown
+        steps = exported(tmp_path / f"{seed}")
+        met.add(steps[0]["partner"])
+        _, again = play(
+            tmp_path / f"again {seed}", ["1"] * 4, "RPS", "single_action", horizon=2, seed=seed
+        )
+        assert again == shown
+    assert len(met) > 1
+
+
+def test_people_meet_what_other_subjects_meet(tmp_path):
+    """The same seed, number, game and partners: the same chance, so that they are pairs."""
+    play(tmp_path / "run", ["1"] * 20, "RPS", "mixture(0.2, 0.3, 0.5)", horizon=10, seed=5)
+    experiment = {"games": "RPS", "subjects": {"kind": "simulated", "p": 0, "q": 0}}
+    experiment |= {"partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "episodes": 1, "seed": 5}
+    tomeval.run(experiment, tmp_path / "other").close()
+    mine, theirs = exported(tmp_path / "run"), exported(tmp_path / "other")
+    assert [s["partner_action"] for s in mine] == [s["partner_action"] for s in theirs]
+    assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]
+
+
+def test_the_words_are_those_that_models_read(tmp_path):
+    _, shown = play(tmp_path / "run", ["1"] * 6, labels="neutral")
+    body = (ROOT / "prompts/matrix/context/rules.j2").read_text(encoding="utf-8")
+    assert "you play all of it with the same player." in body
+    assert "It lasts 3 rounds, and you play all of it with the same player." in shown
+    label = get_game("IPD").label_set("neutral").own[0]
+    assert (
+        f"- If you choose {label} and the other player chooses {label}, you win 8 points" in shown
+    )
+
+
+def test_names_of_folders_and_mistakes(tmp_path):
+    assert (
+        folder_name(session("RPS", "mixture(0.2, 0.3, 0.5)"))
+        == "play_RPS_mixture-0.2-0.3-0.5-_person"
+    )
+    with pytest.raises(TomevalError, match="did you mean 'RPS'"):
+        session("RSP", "tit_for_tat")
+    with pytest.raises(TomevalError, match=r"order 'act'.*did you mean 'act_first'"):
+        session("RPS", "single_action", options={"order": "act"})
+    play(tmp_path / "run", ["1"])
+    with pytest.raises(TomevalError, match="holds another experiment"):
+        play(tmp_path / "run", ["1"], horizon=4)
+
+
+def test_a_run_leaves_people_out_and_plays_the_rest(tmp_path):
+    experiment = {"games": "IPD", "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
+    experiment |= {"subjects": ["random", "person"]}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        assert [len(cell.episodes) for cell in run.cells] == [2, 0]
+        assert [row["subject"] for row in run.rows()] == ["random", "person"]

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pandas
+import pyarrow.parquet
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.measures import METRICS
+from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.report import exchange
+from tomeval.report.exporting import export, export_run
+
+STEP_COLUMNS = {
+    "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
+    "partner", "partner_sha256", "step", "partner_state", "own_action", "own_label",
+    "partner_action", "partner_label", "own_reward", "partner_reward", "predicted_action",
+    "predicted_label", "own_probs", "predicted_probs", "act_outcome", "predict_outcome",
+    "act_attempts", "predict_attempts", "told", "model", "revision", "strategy",
+    "origin", "replica", "host", "device", "on_invalid",
+    "stated_action", "stated_label", "stated_accuracy", "stated_as",
+}  # fmt: skip
+
+
+class Silent(Subject):
+    """Says nothing in half of the episodes."""
+
+    def act(self, observation):
+        if observation.round == 2 and self.seat.rng.random() < 0.5:
+            return Invalid("refusal", "no")
+        return Decision(0)
+
+    def predict(self, observation, own_action):
+        return Decision(1)
+
+
+class Refusing(Silent):
+    """Says nothing at all."""
+
+    def act(self, observation):
+        return Invalid("refusal", "no")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    SUBJECTS["silent"] = Silent
+    experiment = {
+        "games": ["RPS", "IBS"],
+        "partners": ["single_action", "uniform_random"],
+        "subjects": ["fictitious_play", "silent"],
+        "horizon": 5,
+        "episodes": 6,
+    }
+    try:
+        with tomeval.run(experiment, tmp_path_factory.mktemp("export") / "run") as run:
+            yield run
+    finally:
+        del SUBJECTS["silent"]
+
+
+def exported(run, what, form, tmp_path) -> str:
+    path = tmp_path / f"{what}.{form}"
+    export_run(run, what, form, path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]  # no draft is left behind
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("what", ["steps", "episodes", "answers", "cells", "origins"])
+def test_formats_agree(opened, tmp_path, what) -> None:
+    for name in ("csv", "jsonl", "parquet"):
+        (tmp_path / name).mkdir()
+    rows = list(csv.DictReader(io.StringIO(exported(opened, what, "csv", tmp_path / "csv"))))
+    lines = exported(opened, what, "jsonl", tmp_path / "jsonl").splitlines()
+    objects = [json.loads(line) for line in lines]
+    path = tmp_path / "parquet" / "x.parquet"
+    export_run(opened, what, "parquet", path)
+    frame = pandas.read_parquet(path)
+    assert len(rows) == len(objects) == len(frame) > 0
+    assert list(rows[0]) == list(objects[0]) == list(frame.columns)
+    for index, (row, data) in enumerate(zip(rows, objects, strict=True)):
+        for name, value in data.items():
+            if value is None:
+                assert row[name] == ""
+                assert pandas.isna(frame[name][index])
+            elif isinstance(value, float):
+                assert float(row[name]) == value == frame[name][index]
+            else:
+                assert row[name] == str(value)
+                assert frame[name][index] == value
+
+
+def test_steps_have_all_columns_and_rows(opened, tmp_path) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(opened, "steps", "csv", tmp_path))))
+    assert set(rows[0]) >= STEP_COLUMNS
+    stored = opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    assert len(rows) == stored
+    first = rows[0]
+    assert (first["own_label"], first["game"]) == (
+        ["Rock", "Paper", "Scissors"][int(first["own_action"])],
+        "RPS",
+    )
+    assert first["partner"].startswith("always(")
+    refused = [row for row in rows if row["act_outcome"] == "refusal"]
+    assert refused
+    assert all(r["own_action"] == r["own_label"] == r["own_reward"] == "" for r in refused)
+    assert all(r["status"] == "void" for r in refused)
+
+
+def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
+    text = exported(opened, "episodes", "csv", tmp_path)
+    frame = pandas.read_csv(io.StringIO(text))
+    complete = frame[frame.status == "complete"]
+    assert frame[frame.status == "void"][list(METRICS)].isna().all().all()
+    for number, row in enumerate(opened.rows()):
+        mine = complete[complete.cell == number]
+        assert len(mine) == row["episodes"]
+        for name in METRICS:
+            assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
+
+
+def test_cells_are_the_table(opened, tmp_path) -> None:
+    lines = exported(opened, "cells", "jsonl", tmp_path).splitlines()
+    for line, row in zip(lines, opened.rows(), strict=True):
+        assert json.loads(line) == {k: None if v != v else v for k, v in row.items()}
+
+
+def test_answers_are_every_question(opened, tmp_path) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(opened, "answers", "csv", tmp_path))))
+    columns = ["cell", "episode", "step", "seat", "question", "outcome", "attempts"]
+    assert list(rows[0]) == columns
+    assert len(rows) == 2 * opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    refused = [row for row in rows if row["outcome"] == "refusal"]
+    status = opened.status()
+    assert len(refused) == sum(row["void"] for row in status) > 0
+
+
+def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
+    """All rewards, predictions and masses of a run without one are missing, and still numbers."""
+    SUBJECTS["mute"] = Refusing
+    experiment = {"games": "RPS", "subjects": "mute", "horizon": 2, "episodes": 2}
+    path = tmp_path / "steps.parquet"
+    try:
+        with tomeval.run(experiment, tmp_path / "run") as run:
+            export_run(run, "steps", "parquet", path)
+    finally:
+        del SUBJECTS["mute"]
+    schema = pyarrow.parquet.read_schema(path)
+    for names, kind in {
+        ("own_reward", "act_mass"): "double",
+        ("predicted_action", "horizon", "told"): "int64",
+        ("partner", "own_label", "act_method", "reactions"): "string",
+    }.items():
+        assert {str(schema.field(name).type) for name in names} == {kind}
+
+
+def test_standard_output(opened, capsys) -> None:
+    export_run(opened, "cells", "csv")
+    assert capsys.readouterr().out.startswith("subject,model,strategy,game")
+
+
+def test_errors_leave_nothing_behind(opened, tmp_path) -> None:
+    with pytest.raises(TomevalError, match="parquet needs a file"):
+        export_run(opened, "steps", "parquet")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for form in ("csv", "parquet"):
+        for path in (tmp_path / "file" / "x", tmp_path / "folder"):
+            with pytest.raises(TomevalError, match="cannot be written"):
+                export_run(opened, "steps", form, path)
+    assert {p.name for p in tmp_path.iterdir()} == {"file", "folder"}
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):
+    path = tmp_path / "steps.csv"
+    path.write_text("old")
+
+    def fail(run, what):
+        def rows():
+            yield (1,)
+            raise OSError(28, "No space left on device")
+
+        return ["a"], rows()
+
+    monkeypatch.setattr("tomeval.report.exporting.iterate_export", fail)
+    for form in ("csv", "parquet"):
+        with pytest.raises(TomevalError, match="cannot be written"):
+            export_run(opened, "steps", form, path)
+        assert path.read_text() == "old"
+        assert [p.name for p in tmp_path.iterdir()] == ["steps.csv"]
+
+
+def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
+    """The truth is right in the share of the steps that the subject's name says."""
+    experiment = {
+        "games": "RPS",
+        "partners": "uniform_random",
+        "subjects": [{"kind": "believer", "accuracy": 0.25}, "random"],
+        "labels": "neutral",
+        "horizon": 40,
+        "episodes": 5,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        steps = run.steps()
+        told = run.transcript(0, calls=False)
+        moves = run.cells[0].moves(0), run.cells[1].moves(0)
+    mine, other = (steps[steps["cell"] == number] for number in (0, 1))
+    assert (
+        other[["stated_action", "stated_label", "stated_accuracy", "stated_as"]].isna().all().all()
+    )
+    assert set(mine["stated_accuracy"]) == {0.25}
+    assert list(mine["stated_label"]) == ["JFB"[action] for action in mine["stated_action"]]
+    right = (mine["stated_action"] == mine["partner_action"]).mean()
+    assert right == pytest.approx(0.25, abs=0.1)
+    assert told.count("that the partner would choose") == 40
+    assert moves[0]["stated"] == list(mine["stated_label"][:40])
+    assert "stated" not in moves[1]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "policies"),
+    [
+        ({"games": "RPS", "subjects": "random", "horizon": 2}, "void"),
+        (
+            {
+                "domain": "arena",
+                "games": {"d": {"game": "ipd3", "rounds": 1, "talk": 0}},
+                "players": {"chance": {"kind": "random"}, "tft": {"kind": "tit_for_tat"}},
+                "lineups": [{"game": "d", "subject": "chance", "others": ["tft", "tft"]}],
+                "on_invalid": ["eliminate", "ask_again"],
+            },
+            ["eliminate", "ask_again"],
+        ),
+    ],
+)
+def test_every_row_says_what_becomes_of_invalid_answers(tmp_path, experiment, policies) -> None:
+    with tomeval.run({**experiment, "episodes": 1, "seed": 7}, tmp_path / "run") as run:
+        for table in (run.steps(), run.episodes()):
+            assert set(table["on_invalid"]) == set([policies] if policies == "void" else policies)
+            assert set(table["seed"]) == {7}
+
+
+def test_names_are_safe_and_different(opened) -> None:
+    names = exchange.task_names(opened.cells)
+    for name in names.values():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
+    keys = {(cell.definition["subject"], names[cell.number]) for cell in opened.cells}
+    assert len(keys) == len(opened.cells)
+    found = exchange.folder_names(["a b", "A-B", "a/b", "..", ""])
+    assert len({name.casefold() for name in found.values()}) == 5
+    assert not {".", "..", ""} & set(found.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"form": "inspect"},
+        {"form": "lm-eval", "what": "steps"},
+        {"form": "hub"},
+        {"form": "csv", "settings": {"repo": "someone/a-run"}},
+        {"form": "hub", "settings": {"repo": "no name"}},
+        {"form": "hub", "settings": {"rep": "someone/a-run"}},
+        {"form": "hubb"},
+    ],
+)
+def test_options_that_do_not_fit_are_refused(opened, options, tmp_path) -> None:
+    out = None if options["form"] == "inspect" else tmp_path / "out"
+    with pytest.raises(
+        TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
+    ):
+        export(opened, out=out, **options)
+    assert not (tmp_path / "out").exists()

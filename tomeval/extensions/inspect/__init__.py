@@ -1,0 +1,21 @@
+"""Other frameworks for evaluation: models of inspect_ai's providers, its logs, lm-eval's keys."""
+
+from tomeval.core.extensions import Exporter, Extension
+from tomeval.models import Backend
+
+EXTENSION = Extension(
+    "inspect",
+    "models of inspect_ai's providers; runs as logs for inspect_ai and under lm-eval's keys",
+    models={
+        "inspect": Backend(
+            "tomeval.extensions.inspect.model:open_inspect",
+            "inspect:PROVIDER/MODEL",
+            served=True,
+            about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
+        )
+    },
+    exporters={
+        "inspect": Exporter("tomeval.extensions.inspect.log:export_inspect", "inspect_ai's viewer"),
+        "lm-eval": Exporter("tomeval.extensions.inspect.lm_eval:export_lm_eval", "lm-eval's keys"),
+    },
+)

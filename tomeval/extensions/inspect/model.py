@@ -1,0 +1,325 @@
+"""Any provider of inspect_ai as a backend: Anthropic, Google, Bedrock and others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.credentials import nested
+from tomeval.core.errors import TomevalError
+from tomeval.core.extras import need
+from tomeval.extensions.inspect.wire import (
+    InspectOptions,
+    read_output,
+    said,
+    sampling_config,
+    usage_of,
+)
+from tomeval.models.base import (
+    BackendError,
+    Capabilities,
+    ContextExceeded,
+    GenerateRequest,
+    Model,
+    Opening,
+    Prompt,
+    Reply,
+    Sampling,
+    ScoreRequest,
+    Scores,
+    thinking_room,
+)
+from tomeval.models.self_test import KeptAnswers, SelfTest
+from tomeval.models.served.http_client import check_url
+from tomeval.models.served.http_reading import EXCERPT, TooLong
+from tomeval.models.served.keys import check_host
+from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
+from tomeval.models.served.logprob_wire import match, read_entries
+from tomeval.models.served.openai_fields import check_options
+from tomeval.models.served.openai_start import TEST_REQUESTS, complaint, draw, judge_draws, thinks
+from tomeval.models.served.openai_wire import (
+    label_texts,
+    omission,
+    plain_text,
+    without_prefill,
+)
+from tomeval.models.trust import check_code
+
+logger = logging.getLogger(__name__)
+
+# Providers that fill in a model's own sampling settings for what inspect_ai does not send.
+_WITH_DEFAULTS = ("hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens")
+
+
+class InspectModel(Model):
+    """A model of one of inspect_ai's providers.
+
+    Parameters
+    ----------
+    name : str
+        ``inspect:PROVIDER/MODEL``.
+    options : InspectOptions, optional
+    budget : Budget, optional
+        Caps, which may be shared with other models. A call that inspect_ai retries counts once.
+    scores : bool
+        Whether labels will be scored: `start` then refuses a model that gives no log-probabilities.
+    kept : KeptAnswers, optional
+        Where the answers of the self-test are kept.
+
+    Notes
+    -----
+    inspect_ai's cache of replies is off, so every draw is one. A prefill is left out, because most
+    providers begin a new answer: the last message ends in what the prompt has instead.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: InspectOptions | None = None,
+        *,
+        budget: Budget | None = None,
+        scores: bool = False,
+        kept: KeptAnswers | None = None,
+    ) -> None:
+        self.name = name
+        self.options = options or InspectOptions()
+        self.capabilities = Capabilities(score=False, seeded=False)
+        # JSON-ready findings of `start`: api, sampled, seeded, thinks, thinking_budget, route,
+        # prefill.
+        self.facts: dict[str, Any] = {}
+        self._model_name = name.partition(":")[2]
+        self._budget = budget or Budget()
+        self._wanted = scores
+        self._kept = kept
+        self._self_test: SelfTest | None = None  # while one is under way
+        self._room = self.options.thinking_budget or 0
+        self._price: Price | None = price_of(self._model_name, self.options.prices)
+        self._api = _require()
+        self._model = self._open()
+
+    async def start(self) -> None:
+        """Test the model: does it answer, are seeds honoured, does it think, are labels scored.
+
+        Raises `TomevalError` if it cannot be reached, or cannot score although that is needed.
+        """
+        provider = self._model_name.partition("/")[0]
+        if provider in _WITH_DEFAULTS:
+            logger.warning(
+                "%s: the provider %s may use the model's own top_p, top_k and penalties: openai: "
+                "and hf: models are sent every sampling value",
+                *(self.name, provider),
+            )
+        try:
+            drawn = [await self._ask(draw(1), 0)]  # tells which model it is: never from the file
+            self.revision = f"model={drawn[0].details['model']}"
+            at = str(self.options.base_url)
+            test = self._self_test = SelfTest(self._kept, self.name, self.name, at, self.revision)
+            drawn += [await self._ask(draw(seed), 0) for seed in (1, 2)]
+            self.facts = {"api": "inspect", **judge_draws(*drawn), "prefill": "omit"}
+            self.facts["thinks"] = await thinks(lambda request: self._ask(request, 0), drawn)
+            if self.facts["thinks"] and self.options.thinking_budget is None:
+                self._room = thinking_room(None)
+            self.facts["thinking_budget"] = self._room
+            self.facts["route"] = await self._test_scoring() if self._wanted else None
+        except BackendError as error:
+            raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
+        finally:
+            self._self_test = None
+        test.passed()
+        scores = self.facts["route"] is not None
+        self.capabilities = Capabilities(score=scores, seeded=self.facts["seeded"] is True)
+
+    async def close(self) -> None:
+        """Close the provider's connections."""
+        await self._model.api.aclose()
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Generate one reply, see `Model.generate`.
+
+        Raises `BackendError` if there is none, `ContextExceeded` if the prompt is too long,
+        `TomevalError` for a missing package or key, and `BudgetExceeded`, without a call, if that
+        would pass a cap.
+        """
+        return await self._ask(request, self._room)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Score labels among the likeliest first tokens, see `Model.score`.
+
+        Raises `Unlisted` if a label is not among them; other errors as for `generate`.
+        """
+        if not self.capabilities.score:
+            raise TomevalError(f"{self.name}: labels cannot be scored: start() did not test it")
+        prompt = self._shown(request.prompt)
+        texts = label_texts(prompt, request.labels, None, "auto")
+        entries, reply = await self._likeliest(prompt)
+        logprobs = tuple(
+            match(text, label, entries) for text, label in zip(texts, request.labels, strict=True)
+        )
+        best = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+        details = {**reply.details, **omission(request.prompt, prompt)}
+        details |= {"top_k": len(entries), "argmax_is_label": best in texts}
+        mass = math.fsum(map(math.exp, logprobs))
+        return Scores(logprobs, mass, "top_k_inspect", reply.usage, reply.latency, details)
+
+    def _open(self) -> Any:
+        config = self._api.GenerateConfig(
+            max_connections=self.options.concurrency,
+            attempt_timeout=math.ceil(self.options.timeout),
+            timeout=math.ceil(self.options.retry_budget),
+            reasoning_effort=self.options.reasoning_effort,
+            cache=False,
+        )
+        try:
+            return self._api.get_model(
+                self._model_name,
+                config=config,
+                base_url=self.options.base_url,
+                memoize=False,
+                **self.options.model_args,
+            )
+        except Exception as error:  # noqa: BLE001 (every provider raises its own)
+            raise TomevalError(f"{self.name} cannot be opened: {said(error)}") from None
+
+    async def _ask(self, request: GenerateRequest, room: int) -> Reply:
+        """Ask with `room` tokens for thinking."""
+        prompt = self._shown(request.prompt)
+        fields = sampling_config(self.name, request.sampling, request.seed, self.options.omit)
+        fields["max_tokens"] = request.sampling.max_tokens + room
+        if room or self.options.thinking_budget is not None:
+            fields["reasoning_tokens"] = room
+        output, latency = await self._call(prompt, fields)
+        reply = read_output(output, request.sampling.stop, latency)
+        sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
+        reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
+        if room:
+            reply.details["thinking_budget"] = room
+        reply.details.update(omission(request.prompt, prompt))
+        if self._price:
+            reply.details["cost"] = self._price.cost(reply.usage)
+        return reply
+
+    async def _call(self, prompt: Prompt, fields: dict[str, Any]) -> tuple[Any, float]:
+        """Return inspect_ai's output and the seconds it took, within the caps."""
+        api, started, test = self._api, time.perf_counter(), self._self_test
+        mark = test.mark(*map(list, prompt.messages), fields) if test else ""
+        if test and (known := test.answer(mark)) is not None:
+            return api.ModelOutput.model_validate(known), 0.0
+        roles = {
+            "system": api.ChatMessageSystem,
+            "user": api.ChatMessageUser,
+            "assistant": api.ChatMessageAssistant,
+        }
+        messages = [roles[role](content=content) for role, content in prompt.messages]
+        most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
+        await self._budget.take(most)
+        output = None
+        try:
+            # In a task of its own, whose context the record that inspect_ai keeps goes with.
+            config = api.GenerateConfig(**fields)
+            work = self._model.generate(messages, config=config, cache=False)
+            output = await asyncio.get_running_loop().create_task(work)
+        except Exception as error:  # noqa: BLE001 (every provider raises its own)
+            raise self._explained(error) from None
+        finally:
+            if output is None:
+                self._budget.cancel(most)
+            else:
+                self._budget.settle(most, usage_of(output) if output.usage else None)
+        if output.error or not output.choices:
+            raise self._explained(BackendError(str(output.error or "a reply without choices")))
+        if output.stop_reason == "model_length" and not (
+            output.usage and usage_of(output).completion
+        ):
+            # Providers put the refusal of a prompt that is too long into the text.
+            raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
+        if test:
+            test.note(mark, output.model_dump(mode="json"))
+        return output, time.perf_counter() - started
+
+    def _explained(self, error: Exception) -> Exception:
+        """Return the error to raise for one of a provider's."""
+        if isinstance(error, TomevalError):
+            return error
+        text = f"{self.name}: {said(error)}"
+        if type(error).__name__ == "PrerequisiteError":  # a missing key or package
+            return TomevalError(text)
+        return ContextExceeded(text) if TooLong.is_said_in(text) else BackendError(text)
+
+    def _shown(self, prompt: Prompt) -> Prompt:
+        if prompt.prefill and not prompt.instead:
+            raise TomevalError(
+                f"{self.name}: the prompt ends in a begun answer (prefill), which providers of "
+                "inspect_ai do not go on from, and says nothing to send instead"
+            )
+        return without_prefill(prompt)
+
+    async def _likeliest(self, prompt: Prompt) -> tuple[list[tuple[bytes, float]], Reply]:
+        """Return the likeliest first tokens with their log-probabilities."""
+        fields = sampling_config(
+            self.name, Sampling(temperature=0.0, max_tokens=1), 0, self.options.omit
+        )
+        fields |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.options.top_logprobs}
+        output, latency = await self._call(prompt, fields)
+        reply = read_output(output, (), latency)
+        if self._price:
+            reply.details["cost"] = self._price.cost(reply.usage)
+        found = output.choices[0].logprobs
+        first = found.content[0].top_logprobs if found and found.content else None
+        entries = read_entries([entry.model_dump() for entry in first or []])
+        return entries, reply
+
+    async def _test_scoring(self) -> str:
+        """Ask for two known prompts; a `TomevalError` if the numbers are missing or wrong."""
+        tables = [(await self._likeliest(request.prompt))[0] for request in TEST_REQUESTS]
+        first, second = ([value for _, value in entries] for entries in tables)
+        fault = complaint(first, second)
+        if fault is not None:
+            raise TomevalError(f"{self.name}: labels cannot be scored: {fault}")
+        return "top_k_inspect"
+
+
+def _require() -> Any:
+    """Import inspect_ai; a `TomevalError` with the remedy if it is not installed."""
+    return need("inspect_ai.model", "inspect", "models named inspect:...")
+
+
+_PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)
+
+
+def _check_addresses(name: str, options: InspectOptions) -> None:
+    """Refuse addresses that are not confirmed for the provider's key.
+
+    inspect_ai sends the provider's key to any address that it is given.
+    """
+    _, provider, service, *_ = [*re.split("[:/]", name), "", ""]
+    owner = service if provider == "openai-api" else provider
+    variable = re.sub(r"\W", "_", owner).upper() + "_API_KEY"
+    if options.base_url is not None:
+        check_host(check_url(options.base_url), variable)
+    for place, value in nested(options.model_args):
+        if isinstance(value, str) and (_PLACES.search(place) or "://" in value):
+            check_host(value if "://" in value else f"https://{value}", variable)
+
+
+def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
+    """Open ``inspect:PROVIDER/MODEL``; a price file may be relative to the experiment."""
+    if "/" not in name.partition(":")[2]:
+        raise TomevalError(f"{name!r} is not inspect:PROVIDER/MODEL, such as inspect:openai/gpt-5")
+    options = dict(options)
+    path = (opening.base or Path()) / str(options.get("prices", ""))
+    if "prices" in options and path.exists():
+        options["prices"] = str(path)
+    checked = check_options(InspectOptions, options, "inspect model")
+    check_code(checked.model_args, name)
+    _check_addresses(name, checked)
+    if opening.waiting is not None:
+        opening.waiting.patience = checked.retry_budget
+    return InspectModel(
+        name, checked, budget=opening.budget, scores=opening.scores, kept=opening.kept
+    )

@@ -1,0 +1,49 @@
+"""The command ``tomeval arena import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tomeval.cli.options import pairs
+from tomeval.core.printing import show, tell
+
+
+def import_(
+    games: Annotated[
+        Path, typer.Argument(help="Trajectories as JSON lines, see docs/arena/trajectories.md.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
+    ] = None,
+    subject: Annotated[
+        str,
+        typer.Option(
+            "--subject", help="The player who is measured. Default: whoever has the first seat."
+        ),
+    ] = "",
+    maps: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=NAME", help="The file's own name of a field."),
+    ] = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad", help="Leave out games that cannot be read, and list them with the reason."
+        ),
+    ] = False,
+) -> None:
+    """Make a run folder of games that TextArena played, for table, ratings, report and the rest."""
+    from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.importing import import_games
+
+    keys = TrajectoryKeys(pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
+    folder = out or Path("runs") / games.stem
+    found = import_games(get_domain("arena"), lambda: recorded_games(games, keys), folder)
+    for note in found.notes:
+        tell(note)
+    show(folder)

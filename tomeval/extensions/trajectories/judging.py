@@ -1,0 +1,230 @@
+"""Recorded games under our rules: every text read and judged, and the outcome compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import VALID
+from tomeval.domains.arena.game import ArenaGame, Ask
+from tomeval.domains.arena.played import Decision, Mark, PlayedGame
+from tomeval.domains.arena.seats import Answer, Try
+from tomeval.extensions.trajectories.lines import Line
+from tomeval.extensions.trajectories.matches import Match
+
+CLOSE = 1e-6
+"""How far a reward may be from ours: files round."""
+
+
+_OUTCOMES = {"format": "unparsable", "rule": "illegal", "target": "illegal"}
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A way through the game so far: chance moves that nobody recorded are tried one by one.
+
+    Attributes
+    ----------
+    state
+    at : int
+        Lines that are used up.
+    decisions : tuple of Decision
+        Their `slot` is the seat.
+    record : tuple of Mark
+    """
+
+    state: Any
+    at: int = 0
+    decisions: tuple[Decision, ...] = ()
+    record: tuple[Mark, ...] = ()
+
+
+@dataclass
+class _Open:
+    """A stage that is being read.
+
+    `first` is the place of its first decision; `decided` a state in which the game was over, though
+    TextArena went on to the end of the stage.
+    """
+
+    state: Any
+    at: int
+    first: int
+    decisions: list[Decision] = field(default_factory=list)
+    record: list[Mark] = field(default_factory=list)
+    actions: dict[int, Any] = field(default_factory=dict)
+    decided: Any = None
+
+
+def judged(
+    match: Match, game: ArenaGame[Any], fits: Callable[[Any], bool] = lambda state: True
+) -> tuple[PlayedGame, Any]:
+    """Return a match as our game, played again from its texts, and its deal.
+
+    A text that our judge refuses is an attempt that broke the rules, whatever TextArena made of it;
+    the verdict says what became of the decision. The players are in the order of seats. `fits`
+    tells whether a last state may be that of the match, where more is known of it than the file
+    says.
+
+    Raises
+    ------
+    TomevalError
+        The lines are no game by these rules, or rewards do not fit: file, line, field, value.
+    """
+    seen: dict[int, str] = {}
+    for line in match.lines:
+        seen.setdefault(line.data["seat"], line.data.get("observation") or "")
+    wording = match.wording
+    state = wording.dealt(game, seen, match.deal)
+    if isinstance(state, str):
+        name = "deal" if match.deal is not None else "observation"
+        raise match.wrong(match.lines[0], name, state)
+    waiting = [_Point(state)]
+    first: tuple[int, TomevalError] | None = None
+    while waiting:
+        point = waiting.pop()
+        try:
+            if not game.due(point.state):
+                return _finished(match, game, point, fits), wording.deal_of(state)
+            waiting += reversed(_after(match, game, point))
+        except _Misfit as misfit:
+            if first is None or misfit.at > first[0]:
+                first = misfit.at, misfit.error
+    assert first is not None
+    raise first[1]
+
+
+class _Misfit(Exception):
+    """A way through the game that its lines contradict."""
+
+    def __init__(self, at: int, error: TomevalError) -> None:
+        super().__init__(str(error))
+        self.at, self.error = at, error
+
+
+def _after(match: Match, game: ArenaGame[Any], point: _Point) -> list[_Point]:
+    """Return what may follow a stage."""
+    stage = _Open(
+        point.state, point.at, len(point.decisions), list(point.decisions), list(point.record)
+    )
+    while True:
+        due = {ask.seat: ask for ask in game.due(stage.state)}
+        pending = {seat: ask for seat, ask in due.items() if seat not in stage.actions}
+        if not due:  # a broken rule ended the game
+            return [_Point(stage.state, stage.at, tuple(stage.decisions), tuple(stage.record))]
+        if not pending:
+            break
+        line = _line(match, stage.at, pending)
+        seat = line.data["seat"]
+        if seat not in pending:
+            stage.state = match.wording.speaking(stage.state, seat)
+            pending = {ask.seat: ask for ask in game.due(stage.state)}
+        if seat not in pending or seat in stage.actions:
+            kinds = sorted({ask.kind for ask in pending.values()})
+            seats = ", ".join(map(str, sorted(pending)))
+            error = match.wrong(
+                line, "seat", f"{seat} acts, but {'/'.join(kinds)} of seat {seats} is due"
+            )
+            raise _Misfit(stage.at, error)
+        _decide(match, game, stage, pending[seat])
+    found = match.wording.outcomes(game, stage.state, stage.actions, stage.decided)
+    return [
+        _Point(after, stage.at, tuple(stage.decisions), (*stage.record, place))
+        for place, after in enumerate(found)
+    ]
+
+
+def _line(match: Match, at: int, pending: dict[int, Ask]) -> Line:
+    """Return the next line."""
+    if at < len(match.lines):
+        return match.lines[at]
+    seats = ", ".join(map(str, sorted(pending)))
+    last = match.lines[-1]
+    error = match.wrong(
+        last, "step", f"game {match.name!r} breaks off: seat {seats} was still to act"
+    )
+    raise _Misfit(at, error)
+
+
+def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
+    """Take the lines of one decision: refused texts, and the one that counts, if there is one."""
+    wording, tries = match.wording, []
+    view = game.view(stage.state, ask.seat)
+    decision = Decision(
+        len(stage.decisions) + 1, len(stage.record), game.rounds(stage.state), ask.seat, ask.seat,
+        ask.kind, Answer(None),
+    )  # fmt: skip
+    stage.decisions.append(decision)
+    while True:
+        line = _line(match, stage.at, {ask.seat: ask})
+        if line.data["seat"] != ask.seat:
+            text = f"{line.data['seat']} acts, but seat {ask.seat}, whose text was refused, is due"
+            raise _Misfit(stage.at, match.wrong(line, "seat", text))
+        text = line.data["action"]
+        reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
+        stage.at += 1
+        if reading.broken is not None:
+            tries.append(Try(*reading.broken))
+        if reading.taken:
+            valid = reading.broken is None
+            decision.verdict = "valid" if valid else "default"
+            decision.action = stage.actions[ask.seat] = reading.action
+            break
+        if len(tries) == wording.attempts:
+            decision.verdict = "fatal"
+            break
+    outcome = VALID if decision.verdict == "valid" else _OUTCOMES[tries[-1].error]
+    said = decision.action if decision.verdict == "valid" else None
+    attempts = len(tries) + (decision.verdict == "valid")
+    decision.answer = Answer(
+        said, tuple(tries), attempts, outcome, text, details={"text": text, "line": line.number}
+    )
+    if decision.verdict == "fatal":
+        stage.state, stage.decided = wording.struck(game, stage.state, ask, stage.actions)
+        stage.record.append((ask.seat, ask.kind, wording.cost))
+        due = {other.seat for other in game.due(stage.state)}
+        stage.actions = {seat: done for seat, done in stage.actions.items() if seat in due}
+        for earlier in stage.decisions[stage.first :]:
+            if earlier.seat in stage.actions:
+                earlier.stage = len(stage.record)
+
+
+def _finished(
+    match: Match, game: ArenaGame[Any], point: _Point, fits: Callable[[Any], bool]
+) -> PlayedGame:
+    """Return a game that is over, if the file says the same of how it ended."""
+    if point.at < len(match.lines):
+        line = match.lines[point.at]
+        error = match.wrong(
+            line, "step", f"{line.data['step']}, but game {match.name!r} was over before"
+        )
+        raise _Misfit(point.at, error)
+    rewards = game.rewards(point.state)
+    for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):
+        if not math.isnan(theirs) and abs(ours - theirs) > CLOSE:
+            own = [line for line in match.lines if line.data["seat"] == seat]
+            error = match.wrong(
+                (own or match.lines)[-1],
+                "reward",
+                f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}",
+            )
+            raise _Misfit(point.at, error)
+    if not fits(point.state):
+        error = match.wrong(match.lines[-1], "step", "the game ends in another position")
+        raise _Misfit(point.at, error)
+    return PlayedGame(
+        0,
+        0,
+        tuple(range(game.seats)),
+        decisions=list(point.decisions),
+        record=list(point.record),
+        rewards=rewards,
+        wins=game.wins(point.state),
+        roles=game.roles(point.state),
+        teams=game.teams(point.state),
+        rounds=game.rounds(point.state),
+        ending=game.ending(point.state),
+    )

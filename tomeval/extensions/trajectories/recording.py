@@ -1,0 +1,151 @@
+"""Trajectories of games played elsewhere as a run: definitions of line-ups, and their games."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.arena.games import get_kind
+from tomeval.domains.arena.played import PlayedGame
+from tomeval.domains.arena.storing import as_block
+from tomeval.extensions.trajectories.judging import judged
+from tomeval.extensions.trajectories.matches import Left, Match, read_trajectories
+from tomeval.runs.importing import Recorded
+
+RECORDED = "recorded"
+"""The kind of players who were recorded."""
+
+SEED = 0
+"""The seed of recorded line-ups: they have none, and it has to be the same in all of them."""
+
+
+class TrajectoryKeys(NamedTuple):
+    """How a file of trajectories is read.
+
+    Attributes
+    ----------
+    columns : mapping
+        The file's own names of the fields.
+    subject : str
+        The player who is measured in every game that it plays; in all others, and by default, that
+        is the player in the first seat.
+    skip_bad : bool
+        Leave out games that cannot be read, and list them.
+    """
+
+    columns: Mapping[str, str] = {}
+    subject: str = ""
+    skip_bad: bool = False
+
+
+@dataclass
+class _Lineup:
+    """Games of the same players at the same game."""
+
+    match: Match
+    rules: dict[str, Any]
+    names: tuple[str, ...]
+    games: list[PlayedGame] = field(default_factory=list)
+    matches: list[str] = field(default_factory=list)
+    deals: list[Any] = field(default_factory=list)
+
+
+def recorded_games(path: Path, keys: TrajectoryKeys) -> Recorded:
+    """Read a file of trajectories; see `tomeval.runs.importing.Recorded`."""
+    matches, left = read_trajectories(path, columns=keys.columns, skip_bad=keys.skip_bad)
+    known = {name for match in matches for name in match.players}
+    if keys.subject and keys.subject not in known:
+        raise unknown("player", keys.subject, sorted(known), str(path))
+    lineups: dict[str, _Lineup] = {}
+    for deal, match in enumerate(matches):
+        try:
+            _add(lineups, match, deal, keys.subject)
+        except TomevalError as error:
+            if not keys.skip_bad:
+                raise
+            left.append(Left(match.name, len(match.lines), str(error)))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    source = {"file": path.name, "sha256": sha256}
+    cells = [(_definition(lineup, source), as_block(lineup.games)) for lineup in lineups.values()]
+    if not cells:
+        raise TomevalError(f"{path}: no game can be read; the first fault: {left[0].why}")
+    played = [game for lineup in lineups.values() for game in lineup.games]
+    steps = sum(len(game.decisions) for game in played)
+    note = f"{path.name}: {len(played)} games, {steps} decisions, {len(cells)} line-ups"
+    return Recorded(cells, [note, *_left_lines(path, left)])
+
+
+def _left_lines(path: Path, left: list[Left]) -> list[str]:
+    """Return what was left out, in lines."""
+    if not left:
+        return []
+    lines = [f"left out: {len(left)} games, {sum(one.rows for one in left)} lines of {path.name}"]
+    return lines + [
+        f"  {f'game {one.name!r} ' if one.name else ''}({one.rows} lines): {one.why}"
+        for one in left
+    ]
+
+
+def _add(lineups: dict[str, _Lineup], match: Match, deal: int, subject: str) -> None:
+    """Judge a match and add it to its line-up."""
+    kind = get_kind(match.wording.kind)
+    rules = kind.rules(**match.wording.parameters(match.game, match.seats))
+    played, dealt = judged(match, kind.make(rules))
+    played.deal, played.seats = deal, _slots(match, played, subject)
+    slots = {seat: slot for slot, seat in enumerate(played.seats)}
+    for decision in played.decisions:
+        decision.slot = slots[decision.seat]
+    names = tuple(match.players[seat] for seat in played.seats)
+    dumped = rules.model_dump(mode="json")
+    key = json.dumps([match.game, dumped, names])
+    lineup = lineups.setdefault(key, _Lineup(match, dumped, names))
+    played.index = len(lineup.games)
+    lineup.games.append(played)
+    lineup.matches.append(match.name)
+    lineup.deals.append(dealt)
+
+
+def _slots(match: Match, played: PlayedGame, subject: str) -> tuple[int, ...]:
+    """Return the seats in the order of players: who is measured, its mates, the others by name.
+
+    Where teams are dealt, as in Secret Mafia, mates are not known and count as others.
+    """
+    players = match.players
+    first = players.index(subject) if subject in players else 0
+    fixed = match.wording.kind == "codenames"
+    mates = next(team for team in played.teams if first in team) if fixed else ()
+    rest = [seat for seat in range(match.seats) if seat != first]
+    return (first, *sorted(rest, key=lambda seat: (seat not in mates, players[seat], seat)))
+
+
+def _definition(lineup: _Lineup, source: dict[str, str]) -> dict[str, Any]:
+    """Return what a line-up is."""
+    wording = lineup.match.wording
+    known = {"kind": RECORDED, "options": {}, "model": "", "strategy": ""}
+    return {
+        "game": {"name": _game_name(lineup.match), "kind": wording.kind, "rules": lineup.rules},
+        "players": [{"name": name, **known} for name in lineup.names],
+        "on_invalid": wording.policy,
+        "attempts": wording.attempts,
+        "probes": False,
+        "values": False,
+        "templates": "",
+        "without_chance": False,
+        "episodes": len(lineup.games),
+        "pool": None,
+        "seed": SEED,
+        "source": source,
+        "matches": lineup.matches,
+        "deals": lineup.deals,
+    }
+
+
+def _game_name(match: Match) -> str:
+    """Return the id, with the number of players where that is a parameter."""
+    varies = match.wording.kind == "mafia"
+    return f"{match.game}, {match.seats} players" if varies else match.game

@@ -1,0 +1,182 @@
+"""Export a run: its tables as CSV, JSON lines or Parquet, or all of it for another tool."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import named, part, resolved
+from tomeval.core.extras import need
+from tomeval.core.files import replacing
+from tomeval.core.printing import Sink, data_stream
+from tomeval.core.text import spreadsheet
+from tomeval.runs.columns import is_attainable, is_interval
+from tomeval.runs.rates import RATES
+from tomeval.runs.results import Run, iterate_export
+
+_ROWS_PER_GROUP = 100_000
+
+TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
+"""The formats of one table; those of the whole run are what extensions bring."""
+
+
+def export(
+    run: Run,
+    form: str,
+    what: str | None = None,
+    out: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Export a run in any format and return the files, none for standard output.
+
+    Parameters
+    ----------
+    run : Run
+    form : str
+        One of `TABLES`, see `export_run`; or the format of an exporter, which is of the whole run,
+        in files in the folder `out`.
+    what : {"steps", "episodes", "answers", "cells", "origins"}, optional
+        Which table; default: steps.
+    out : Path, optional
+        A file, or a folder for the whole run.
+    settings : mapping of str to str, optional
+        What an exporter is told besides, such as the dataset that holds the run.
+
+    Raises
+    ------
+    TomevalError
+        Options that do not fit together, or a format that is not known; see also `export_run`.
+    """
+    settings = settings or {}
+    if form in TABLES:
+        if settings:
+            raise TomevalError(f"--format {form}: --set goes with formats of the whole run")
+        export_run(run, what or "steps", form, out)
+        return [] if out is None else [out]
+    exporter = part("exporters", form)
+    if exporter is None:
+        raise unknown("format", form, format_names(), "--format")
+    for key in settings:
+        if key not in exporter.options:
+            raise unknown("setting", key, exporter.options, f"--format {form} --set")
+    if what is not None:
+        raise TomevalError(f"--format {form} is of the whole run: leave --what out")
+    if out is None:
+        raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
+    written: list[Path] = resolved(exporter.write)(run, out, **settings)
+    return written
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats."""
+    return list(dict.fromkeys([*TABLES, *named("exporters")]))
+
+
+def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
+    """Write one table of a run.
+
+    That is ``steps``, ``episodes``, ``answers`` (what became of every question), ``cells``, or
+    ``origins`` (where the episodes were played, with the versions of libraries there).
+
+    `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
+    or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
+    replaced in one step when it is complete; default: standard output.
+
+    Raises
+    ------
+    TomevalError
+        Parquet without a file or without pyarrow; a file that cannot be written.
+    """
+    if form == "parquet":
+        if out is None:
+            raise TomevalError("parquet needs a file: give --out FILE.parquet")
+        _parquet(run, what, out)
+        return
+    columns, rows = iterate_export(run, what)
+    with _target(out) as file:
+        if form in ("csv", "spreadsheet"):
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            cleaned = map(_clean, rows)
+            safe = ([spreadsheet(value) for value in row] for row in cleaned)
+            writer.writerows(safe if form == "spreadsheet" else cleaned)
+        else:
+            for row in rows:
+                line = dict(zip(columns, _clean(row), strict=True))
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _clean(row: tuple[Any, ...]) -> list[Any]:
+    """Replace NaN by None."""
+    return [None if isinstance(v, float) and math.isnan(v) else v for v in row]
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[Sink]:
+    """Open the output."""
+    if out is None:
+        yield data_stream()
+        return
+    with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def _parquet(run: Run, what: str, out: Path) -> None:
+    """Write Parquet, a group of rows at a time."""
+    pyarrow, parquet = (
+        need(name, "parquet", "files of Parquet") for name in ("pyarrow", "pyarrow.parquet")
+    )
+    columns, rows = iterate_export(run, what)
+    kinds = kinds_of(run, what, columns)
+    arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
+    fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
+    schema, count = pyarrow.schema(fields), 0
+    with replacing(out) as draft, parquet.ParquetWriter(draft, schema) as writer:
+        while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
+            typed = (
+                [v if v is None or kind != "TEXT" else str(v) for v in values]
+                for kind, values in zip(kinds, zip(*map(_clean, group), strict=True), strict=True)
+            )
+            writer.write_table(pyarrow.table(dict(zip(columns, typed, strict=True)), schema=schema))
+            count += len(group)
+        if not count:
+            raise TomevalError(f"{run.folder}: no {what} to export")
+
+
+_SHARED = {
+    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
+    "origin": "INTEGER",
+    "seed": "INTEGER",
+    **dict.fromkeys(RATES, "REAL"),
+}
+
+
+def kinds_of(run: Run, what: str, columns: Iterable[str]) -> list[str]:
+    """Return INTEGER, REAL or TEXT for each column of a table of a run."""
+    # A seat's name there; a domain's steps may number seats under the same heading.
+    types = _SHARED if what == "answers" else column_types(run)
+    return [
+        "REAL" if is_interval(name) or is_attainable(name) else types.get(name, "TEXT")
+        for name in columns
+    ]
+
+
+def column_types(run: Run) -> dict[str, str]:
+    """Return INTEGER, REAL or TEXT by column of all tables but answers; others are TEXT.
+
+    They follow from the schema and the measures alone, so missing values in the first rows do not
+    change them.
+    """
+    schema = run.domain.schema
+    declared = {**schema.cells, **schema.episodes, **schema.steps, **schema.shown}
+    found = {name: kind.split()[0].upper() for name, kind in declared.items()}
+    for name, value in run.cells[0].columns.items():
+        found[name] = "INTEGER" if isinstance(value, int) else "TEXT"
+    return found | _SHARED | dict.fromkeys(run.metric_names, "REAL")
