@@ -21,7 +21,6 @@ from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
-from tomeval.runs.places.working import folder_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
@@ -44,7 +43,6 @@ class Run:
     Parameters
     ----------
     folder : path
-        Or an address that fsspec knows; the run is fetched, if it has changed since the last time.
     where : sequence of str
         Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
         if it had no other cells. Default: all.
@@ -57,7 +55,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
-        self.folder = folder_of(folder)
+        self.folder = Path(folder)
         self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)

@@ -15,7 +15,7 @@ from tomeval.core.outcomes import FAILED
 from tomeval.runs import tallies
 from tomeval.runs.folder import differing_words, planned
 from tomeval.runs.guard import OF_EPISODES
-from tomeval.runs.places.reading import take_back
+from tomeval.runs.reading import take_back
 from tomeval.runs.results import Run
 from tomeval.runs.spread.sharding import Shard, parse_shard
 from tomeval.runs.store import STORE, Store
