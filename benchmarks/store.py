@@ -37,7 +37,7 @@ from one_thread import use_one_thread
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import Said, ScriptedModel
 from tomeval.report.tables import render
-from tomeval.runs import checksums, packing, rows, schema, tallies
+from tomeval.runs import packing, rows, schema, tallies
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.rows import Rows
@@ -117,8 +117,6 @@ def as_texts() -> Iterator[None]:
         stack.enter_context(
             mock.patch.object(schema, "_WITH_ROWID", ("cells", "origins", "answered"))
         )
-        texts = {**checksums._KEPT, "BLOB": {str}}
-        stack.enter_context(mock.patch.object(checksums, "_KEPT", texts))
         yield
 
 

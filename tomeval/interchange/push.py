@@ -18,10 +18,9 @@ from tomeval.interchange.card import dataset_card
 from tomeval.interchange.exporting import export_run
 from tomeval.interchange.hub_results import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
-from tomeval.runs.checksums import signed
+from tomeval.runs.checksums import SEAL, signed
 from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run
-from tomeval.runs.seal import NAME as SEAL
 from tomeval.runs.store import EXPERIMENT, STORE, Store, identity_sha256
 
 _COPIED = ("experiment.json", "sessions.json")

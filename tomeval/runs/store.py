@@ -18,23 +18,21 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.models.naming import renamed
-from tomeval.runs.checksums import read_signed
+from tomeval.runs.checksums import SEAL, Seal, SealFile, read_seal, read_signed
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain, get_domain
-from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import Unpackable, pack, unpack
 from tomeval.runs.rows import Differing, Rows, difference
-from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
-from tomeval.runs.seal import NAME, SealFile, read_seal
-from tomeval.runs.spent import by_episode, kept
-from tomeval.runs.spent import row_of as spent_row
+from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql, strange_part
+from tomeval.runs.spent import MADE, by_episode, kept
+from tomeval.runs.sums import SUMMED, Place, Sums, check
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 LOCK, LIVE = "run.lock", "live.json"
 
-BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, SEAL)
 """What a run writes before its store, or at the same moment."""
 
 
@@ -119,14 +117,14 @@ class Store:
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
             if domain is None:
-                self.guard = Guard(self._db, seal)
-                self._db.watch(self.guard.trust)
+                self.domain = own_domain(self._db)
+                check(self._db, seal)
             else:
+                self.domain = domain
                 with self._db.reporting():
                     self._sums = Sums(self._db)
                 self._seal = SealFile(self.path)
-                self._seal.note(self._sums.commits)
-            self.domain = domain or self._own_domain()
+                self._seal.note(Seal(self._sums.commits))
             if domain is None and (why := strange(folder, self.meta())):
                 raise TomevalError(why)
             self._db.renew_views(self.domain.schema.views)
@@ -138,25 +136,16 @@ class Store:
         if self._seal is not None and self._sums is not None:
             self._seal.close(self._sums.commits)
 
-    def _own_domain(self) -> Domain:
-        meta = self.meta()
-        name = meta.get("domain")
-        if not meta:
-            raise NothingPlayed(self.path.parent)
-        if not isinstance(name, str):
-            raise self.damaged("it does not say which domain it is of")
-        return get_domain(name, str(self.path))
-
     @contextmanager
     def _writing(self, *changed: str) -> Iterator[tuple[sqlite3.Connection, Sums]]:
         """Do all or nothing, with checksums; `changed` names the small tables that are written."""
         assert self._sums is not None, "open for reading"
         assert self._seal is not None, "open for reading"
         before = self._sums.commits
-        with self._sums.transaction(changed) as db:
+        with self._sums.transaction(*changed) as db:
             yield db, self._sums
         if self._sums.commits != before:  # else it is part of a larger one
-            self._seal.note(self._sums.commits)
+            self._seal.note(Seal(self._sums.commits))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -178,15 +167,11 @@ class Store:
         """Give the connection to rows of other stores, which come with their checksums."""
         with self._writing() as (db, sums):
             yield db
-            sums.recount(db)
+            sums.recount()
 
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
-        rows = self.query("SELECT key, value FROM meta")
-        try:
-            return {key: json.loads(value) for key, value in rows}
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(error) from None
+        return read_meta(self._db)
 
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
         """Write the cells of a new run, once; `more` is noted beside its name."""
@@ -239,24 +224,20 @@ class Store:
         assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
         keys = {(cell, row[0]) for row in given.episodes}
         done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
-        rows = given.tables(origin)
+        spent = [
+            (cell, episode, MADE, said)
+            for episode, said in given.spent.items()
+            if (cell, episode) in keys
+        ]
+        rows = given.tables(origin) | {"spent": spent}
         with self._writing() as (db, sums):
             earlier = sorted(keys & _present(db, "episodes", keys))
-            for name in reversed(OF_EPISODES):  # an episode's own row last
+            for name in reversed(SUMMED):  # an episode's own row last
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
                 if rows[name]:
                     marks = ",".join("?" * len(rows[name][0]))
                     db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            of_calls = sums.episodes(db, rows)
-            db.executemany("DELETE FROM spent WHERE cell = ? AND episode = ?", earlier)
-            db.executemany(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    spent_row((cell, episode), of_calls[cell, episode], said)
-                    for episode, said in given.spent.items()
-                    if (cell, episode) in of_calls
-                ],
-            )
+            sums.episodes(db, keys)
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             for place in served:
@@ -267,15 +248,13 @@ class Store:
         """Write what calls came to for episodes that lack it, as those copied by SQL do."""
         left = kept(self).left or []
         for start in range(0, len(left), 1000):
-            with self._writing() as (db, _):
+            with self._writing() as (db, sums):
                 for place in left[start : start + 1000]:
                     db.execute("DELETE FROM spent WHERE cell = ? AND episode = ?", place)
                     told = ((place[1], *call) for call in self.calls(*place))
-                    said = by_episode(told).get(place[1])
-                    sql = "SELECT calls FROM sums WHERE cell = ? AND episode = ?"
-                    for (checksum,) in db.execute(sql, place).fetchall() if said else ():
-                        row = spent_row(place, checksum, str(said))
-                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)", row)
+                    if said := by_episode(told).get(place[1]):
+                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?)", (*place, MADE, said))
+                sums.episodes(db, left[start : start + 1000])
 
     def differs(self, cell: int, played: Block | Rows) -> Differing:
         """Return how episodes differ from what is stored of them.
@@ -419,6 +398,43 @@ class Store:
             raise self.damaged(error) from None
 
 
+def own_domain(db: Database, name: str = "") -> Domain:
+    """Return the domain that a store is of, once its tables are known to be those of a run.
+
+    `name` is that of the domain where the store's own word is not to be trusted.
+
+    Raises
+    ------
+    TomevalError
+        It has other tables, or views, or does not say which domain it is of.
+    """
+    there = db.query("SELECT type, name, sql FROM sqlite_master")
+    _refuse_strange(db, strange_part(there, None))
+    if not name:
+        if not (meta := read_meta(db)):
+            if db.query("SELECT 1 FROM marks WHERE name = 'commits' AND value > 0"):
+                raise db.damaged("the table meta is empty")
+            raise NothingPlayed(db.path.parent)
+        name = str(meta.get("domain"))
+    domain = get_domain(name, str(db.path))
+    _refuse_strange(db, strange_part(there, domain.schema))
+    return domain
+
+
+def _refuse_strange(db: Database, part: str) -> None:
+    if part:
+        raise db.damaged(f"{part} is not one that tomeval makes, or of another version")
+
+
+def read_meta(db: Database) -> dict[str, Any]:
+    """Return what a store says of itself: domain, name and hash of its experiment."""
+    rows = db.query("SELECT key, value FROM meta")
+    try:
+        return {key: json.loads(value) for key, value in rows}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise db.damaged(error) from None
+
+
 def _check(folder: Path, domain: Domain) -> None:
     """Check a store before it is opened for writing, which would blur what is damaged in it."""
     try:
@@ -431,7 +447,6 @@ def _check(folder: Path, domain: Domain) -> None:
                 f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
-        store.guard.check_all()
     finally:
         store.close()
 
