@@ -41,7 +41,8 @@ from tomeval.runs import packing, rows, schema, tallies
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.rows import Rows
-from tomeval.runs.store import Store, identity_sha256
+from tomeval.runs.store import Store
+from tomeval.runs.stored import identity_sha256
 
 MATRIX = get_domain("matrix")
 DOCS = Path(__file__).parents[1] / "docs"

@@ -21,7 +21,8 @@ from tomeval.report import ReportOptions, write_report
 from tomeval.runs.checksums import SEAL, signed
 from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run
-from tomeval.runs.store import EXPERIMENT, STORE, Store, identity_sha256
+from tomeval.runs.store import EXPERIMENT, STORE, Store
+from tomeval.runs.stored import identity_sha256
 
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22

@@ -29,8 +29,8 @@ from tomeval.runs.store import (
     SESSIONS,
     STORE,
     Store,
-    identity_sha256,
 )
+from tomeval.runs.stored import identity_sha256
 from tomeval.runs.writer import has_locks, named, writer_of
 
 logger = logging.getLogger(__name__)

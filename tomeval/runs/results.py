@@ -313,16 +313,11 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
     """
-    mine = ", ".join(str(cell.number) for cell in run.cells)
+    mine = [cell.number for cell in run.cells]
     if what == "steps":
-        return run.iterate(
-            f"SELECT r.*, {PLACE_SQL} FROM step_records r JOIN episodes e USING (cell, episode) "
-            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({mine}) "
-            "ORDER BY cell, episode, step"
-        )
+        return run.store.step_records(mine, PLACE_SQL)
     if what == "answers":
-        order = "cell, episode, step, seat, question"
-        return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
+        return run.store.asked(mine)
     if what == "origins":
         return provenance.table(run)
     if what == "cells":
@@ -338,11 +333,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
-    own = ", ".join(("episode", *typed, "status", "steps"))
-    sql = (
-        f"SELECT {PLACE_SQL}, {own} FROM episodes LEFT JOIN origins o USING (origin) "
-        "WHERE cell = ? ORDER BY episode"
-    )
+    asked = ", ".join((PLACE_SQL, "episode", *typed, "status", "steps"))
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
     columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called, *typed, "status", "steps"]
     columns += [*names, *PLACE]
@@ -351,7 +342,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for row in run.store.query(sql, (cell.number,)):
+            for row in run.store.episode_records(cell.number, asked):
                 place, (episode, *found, status, steps) = row[: len(PLACE)], row[len(PLACE) :]
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:

@@ -25,11 +25,9 @@ from tomeval.runs.store import (
     SESSIONS,
     STORE,
     Store,
-    identity_sha256,
-    own_domain,
-    read_meta,
     strange,
 )
+from tomeval.runs.stored import identity_sha256, own_domain, read_meta
 from tomeval.runs.sums import (
     OF_EPISODES,
     Place,

@@ -39,7 +39,8 @@ from tomeval.runs.spread.sources import (
     read_source,
     same_experiment,
 )
-from tomeval.runs.store import STORE, Store, identity_sha256
+from tomeval.runs.store import STORE, Store
+from tomeval.runs.stored import identity_sha256
 from tomeval.runs.sums import SUMMED
 
 DRAFT = ".merging"
