@@ -42,7 +42,8 @@ from tomeval.runs.packing import pack
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.spread.messages import Begun, Played, Replied
-from tomeval.runs.store import Store, identity_sha256
+from tomeval.runs.store import Store
+from tomeval.runs.stored import identity_sha256
 
 # What is measured
 

@@ -12,10 +12,10 @@ from typing import Any
 import every_domain
 from support import scripts
 
+from tomeval.runs import sums
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
-from tomeval.runs.guard import OF_EPISODES, rows_sql
 from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
@@ -105,17 +105,17 @@ def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]], host: 
 
 def rows_of(store: Store, place: tuple[int, int]) -> Rows:
     """Return the stored rows of an episode as they are added to a store."""
-    rows = {table: store.query(rows_sql(table), place) for table in OF_EPISODES}
+    rows = {table: sums.rows_of(store.query, table, place) for table in sums.OF_EPISODES}
     episodes = [row[1:-1] for row in rows["episodes"]]
     return Rows(place[0], episodes, rows["steps"], rows["answers"], rows["calls"])
 
 
 def raw(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all rows of a store, origins and checksums included, but for the number of commits."""
+    """Return all rows of a store, origins and checksums included, but for the experiment's."""
     with closing(sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)) as db:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         rows = {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
-    rows["marks"] = [row for row in rows["marks"] if row[0] != "commits"]
+    del rows["marks"]  # depend on the number of transactions
     return rows
 
 

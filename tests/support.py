@@ -19,9 +19,10 @@ from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.checksums import of_rows
-from tomeval.runs.guard import OF_EPISODES, rows_sql
-from tomeval.runs.guard import SMALL as SMALL_TABLES
+from tomeval.runs.database import Database
 from tomeval.runs.packing import unpacked
+from tomeval.runs.schema import SCHEMA_VERSION
+from tomeval.runs.sums import Sums
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -90,26 +91,15 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
 
 def renew_checksums(folder: Path) -> None:
     """Give a store that was edited on purpose the checksums of what it holds now."""
-    db = sqlite3.connect(folder / "run.sqlite")
-    schema = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
-    there = {name for _, name, _ in schema}
-
-    def rows(name: str, sql: str, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        return db.execute(sql, place).fetchall() if name in there else []
-
-    with db:
-        marks = {"schema": of_rows(schema), "answered": 0}
-        for name in SMALL_TABLES:
-            marks[name] = of_rows(rows(name, f"SELECT * FROM {name} ORDER BY 1"))
-        for number, *row, _ in rows("answered", "SELECT rowid, * FROM answered"):
-            marks["answered"] ^= (found := of_rows([tuple(row)]))
-            db.execute("UPDATE answered SET sum = ? WHERE rowid = ?", (found, number))
-        for name, value in marks.items():
-            db.execute("UPDATE marks SET value = ? WHERE name = ?", (value, name))
-        db.execute("DELETE FROM sums")
-        for place in rows("episodes", "SELECT cell, episode FROM episodes"):
-            sums = [of_rows(rows(name, rows_sql(name), place)) for name in OF_EPISODES]
-            db.execute("INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?)", (*place, *sums))
+    db = Database(folder / "run.sqlite", SCHEMA_VERSION, "")
+    sums = Sums(db)
+    with sums.transaction() as connection:
+        connection.execute("DELETE FROM sums")
+        for number, *row, _ in db.query("SELECT rowid, * FROM answered"):
+            checksum = (of_rows([tuple(row)]), number)
+            connection.execute("UPDATE answered SET sum = ? WHERE rowid = ?", checksum)
+        sums.recount()
+        sums.episodes(connection, db.query("SELECT cell, episode FROM episodes"))
     db.close()
 
 
@@ -188,10 +178,8 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
         found = {}
         for name in set(names) - {"sums", "marks", "origins"}:
             cursor = db.execute(f"SELECT * FROM {name}")
-            # Its checksums are of the calls' whole records, what these came to is not.
-            not_these = {"origin", *(("calls", "sum") if name == "spent" else ())}
             columns = [column[0] for column in cursor.description]
-            keep = [i for i, column in enumerate(columns) if column not in not_these]
+            keep = [i for i, column in enumerate(columns) if column != "origin"]
             found[name] = sorted(
                 (tuple(unpacked(row[i]) for i in keep) for row in cursor), key=repr
             )

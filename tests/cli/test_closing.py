@@ -428,14 +428,7 @@ def test_a_dropped_table_is_damage(tomeval, finished, table) -> None:
     db.close()
     code, _, errors = tomeval("status", finished)
     assert code == 2
-    assert "run.sqlite: damaged, " in errors
-    renew_checksums(finished)
-    code, _, errors = tomeval("status", finished)
-    assert code == 2
-    assert (
-        "run.sqlite: damaged, not readable as a tomeval run (no such table: main."
-        in errors.replace(f"(no such table: {table}", f"(no such table: main.{table}")
-    )
+    assert f"the table {table} is not one that tomeval makes, or of another version" in errors
 
 
 def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:

@@ -252,9 +252,6 @@ def test_folders_that_are_no_runs(tomeval, tmp_path, run) -> None:
         assert code == 2
         assert message in errors
     assert "is named twice" in tomeval("watch", run, run)[2]
-    code, _, errors = tomeval("watch", "s3://bucket/run")
-    assert code == 2
-    assert "s3://bucket/run: this needs a folder, not an address" in errors
 
 
 def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support import ROOT
 
 LIBRARIES = "torch transformers tokenizers safetensors huggingface_hub accelerate statsmodels "
-LIBRARIES += "pyarrow openskill inspect_ai ray fsspec"
+LIBRARIES += "pyarrow openskill inspect_ai ray"
 # Runs commands in one process that has none of the libraries; prints what became of each.
 SCRIPT = """
 import contextlib, io, json, sys
@@ -83,10 +83,6 @@ MISSING = {
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
     "ray": (["run", "my.toml", "--model", "scripted:replies.json", "--engine", "ray"],),
-    "remote": (
-        ["run", "my.toml", "--model", "scripted:replies.json", "--out", "s3://bucket/run"],
-        ["table", "s3://bucket/run"],
-    ),
     "openskill": (["ratings", "runs/arena", "--openskill"],),
 }
 

@@ -26,7 +26,6 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
-from tomeval.runs.places.working import working_on
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.spread.engines import make_engine
 from tomeval.runs.spread.merging import merge as merge_folders
@@ -60,7 +59,7 @@ def run(
     experiment : Experiment, dict or path
         A dict has the keys of an experiment file, `domain` among them; a path names such a file.
     out : path
-        The run folder, or an address that fsspec knows; see "Where runs lie" in docs/scaling.md.
+        The run folder.
     workers : int
         Processes, for cells that ask no model; the rows do not depend on it.
     engine : str, optional
@@ -106,10 +105,10 @@ def run(
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
     spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
-    with working_on(out, logger.info) as place, _watched(progress, on_counts) as (live, on_steps):
+    with _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
-            place.folder,
+            Path(out),
             workers=workers,
             engine=spread,
             replicas=replicas or 1,
@@ -117,7 +116,7 @@ def run(
             budget=budget,
             startup_test=startup_test,
             shard=None if shard is None else parse_shard(shard),
-            progress=place.watching(on_steps),
+            progress=on_steps,
             on_counts=on_counts,
             live=live,
         )

@@ -14,7 +14,6 @@ from tomeval.cli.options import (
     TableFormat,
     WhereOption,
     folded,
-    run_folder,
     show_table,
 )
 from tomeval.core.errors import TomevalError
@@ -33,7 +32,7 @@ Kind = Literal[
 ]
 Folders = Annotated[
     list[Path],
-    typer.Argument(help="Run folders, joined.", metavar="RUN...", parser=run_folder),
+    typer.Argument(help="Run folders, joined.", metavar="RUN..."),
 ]
 ByOption = Annotated[
     str | None,

@@ -32,16 +32,9 @@ A panel is as wide as its own names need; with the longest name in it, the other
 """
 
 
-def run_folder(run: str) -> Path:
-    """Return the folder of a run that is to be read; one at an address is fetched."""
-    from tomeval.runs.places.working import folder_of
-
-    return folder_of(run, tell)
-
-
 RunFolder = Annotated[
     Path,
-    typer.Argument(help="A run folder, or its address.", metavar="RUN", parser=run_folder),
+    typer.Argument(help="A run folder.", metavar="RUN"),
 ]
 ExperimentFile = Annotated[
     str,

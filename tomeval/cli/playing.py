@@ -36,7 +36,6 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.places.working import Place
     from tomeval.runs.spread.sharding import Shard
 
 
@@ -51,8 +50,7 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="The run folder, or an address such as s3://bucket/run, to which it is copied "
-            "every few minutes. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
+            help="The run folder. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
         ),
     ] = None,
     shard: Annotated[
@@ -99,8 +97,7 @@ def run(
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, or a cell has no complete episode or was stopped;
-    2, the input, a model or the address of --out cannot be used, or a cap
-    is reached;
+    2, the input or a model cannot be used, or a cap is reached;
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
     a second one stops at once.
     """
@@ -110,7 +107,7 @@ def run(
     from tomeval.runs.spread.sharding import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
-        raise TomevalError("--out: is empty; name a folder or an address, or leave it out")
+        raise TomevalError("--out: is empty; name a folder, or leave it out")
     part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, overrides or [], model)
     tell_notes(own_numbers(loaded, overrides or []))
@@ -149,7 +146,7 @@ def play_into(
     startup_test: bool = True,
     verbose: bool = False,
 ) -> None:
-    """Play an experiment into a folder or an address, show how it goes, and print the outcome.
+    """Play an experiment into a folder, show how it goes, and print the outcome.
 
     Raises
     ------
@@ -160,48 +157,45 @@ def play_into(
     from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
-    from tomeval.runs.places.working import working_on
     from tomeval.runs.runner import run_experiment
     from tomeval.runs.spread.engines import make_engine
 
     spread = make_engine(engine, replicas, gpus_per_replica, workers)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
-    with working_on(out, tell) as place:
-        with showing_progress(live, verbose) as on_steps:
-            played = run_experiment(
-                experiment,
-                place.folder,
-                workers=1 if workers is None else workers,
-                engine=spread,
-                replicas=replicas or 1,
-                concurrency=concurrency,
-                budget=Budget(max_calls, max_tokens) if capped else None,
-                prefix_reuse=prefix_reuse,
-                startup_test=startup_test,
-                shard=shard,
-                progress=place.watching(on_steps),
-                live=live,
-            )
-        tell(f"{place.name}: {played} episodes played")
-        for line in closing_lines(live.replicas):
-            tell(line)
-        whole = _close(place)
-    if not whole:
+    with showing_progress(live, verbose) as on_steps:
+        played = run_experiment(
+            experiment,
+            Path(out),
+            workers=1 if workers is None else workers,
+            engine=spread,
+            replicas=replicas or 1,
+            concurrency=concurrency,
+            budget=Budget(max_calls, max_tokens) if capped else None,
+            prefix_reuse=prefix_reuse,
+            startup_test=startup_test,
+            shard=shard,
+            progress=on_steps,
+            live=live,
+        )
+    tell(f"{out}: {played} episodes played")
+    for line in closing_lines(live.replicas):
+        tell(line)
+    if not _close(Path(out)):
         raise typer.Exit(1)
 
 
-def _close(place: Place) -> bool:
+def _close(folder: Path) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it."""
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
-    with Run(place.folder) as opened:
+    with Run(folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    then = f"next: tomeval {verb} {place.name}"
+    then = f"next: tomeval {verb} {folder}"
     if (share := opened.share) is not None:
-        then = _after_shard(place.name, share.shard)
+        then = _after_shard(str(folder), share.shard)
     for line in (*found.lines, then):
         tell(line)
     return found.whole

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli.options import RunFolder, TableFormat, WhereOption, run_folder, show_table
+from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
 from tomeval.cli.spreading import of_wanted, show_parts
 from tomeval.core.printing import show, tell
 
@@ -23,7 +23,6 @@ def status(
             help="A run folder; or several of one experiment, such as its shards, or the folder "
             "that holds them.",
             metavar="RUN...",
-            parser=run_folder,
         ),
     ],
     where: WhereOption = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tomeval.cli.options import Format, run_folder, show_table
+from tomeval.cli.options import Format, show_table
 from tomeval.core.printing import show, tell
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def merge(
             help="Run folders of one experiment, such as its shards; a folder that holds run "
             "folders stands for them.",
             metavar="RUN...",
-            parser=run_folder,
         ),
     ],
     out: Annotated[

@@ -44,11 +44,8 @@ def watch(
     1, a run was stopped, failed, or its process is gone;
     2, a folder is no run folder.
     """
-    from tomeval.runs.places.remote import refuse_address
     from tomeval.runs.standing import Looking
 
-    for folder in folders:
-        refuse_address(folder, "name the one that `tomeval run` says it works in")
     if len(set(folders)) < len(folders):
         (twice, *_) = [folder for folder in folders if folders.count(folder) > 1]
         raise TomevalError(f"{twice}: is named twice")

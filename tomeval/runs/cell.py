@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.outcomes import COMPLETE
+from tomeval.runs import tallies
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
@@ -189,10 +190,7 @@ class RunCell(ABC):
 
         Default: the domain's columns of the step table.
         """
-        typed = list(self.domain.schema.steps)
-        sql = f"SELECT {', '.join(typed)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step"
-        rows = self._store.query(sql, (self.number, episode))
-        return {name: [row[place] for row in rows] for place, name in enumerate(typed)}
+        return self._store.steps(self.number, episode)
 
     # What follows from these
 
@@ -233,15 +231,12 @@ class RunCell(ABC):
     @cached_property
     def episodes(self) -> IntArray:
         """The numbers of the complete episodes, shape (E,)."""
-        sql = "SELECT episode FROM episodes WHERE cell = ? AND status = ? ORDER BY episode"
-        rows = self._store.query(sql, (self.number, COMPLETE))
-        return np.array([number for (number,) in rows], dtype=np.int64)
+        return np.array(self._store.episodes(self.number, COMPLETE), dtype=np.int64)
 
     @property
     def steps(self) -> int:
         """The number of steps of the complete episodes."""
-        sql = "SELECT COALESCE(SUM(steps), 0) FROM episodes WHERE cell = ? AND status = ?"
-        return int(self._store.query(sql, (self.number, COMPLETE))[0][0])
+        return tallies.steps(self._store).get((self.number, COMPLETE), 0)
 
     @cached_property
     def units(self) -> int:

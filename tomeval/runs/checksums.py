@@ -1,7 +1,8 @@
-"""Checksums of what a run keeps: rows of its store, the store's file, and the files beside it.
+"""Checksums (CRC-32) of rows, of files and of objects in JSON files, and the seal of a store.
 
-CRC-32 throughout. Damage is an accident here, not an adversary: CRC-32 finds every burst of up to
-32 bits and all but one in four thousand million others, and reads a store at the speed of a disk.
+The seal is a line in a file beside the store. A damaged write-ahead log is read by SQLite as a
+shorter one, without an error, so the number of the last transaction stands in the seal too. When a
+session ends, the seal gets size and checksum of the store's file: one that still has them is whole.
 """
 
 from __future__ import annotations
@@ -11,23 +12,13 @@ import marshal
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
-import numpy as np
+from tomeval.core.errors import TomevalError
 
+SEAL = "run.seal"
 _CHUNK = 1 << 20
-_ROWS = 1000
-"""So many rows are turned into columns at once: more leave the processor's cache."""
-
 _KEY = "crc32"
-
-# What a column of each type gives back unchanged.
-_KEPT: Mapping[str, set[type]] = {
-    "INTEGER": {int, type(None)},
-    "REAL": {float, type(None)},
-    "TEXT": {str, type(None)},
-    "BLOB": {bytes, type(None)},
-}
 
 
 def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
@@ -39,37 +30,13 @@ def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
     return zlib.crc32(marshal.dumps(rows if isinstance(rows, list) else list(rows), 2))
 
 
-def as_given(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> bool:
-    """Tell whether SQLite gives rows back as they are, for columns of these types.
-
-    It makes 3.0 of an integer in a REAL column, 3 of 3.0 in an INTEGER one, 0.0 of -0.0, and NULL
-    of NaN.
-    """
-    parts = (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
-    return all(_as_given(part, kinds) for part in parts)
-
-
-def _as_given(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> bool:
-    for kind, column in zip(kinds, zip(*rows, strict=True), strict=False):
-        types = set(map(type, column))
-        if not types <= _KEPT.get(kind, set()):
-            return False
-        if float in types:
-            numbers = np.array(column, dtype=np.float64)  # nan for None
-            if np.isnan(numbers).sum() != column.count(None):
-                return False
-            if np.signbit(numbers[numbers == 0]).any():
-                return False
-    return True
-
-
 def of_file(path: Path) -> int:
     """Return the checksum of a file's bytes."""
-    found = 0
+    crc = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            found = zlib.crc32(chunk, found)
-    return found
+            crc = zlib.crc32(chunk, crc)
+    return crc
 
 
 def signed(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,11 +52,11 @@ def holds(data: Mapping[str, Any]) -> bool:
 def read_signed(path: Path) -> Any:
     """Return what a JSON file holds; None if it cannot be read or is not what was written."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    parts = found if isinstance(found, list) else [found]
-    return found if all(isinstance(part, dict) and holds(part) for part in parts) else None
+    parts = data if isinstance(data, list) else [data]
+    return data if all(isinstance(part, dict) and holds(part) for part in parts) else None
 
 
 def _bare(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,3 +65,78 @@ def _bare(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_object(data: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(_bare(data), sort_keys=True).encode()):08x}"
+
+
+class Seal(NamedTuple):
+    """What a seal says: the number of the last transaction; size and CRC-32 of a closed store.
+
+    A size of 0 stands for a store that is being written, or was when its run was killed.
+    """
+
+    commits: int
+    size: int = 0
+    crc: int = 0
+
+    def line(self) -> bytes:
+        """Return the line as it is written; its length never changes."""
+        text = f"{self.commits:016d} {self.size:016d} {self.crc:08x}"
+        return f"{text} {zlib.crc32(text.encode()):08x}\n".encode()
+
+    def fits(self, store: Path) -> bool:
+        """Tell whether the store's file is as the last session left it."""
+        if not self.size or _logged(store) or store.stat().st_size != self.size:
+            return False
+        return of_file(store) == self.crc
+
+
+def read_seal(folder: Path) -> Seal | None:
+    """Return a folder's seal; None if there is none, or none that can be trusted."""
+    try:
+        line = (folder / SEAL).read_bytes()
+        commits, size, crc, _ = line.split()
+        seal = Seal(int(commits), int(size), int(crc, 16))
+    except (OSError, ValueError):
+        return None
+    return seal if seal.line() == line else None
+
+
+class SealFile:
+    """The seal of a store that is being written."""
+
+    def __init__(self, store: Path) -> None:
+        self._store, self._path = store, store.with_name(SEAL)
+        self._file: IO[bytes] | None = None
+
+    def note(self, seal: Seal) -> None:
+        """Write in place, in one call: a kill must not tear the line."""
+        try:
+            if self._file is None:
+                self._path.touch()
+                self._file = self._path.open("r+b", buffering=0)
+            self._file.seek(0)
+            self._file.write(seal.line())
+        except OSError as error:
+            why = error.strerror or error
+            raise TomevalError(f"{self._path}: cannot be written ({why})") from None
+
+    def close(self, commits: int) -> None:
+        """Seal a store that has just been closed, unless a reader still holds its log."""
+        try:
+            if not _logged(self._store):
+                size = self._store.stat().st_size
+                self.note(Seal(commits, size, of_file(self._store)))
+        finally:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+def _logged(store: Path) -> bool:
+    """Tell whether part of a store is in a log, or is to be taken back by a rollback journal."""
+    for name in ("wal", "journal"):
+        log = store.with_name(f"{store.name}-{name}")
+        if log.exists():
+            with log.open("rb") as file:
+                if file.read(1) > b"\0":  # SQLite writes a zero over the head of a journal
+                    return True
+    return False

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
@@ -117,13 +117,11 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
 def _unread(store: Store) -> list[int]:
     """Return the cells with a seat none of whose answers could be read."""
     found = []
-    readable = f"SELECT 1 FROM asked WHERE cell = ? AND seat = ? AND outcome = '{VALID}' LIMIT 1"
     for cell, count in tallies.invalid_answers(store).items():
         seats = []
         if any(count.values()):  # one readable answer is enough
-            seats = store.query("SELECT DISTINCT seat FROM asked WHERE cell = ?", (cell,))
-            seats = [seat for seat in seats if not store.query(readable, (cell, *seat))]
-        each = [tallies.answers(store, [cell], f"seat = '{seat}'")[cell] for (seat,) in seats]
+            seats = tallies.seats_without_valid_answer(store, cell)
+        each = [tallies.answers(store, [cell], f"seat = '{seat}'")[cell] for seat in seats]
         found += [cell] if any(0 < said.asked == said.invalid for said in each) else []
     return found
 

@@ -24,8 +24,7 @@ def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Seque
     if len(found) == count:
         return whole
     found = list(found)
-    played = store.query("SELECT episode FROM episodes WHERE cell = ?", (number,))
-    if any(episode not in found for (episode,) in played if episode < count):
+    if any(episode not in found for episode in store.episodes(number) if episode < count):
         return whole  # begun in full
     drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
     return whole if drawn else found

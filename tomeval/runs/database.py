@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.runs.journal import ROLLBACK, WAL, fitting_journal
 from tomeval.runs.packing import readable, unpacked
-from tomeval.runs.places.journal import ROLLBACK, WAL, fitting_journal
-from tomeval.runs.places.reading import IN_PLACE, Copy, has_log, needs_copy
+from tomeval.runs.reading import IN_PLACE, Copy, has_log, needs_copy
 
 PATIENCE = {WAL: 60.0, ROLLBACK: 600.0}
 """Seconds for which a lock is waited for, by journal: readers of a rollback journal hold it up for
@@ -26,6 +26,10 @@ _OF_DAMAGE = (
     *("no such table", "no such column", "Could not decode", "malformed JSON", "bad JSON"),
     "user-defined function raised exception",  # `unpacked`
 )
+
+
+class Damaged(TomevalError):
+    """Something in a store is not what was written."""
 
 
 class NothingPlayed(TomevalError):
@@ -59,8 +63,6 @@ class Database:
 
     def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
         self.path = self.read_from = path
-        self._seen: Callable[[frozenset[str]], None] | None = None
-        self._reads: dict[str, frozenset[str]] = {}
         self._journal = WAL if schema is None else fitting_journal(path.parent).mode
         self._copy: Copy | None = None
         with ExitStack() as unless_opened, self.reporting():
@@ -137,9 +139,9 @@ class Database:
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(error) from None
 
-    def damaged(self, why: object) -> TomevalError:
+    def damaged(self, why: object) -> Damaged:
         """Return the error for a store whose content cannot be trusted."""
-        return TomevalError(
+        return Damaged(
             f"{self.path}: damaged, not readable as a tomeval run ({why}); "
             f"tomeval verify {self.path.parent} tells what is sound"
         )
@@ -187,21 +189,17 @@ class Database:
             for statement in statements.split(";\n"):
                 db.execute(statement)
 
-    def watch(self, seen: Callable[[frozenset[str]], None]) -> None:
-        """Call `seen` with the tables that a query reads, before any of its rows is given."""
-        self._seen = seen
-
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         """Return all rows of a query."""
         with self.reporting():
-            return self._execute(sql, parameters).fetchall()
+            return self._db.execute(sql, parameters).fetchall()
 
     def iterate(
         self, sql: str, parameters: tuple[Any, ...] = ()
     ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Return a query's column names and its rows, one by one."""
         with self.reporting():
-            cursor = self._execute(sql, parameters)
+            cursor = self._db.execute(sql, parameters)
 
         def parts() -> Iterator[list[tuple[Any, ...]]]:
             with self.reporting():
@@ -209,30 +207,6 @@ class Database:
                     yield rows
 
         return [column[0] for column in cursor.description], chain.from_iterable(parts())
-
-    def _execute(self, sql: str, parameters: tuple[Any, ...]) -> sqlite3.Cursor:
-        """Begin a query, and tell which tables it reads."""
-        if self._seen is not None:
-            self._seen(self._tables(sql, parameters))
-        return self._db.execute(sql, parameters)
-
-    def _tables(self, sql: str, parameters: tuple[Any, ...]) -> frozenset[str]:
-        """Return the tables that a query reads, behind views too."""
-        if sql not in self._reads:
-            found: set[str] = set()
-
-            def ask(action: int, name: str | None, *_: str | None) -> int:
-                if action == sqlite3.SQLITE_READ and name:
-                    found.add(name)
-                return sqlite3.SQLITE_OK
-
-            self._db.set_authorizer(ask)
-            try:
-                self._db.execute(f"EXPLAIN {sql}", parameters)
-            finally:
-                self._db.set_authorizer(None)
-            self._reads[sql] = frozenset(found)
-        return self._reads[sql]
 
 
 def _reading_mode(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import platform
+import re
 import subprocess
 from collections.abc import Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,10 +18,8 @@ import filelock
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.checksums import read_signed, signed
+from tomeval.runs.journal import PROBE
 from tomeval.runs.origins import DECIDING, installed
-from tomeval.runs.places.holding import CLOCK, has_locks, held_between_hosts
-from tomeval.runs.places.journal import PROBE
-from tomeval.runs.places.remote import refuse_address
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
@@ -30,23 +29,27 @@ from tomeval.runs.store import (
     SESSIONS,
     STORE,
     Store,
-    identity_sha256,
 )
-from tomeval.runs.writer import this_process, writer_of
+from tomeval.runs.stored import identity_sha256
+from tomeval.runs.writer import has_locks, named, writer_of
 
 logger = logging.getLogger(__name__)
 
 
 def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
-    refuse_address(folder)
+    if re.fullmatch(r"[A-Za-z][\w+.-]+:", folder.parts[0] if folder.parts else ""):
+        raise TomevalError(
+            f"{folder}: is an address, not a folder; play into a folder of this machine and copy "
+            "it there, see docs/scaling.md"
+        )
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
         # A run that was killed at its very start leaves some of these files.
         drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
         names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
-        others = {name for name in names if not name.startswith((PROBE, CLOCK))}
+        others = {name for name in names if not name.startswith(PROBE)}
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
@@ -61,9 +64,8 @@ def make_folder(folder: Path) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder; refuse a second process and a folder that cannot be written."""
-    holder = folder / HOLDER
     try:
-        with _system_lock(folder / LOCK), held_between_hosts(holder, this_process()):
+        with _system_lock(folder / LOCK), named(folder):
             yield
     except filelock.Timeout:
         raise TomevalError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tomeval.runs import tallies
+
 if TYPE_CHECKING:
     from tomeval.runs.origins import Origin
     from tomeval.runs.results import Run
@@ -18,10 +20,7 @@ PLACE_SQL = ", ".join(["o.origin", *(f"NULLIF(o.{name}, '') AS {name}" for name 
 
 def used(run: Run) -> list[tuple[int, Origin, int]]:
     """Return number, origin and episodes of every origin that a run's cells have episodes of."""
-    cells = ", ".join(str(cell.number) for cell in run.cells)
-    counts = run.store.query(
-        f"SELECT origin, COUNT(*) FROM episodes WHERE cell IN ({cells}) GROUP BY origin ORDER BY 1"
-    )
+    counts = tallies.by_origin(run.store, [cell.number for cell in run.cells])
     known = run.store.origins()
     return [(number, known[number], count) for number, count in counts]
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
+from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.thinking import without_thinking
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
@@ -48,21 +48,15 @@ def last_unread(store: Store, cell: int, episode: int) -> Unread | None:
 
     None: the episode is complete, so that no answer ended it.
     """
-    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ? AND status <> ?"
-    if not store.query(sql, (cell, episode, COMPLETE)):
+    if store.status(cell, episode) in (None, COMPLETE):
         return None
-    sql = (
-        "SELECT outcome FROM asked WHERE cell = ? AND episode = ? AND outcome NOT IN (?, ?) "
-        "ORDER BY step DESC LIMIT 1"
-    )
-    outcomes = store.query(sql, (cell, episode, VALID, NOT_ASKED))
     calls = [
         record
         for *_, record in store.calls(cell, episode)
         if _says(record) and record.get("outcome") != VALID
     ]
     call = calls[-1] if calls else {}
-    outcome = call.get("outcome") or (outcomes[0][0] if outcomes else "invalid")
+    outcome = call.get("outcome") or store.last_unread(cell, episode) or "invalid"
     return Unread(outcome, call)
 
 

@@ -21,7 +21,6 @@ from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
-from tomeval.runs.places.working import folder_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
@@ -44,7 +43,6 @@ class Run:
     Parameters
     ----------
     folder : path
-        Or an address that fsspec knows; the run is fetched, if it has changed since the last time.
     where : sequence of str
         Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
         if it had no other cells. Default: all.
@@ -57,7 +55,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
-        self.folder = folder_of(folder)
+        self.folder = Path(folder)
         self.where = tuple(where)
         self._where = parse_where(where)
         self.store = Store(self.folder)
@@ -315,16 +313,11 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
     """
-    mine = ", ".join(str(cell.number) for cell in run.cells)
+    mine = [cell.number for cell in run.cells]
     if what == "steps":
-        return run.iterate(
-            f"SELECT r.*, {PLACE_SQL} FROM step_records r JOIN episodes e USING (cell, episode) "
-            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({mine}) "
-            "ORDER BY cell, episode, step"
-        )
+        return run.store.step_records(mine, PLACE_SQL)
     if what == "answers":
-        order = "cell, episode, step, seat, question"
-        return run.iterate(f"SELECT * FROM asked WHERE cell IN ({mine}) ORDER BY {order}")
+        return run.store.asked(mine)
     if what == "origins":
         return provenance.table(run)
     if what == "cells":
@@ -340,11 +333,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """
     typed = list(run.domain.schema.episodes)
     names = run.metric_names
-    own = ", ".join(("episode", *typed, "status", "steps"))
-    sql = (
-        f"SELECT {PLACE_SQL}, {own} FROM episodes LEFT JOIN origins o USING (origin) "
-        "WHERE cell = ? ORDER BY episode"
-    )
+    asked = ", ".join((PLACE_SQL, "episode", *typed, "status", "steps"))
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
     columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called, *typed, "status", "steps"]
     columns += [*names, *PLACE]
@@ -353,7 +342,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for row in run.store.query(sql, (cell.number,)):
+            for row in run.store.episode_records(cell.number, asked):
                 place, (episode, *found, status, steps) = row[: len(PLACE)], row[len(PLACE) :]
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:

@@ -52,7 +52,7 @@ class Rows:
         )
 
     def tables(self, origin: int) -> dict[str, list[Row]]:
-        """Return the rows by table, those of the episodes with their origin."""
+        """Return what was played by table, the episodes' own rows with their origin."""
         episodes = [(self.cell, *row, origin) for row in self.episodes]
         return {
             "episodes": episodes,

@@ -1,9 +1,7 @@
 """What model calls came to, kept by episode beside them, so that they need not be read to be added.
 
-The store writes a row with every episode. It is used only if it was made by this version, from the
-very calls that are stored (it repeats their checksum), and is what was written; what any other
-episode came to is added up from its calls. So a row that is lost, damaged or out of date costs
-time and changes no number.
+The store writes a row with every episode, which is part of the episode's checksum. It is used only
+if this version made it; what any other episode came to is added up from its calls.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from zlib import crc32
 
 from tomeval.core.outcomes import FAILED, VALID
 from tomeval.models.base import LOW_MASS
-from tomeval.runs.checksums import of_rows
 
 if TYPE_CHECKING:
     from tomeval.runs.store import Store
@@ -25,13 +22,6 @@ if TYPE_CHECKING:
 MADE = crc32(repr((1, LOW_MASS, VALID)).encode())
 """What rows depend on besides the calls. The first number grows with every change of `Spent`."""
 
-SQL = (
-    "cell INTEGER NOT NULL, episode INTEGER NOT NULL, calls INTEGER NOT NULL, "
-    "made INTEGER NOT NULL, said TEXT NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (cell, episode)"
-)
-"""Columns: the checksum of the episode's calls, `MADE`, `said_of`, and that of these five."""
-
-_NOTHING = of_rows([])
 _AT_A_TIME = 1000
 
 
@@ -151,12 +141,6 @@ def _is_finite(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def row_of(place: tuple[int, int], calls: int, said: str) -> tuple[Any, ...]:
-    """Return the row of an episode, given the checksum of its calls."""
-    row = (*place, calls, MADE, said)
-    return (*row, of_rows([row]))
-
-
 class Kept(NamedTuple):
     """What was spent by cell, seat and whether the episode failed; episodes left to count."""
 
@@ -167,19 +151,17 @@ class Kept(NamedTuple):
 def kept(store: Store) -> Kept:
     """Read the rows that can be used; the calls of all other episodes are `left`."""
     _, rows = store.iterate(
-        "SELECT e.cell, e.episode, e.status, u.calls, s.calls, s.made, s.said, s.sum "
-        "FROM episodes e LEFT JOIN sums u USING (cell, episode) "
-        "LEFT JOIN spent s USING (cell, episode) ORDER BY e.cell, e.episode"
+        "SELECT e.cell, e.episode, e.status, s.made, s.said FROM episodes e "
+        "LEFT JOIN spent s USING (cell, episode) WHERE s.made IS NOT NULL OR EXISTS (SELECT 1 FROM "
+        "calls c WHERE c.cell = e.cell AND c.episode = e.episode) ORDER BY e.cell, e.episode"
     )
     left: list[tuple[int, int]] = []
     parts: dict[tuple[int, str, bool], list[Sequence[Any]]] = {}
-    for cell, episode, status, stored, *row, checksum in rows:
-        if stored == _NOTHING and checksum is None:
-            continue  # no calls
-        if row[:2] != [stored, MADE] or of_rows([(cell, episode, *row)]) != checksum:
+    for cell, episode, status, made, text in rows:
+        if made != MADE:
             left.append((cell, episode))
             continue
-        for seat, said in json.loads(row[2]).items():
+        for seat, said in json.loads(text).items():
             mine = parts.setdefault((cell, seat, status == FAILED), [])
             mine.append(said)
             if len(mine) == _AT_A_TIME:

@@ -6,7 +6,6 @@ killed keeps every episode that was finished.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sqlite3
@@ -18,29 +17,23 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.models.naming import renamed
-from tomeval.runs.checksums import read_signed
+from tomeval.runs.checksums import SEAL, Seal, SealFile, read_seal, read_signed
 from tomeval.runs.database import Database, NothingPlayed
-from tomeval.runs.domain import Block, Domain, get_domain
-from tomeval.runs.guard import OF_EPISODES, Guard, Place, Sums
+from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
-from tomeval.runs.packing import Unpackable, pack, unpack
+from tomeval.runs.packing import pack
 from tomeval.runs.rows import Differing, Rows, difference
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
-from tomeval.runs.seal import NAME, SealFile, read_seal
-from tomeval.runs.spent import by_episode, kept
-from tomeval.runs.spent import row_of as spent_row
+from tomeval.runs.spent import MADE, by_episode, kept
+from tomeval.runs.stored import Stored, identity_sha256, own_domain
+from tomeval.runs.sums import SUMMED, Place, Sums, check
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 LOCK, LIVE = "run.lock", "live.json"
 
-BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, NAME)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, SEAL)
 """What a run writes before its store, or at the same moment."""
-
-
-def identity_sha256(identity: Mapping[str, Any]) -> str:
-    """Return the hash of what makes an experiment itself: its name and its cells."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def strange(folder: Path, meta: Mapping[str, Any]) -> str:
@@ -71,7 +64,7 @@ def strange(folder: Path, meta: Mapping[str, Any]) -> str:
 _HEAD = re.compile(rb'\{\s*"sha256": "([0-9a-f]{64})"')
 
 
-class Store:
+class Store(Stored):
     """The SQLite store of one run.
 
     Parameters
@@ -107,26 +100,25 @@ class Store:
             _check(folder, domain)
         seal = read_seal(folder)
         if domain is None:
-            self._db = Database(self.path, SCHEMA_VERSION)
+            db = Database(self.path, SCHEMA_VERSION)
         else:
-            self._db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.schema))
-        self.query, self.iterate = self._db.query, self._db.iterate
-        self.read_from = self._db.read_from  # a copy, where readers copy first
-        self.damaged, self.reporting = self._db.damaged, self._db.reporting
+            db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.schema))
+        super().__init__(db)
+        self.read_from = db.read_from  # a copy, where readers copy first
+        self.changing = domain is not None
         self._sums: Sums | None = None
-        self._cells: list[tuple[int, dict[str, Any]]] | None = None
         self._seal: SealFile | None = None
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
             if domain is None:
-                self.guard = Guard(self._db, seal)
-                self._db.watch(self.guard.trust)
+                self.domain = own_domain(self._db)
+                check(self._db, seal)
             else:
+                self.domain = domain
                 with self._db.reporting():
                     self._sums = Sums(self._db)
                 self._seal = SealFile(self.path)
-                self._seal.note(self._sums.commits)
-            self.domain = domain or self._own_domain()
+                self._seal.note(Seal(self._sums.commits))
             if domain is None and (why := strange(folder, self.meta())):
                 raise TomevalError(why)
             self._db.renew_views(self.domain.schema.views)
@@ -138,25 +130,16 @@ class Store:
         if self._seal is not None and self._sums is not None:
             self._seal.close(self._sums.commits)
 
-    def _own_domain(self) -> Domain:
-        meta = self.meta()
-        name = meta.get("domain")
-        if not meta:
-            raise NothingPlayed(self.path.parent)
-        if not isinstance(name, str):
-            raise self.damaged("it does not say which domain it is of")
-        return get_domain(name, str(self.path))
-
     @contextmanager
     def _writing(self, *changed: str) -> Iterator[tuple[sqlite3.Connection, Sums]]:
         """Do all or nothing, with checksums; `changed` names the small tables that are written."""
         assert self._sums is not None, "open for reading"
         assert self._seal is not None, "open for reading"
         before = self._sums.commits
-        with self._sums.transaction(changed) as db:
+        with self._sums.transaction(*changed) as db:
             yield db, self._sums
         if self._sums.commits != before:  # else it is part of a larger one
-            self._seal.note(self._sums.commits)
+            self._seal.note(Seal(self._sums.commits))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -178,15 +161,7 @@ class Store:
         """Give the connection to rows of other stores, which come with their checksums."""
         with self._writing() as (db, sums):
             yield db
-            sums.recount(db)
-
-    def meta(self) -> dict[str, Any]:
-        """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
-        rows = self.query("SELECT key, value FROM meta")
-        try:
-            return {key: json.loads(value) for key, value in rows}
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(error) from None
+            sums.recount()
 
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
         """Write the cells of a new run, once; `more` is noted beside its name."""
@@ -197,11 +172,6 @@ class Store:
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
                 self._insert_cell(db, number, cell)
-
-    def identity(self) -> dict[str, Any]:
-        """Return what makes its experiment itself, see `Experiment.identity`."""
-        cells = [definition for _, definition in self.cells()]
-        return {"name": self.meta()["name"], "cells": cells}
 
     def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
         columns = {**cell, **self.domain.columns(cell)}
@@ -239,24 +209,20 @@ class Store:
         assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
         keys = {(cell, row[0]) for row in given.episodes}
         done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
-        rows = given.tables(origin)
+        spent = [
+            (cell, episode, MADE, said)
+            for episode, said in given.spent.items()
+            if (cell, episode) in keys
+        ]
+        rows = given.tables(origin) | {"spent": spent}
         with self._writing() as (db, sums):
             earlier = sorted(keys & _present(db, "episodes", keys))
-            for name in reversed(OF_EPISODES):  # an episode's own row last
+            for name in reversed(SUMMED):  # an episode's own row last
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
                 if rows[name]:
                     marks = ",".join("?" * len(rows[name][0]))
                     db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            of_calls = sums.episodes(db, rows)
-            db.executemany("DELETE FROM spent WHERE cell = ? AND episode = ?", earlier)
-            db.executemany(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    spent_row((cell, episode), of_calls[cell, episode], said)
-                    for episode, said in given.spent.items()
-                    if (cell, episode) in of_calls
-                ],
-            )
+            sums.episodes(db, keys)
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             for place in served:
@@ -267,15 +233,13 @@ class Store:
         """Write what calls came to for episodes that lack it, as those copied by SQL do."""
         left = kept(self).left or []
         for start in range(0, len(left), 1000):
-            with self._writing() as (db, _):
+            with self._writing() as (db, sums):
                 for place in left[start : start + 1000]:
                     db.execute("DELETE FROM spent WHERE cell = ? AND episode = ?", place)
                     told = ((place[1], *call) for call in self.calls(*place))
-                    said = by_episode(told).get(place[1])
-                    sql = "SELECT calls FROM sums WHERE cell = ? AND episode = ?"
-                    for (checksum,) in db.execute(sql, place).fetchall() if said else ():
-                        row = spent_row(place, checksum, str(said))
-                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?)", row)
+                    if said := by_episode(told).get(place[1]):
+                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?)", (*place, MADE, said))
+                sums.episodes(db, left[start : start + 1000])
 
     def differs(self, cell: int, played: Block | Rows) -> Differing:
         """Return how episodes differ from what is stored of them.
@@ -299,14 +263,6 @@ class Store:
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (number, *row))
         return int(number)
 
-    def origins(self) -> dict[int, Origin]:
-        """Return all origins by number, those that no episode has included."""
-        rows = self.query("SELECT origin, replica, host, device, versions FROM origins ORDER BY 1")
-        try:
-            return {number: Origin.of(row) for number, *row in rows}
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(error) from None
-
     def leave_out_hosts(self) -> None:
         """Forget on which hosts episodes were played, in a copy that others will read."""
         with self._writing("origins") as (db, _):
@@ -323,10 +279,6 @@ class Store:
                 )
             db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
 
-    def revisions(self) -> dict[str, str]:
-        """Return the revision of every model that was used; empty if unknown."""
-        return dict(self.query("SELECT model, revision FROM revisions"))
-
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
         self.keep_replies([(cell, episode, seat, request, pack(reply))])
@@ -338,35 +290,6 @@ class Store:
             rows = [sums.reply(db, row) for row in last.values()]
             db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
 
-    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
-        """Return the kept replies to a seat of an unfinished episode, by request."""
-        sql = "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?"
-        rows = self.query(sql, (cell, episode, seat))
-        return {request: self._unpack(reply) for request, reply in rows}
-
-    def finished(self) -> dict[int, set[int]]:
-        """Return by cell the episodes that need not be played, void ones included."""
-        done: dict[int, set[int]] = {}
-        sql = "SELECT cell, episode FROM episodes WHERE status != ?"
-        for cell, episode in self.query(sql, (FAILED,)):
-            done.setdefault(cell, set()).add(episode)
-        return done
-
-    def finished_of(self, cell: int) -> Iterator[int]:
-        """Yield the episodes of a cell that need not be played, in order."""
-        sql = "SELECT episode FROM episodes WHERE cell = ? AND status != ? ORDER BY episode"
-        _, rows = self.iterate(sql, (cell, FAILED))
-        return (episode for (episode,) in rows)
-
-    def most_finished(self) -> dict[int, tuple[int, int]]:
-        """Return by cell how many episodes need not be played, and the last of them."""
-        sql = "SELECT cell, COUNT(*), MAX(episode) FROM episodes WHERE status != ? GROUP BY cell"
-        return {cell: (count, last) for cell, count, last in self.query(sql, (FAILED,))}
-
-    def failed(self) -> set[tuple[int, int]]:
-        """Return cell and episode of those that got no reply and will be played again."""
-        return set(self.query("SELECT cell, episode FROM episodes WHERE status = ?", (FAILED,)))
-
     def note_stops(self, reasons: Mapping[int, str]) -> None:
         """Keep why cells play no more for now; an empty reason: the cell is tried again."""
         before = self.stops()
@@ -376,47 +299,6 @@ class Store:
             with self._writing("meta") as (db, _):
                 db.execute("DELETE FROM meta WHERE key = 'stopped'")
                 db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-
-    def stops(self) -> dict[int, str]:
-        """Return why cells were stopped, by number; see `note_stops`."""
-        return {int(cell): str(reason) for cell, reason in self.meta().get("stopped", {}).items()}
-
-    @property
-    def changing(self) -> bool:
-        """Whether it is open for writing; else it stays as it was at the first look."""
-        return self._sums is not None
-
-    def cells(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return number and definition of every cell; definitions must not be changed."""
-        if self.changing:
-            return self._read_cells()
-        if self._cells is None:
-            self._cells = self._read_cells()
-        return list(self._cells)
-
-    def _read_cells(self) -> list[tuple[int, dict[str, Any]]]:
-        rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
-        try:
-            found = [(cell, json.loads(definition)) for cell, definition in rows]
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(error) from None
-        meta = self.meta()
-        identity = {"name": meta.get("name"), "cells": [definition for _, definition in found]}
-        if meta and meta.get("sha256") != identity_sha256(identity):
-            raise self.damaged("its cells are not those it was begun with")
-        return found
-
-    def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
-        """Yield step, seat, form and record of every model call of an episode, in order."""
-        sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
-        for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
-            yield step, seat, form, json.loads(self._unpack(record))
-
-    def _unpack(self, packed: bytes) -> str:
-        try:
-            return unpack(packed)
-        except Unpackable as error:
-            raise self.damaged(error) from None
 
 
 def _check(folder: Path, domain: Domain) -> None:
@@ -431,7 +313,6 @@ def _check(folder: Path, domain: Domain) -> None:
                 f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
-        store.guard.check_all()
     finally:
         store.close()
 

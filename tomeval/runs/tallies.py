@@ -52,6 +52,27 @@ def statuses(store: Store, cell: int) -> dict[int, str]:
 
 
 @_once
+def steps(store: Store) -> dict[tuple[int, str], int]:
+    """Return how many steps the episodes of each cell and status have."""
+    sql = "SELECT cell, status, SUM(steps) FROM episodes GROUP BY cell, status"
+    return {(cell, status): int(count) for cell, status, count in store.query(sql)}
+
+
+def by_origin(store: Store, cells: Sequence[int]) -> list[tuple[int, int]]:
+    """Return how many episodes of some cells each origin has, by number."""
+    mine = ", ".join(map(str, cells))
+    sql = f"SELECT origin, COUNT(*) FROM episodes WHERE cell IN ({mine}) GROUP BY origin ORDER BY 1"
+    return store.query(sql)
+
+
+def seats_without_valid_answer(store: Store, cell: int) -> list[str]:
+    """Return the seats of a cell that were asked and none of whose answers could be read."""
+    valid = f"SELECT 1 FROM asked WHERE cell = ? AND seat = ? AND outcome = '{VALID}' LIMIT 1"
+    seats = store.query("SELECT DISTINCT seat FROM asked WHERE cell = ?", (cell,))
+    return [seat for (seat,) in seats if not store.query(valid, (cell, seat))]
+
+
+@_once
 def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
     """Return how many answers were invalid in each way, those of void episodes included."""
     return _invalid_answers(store, _odd(store))

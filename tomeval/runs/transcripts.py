@@ -8,6 +8,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import in_line, lines_of
+from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
@@ -17,9 +18,9 @@ from tomeval.strategies.asking import replaced
 
 def cell_lines(run: Run, cells: Sequence[RunCell] | None = None) -> Iterator[str]:
     """Yield one line per cell: who plays what, and how many episodes there are; default: all."""
-    counts = dict(run.store.query("SELECT cell, COUNT(*) FROM episodes GROUP BY cell"))
+    counts = tallies.episodes(run.store)
     for cell in run.cells if cells is None else cells:
-        yield f"{_about(cell)}: {counts.get(cell.number, 0)} episodes"
+        yield f"{_about(cell)}: {sum(counts.get(cell.number, {}).values())} episodes"
 
 
 def _about(cell: RunCell) -> str:
@@ -59,10 +60,7 @@ def choose_episodes(
     TomevalError
         A number that none of the cells has.
     """
-    found: dict[int, list[int]] = {cell.number: [] for cell in cells}
-    for number, episode in run.store.query("SELECT cell, episode FROM episodes ORDER BY episode"):
-        if number in found:
-            found[number].append(episode)
+    found = {cell.number: run.store.episodes(cell.number) for cell in cells}
     some = sorted({episode for played in found.values() for episode in played})
     where = f"{run.folder}: {'cells' if len(cells) > 1 else 'cell'} {spelled(list(found))}"
     wanted = episodes.among(some, "episode", where)
@@ -75,8 +73,7 @@ def find_cell(run: Run, number: int, episode: int) -> RunCell:
     if cell is None:
         known = spelled([cell.number for cell in run.cells])
         raise TomevalError(f"{run.folder}: no cell {number}, there are {known}")
-    sql = "SELECT 1 FROM episodes WHERE cell = ? AND episode = ?"
-    if not run.store.query(sql, (number, episode)):
+    if run.store.status(number, episode) is None:
         raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
     return cell
 

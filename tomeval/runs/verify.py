@@ -5,30 +5,37 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.checksums import of_rows
-from tomeval.runs.database import Database
-from tomeval.runs.domain import Block, get_domain
+from tomeval.runs.checksums import SEAL, of_rows, read_seal, read_signed
+from tomeval.runs.database import Damaged, Database
+from tomeval.runs.domain import Block, Domain
 from tomeval.runs.folder import is_damaged, locked, read_json
-from tomeval.runs.guard import OF_EPISODES, Guard, Place, rows_sql
 from tomeval.runs.origins import Origin
 from tomeval.runs.packing import unpack
 from tomeval.runs.schema import SCHEMA_VERSION
-from tomeval.runs.seal import NAME, read_seal
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import (
     EXPERIMENT,
     SESSIONS,
     STORE,
     Store,
-    identity_sha256,
     strange,
+)
+from tomeval.runs.stored import identity_sha256, own_domain, read_meta
+from tomeval.runs.sums import (
+    OF_EPISODES,
+    Place,
+    check_whole,
+    damaged_replies,
+    is_sound,
+    rows_of,
+    rows_of_no_episode,
 )
 
 NAMED = 20
@@ -39,17 +46,21 @@ NAMED = 20
 class Verified:
     """What became of a run folder's checksums.
 
-    `episodes` counts those that are sound, `damaged` has the tables in which each of the others
-    differs, by cell and episode; `replies` are the episodes with damaged kept replies; `whole` says
-    what else is wrong with the store, and `beside` with what lies beside it, one line each.
+    `intact` and `damaged` are its episodes; `replies` are those with damaged kept replies; `whole`
+    says what else is wrong with the store, and `beside` with what lies beside it, one line each.
     """
 
     folder: Path
-    episodes: int = 0
-    damaged: dict[Place, list[str]] = field(default_factory=dict)
+    intact: list[Place] = field(default_factory=list)
+    damaged: list[Place] = field(default_factory=list)
     replies: list[Place] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes are sound."""
+        return len(self.intact)
 
     @property
     def store_sound(self) -> bool:
@@ -63,16 +74,15 @@ class Verified:
 
     def lines(self) -> Iterator[str]:
         """Yield what was found, in words."""
+        store = self.folder / STORE
         yield from self.beside
         yield from self.whole
-        for cell, episode in sorted(self.damaged)[:NAMED]:
-            tables = ", ".join(self.damaged[cell, episode])
-            yield f"{self.folder / STORE}: episode {episode} of cell {cell} is damaged ({tables})"
+        for cell, episode in self.damaged[:NAMED]:
+            yield f"{store}: episode {episode} of cell {cell} is damaged"
         if len(self.damaged) > NAMED:
             yield f"and {len(self.damaged) - NAMED:,} more episodes"
         for cell, episode in sorted(set(self.replies)):
-            where = f"episode {episode} of cell {cell}"
-            yield f"{self.folder / STORE}: a kept reply of {where} is damaged"
+            yield f"{store}: a kept reply of episode {episode} of cell {cell} is damaged"
         yield f"episodes: {self.episodes:,} sound, {len(self.damaged):,} damaged"
         if not self.store_sound:
             yield f"tomeval verify {self.folder} --drop leaves out what is damaged"
@@ -86,104 +96,85 @@ def verified(folder: Path) -> Verified:
     TomevalError
         There is no run, or one of another version.
     """
-    found = Verified(folder)
-    if not (folder / STORE).is_file():
-        Store(folder)  # says what is wrong
+    store, found = folder / STORE, Verified(folder)
+    if not store.is_file() or not store.stat().st_size:
+        Store(folder).close()  # says what is wrong
     for name in (EXPERIMENT, SESSIONS, STARTUP):
         if is_damaged(folder / name):
             found.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
     if not (folder / EXPERIMENT).exists():
         found.beside.append(f"{folder / EXPERIMENT}: missing; the next tomeval run writes it anew")
+    seal = read_seal(folder)
+    if seal is None and (folder / SEAL).exists():
+        found.beside.append(f"{folder / SEAL}: damaged; the store is read without it, more slowly")
     try:
-        with closing(_Opened(folder)) as opened:
-            _check(opened, found)
+        with closing(Database(store, SCHEMA_VERSION)) as db:
+            _domain(db, found)
+            if why := strange(folder, _meta(db)):
+                found.beside.append(why)
+            try:
+                check_whole(db, seal)
+            except Damaged as error:
+                found.whole.append(str(error))
+            _check_rows(db, found)
     except TomevalError as error:
-        if not (folder / STORE).stat().st_size:
-            raise
         found.whole.append(str(error))
     return found
 
 
-class _Opened:
-    """A store that is open to be checked, with whatever is wrong in it."""
-
-    def __init__(self, folder: Path) -> None:
-        seal = read_seal(folder)
-        self.db = Database(folder / STORE, SCHEMA_VERSION)
-        self.guard = Guard(self.db, seal, strict=False)
-
-    def close(self) -> None:
-        """Close the store."""
-        self.db.close()
-
-
-def _check(opened: _Opened, found: Verified) -> None:
-    """Check a store."""
-    guard = opened.guard
-    if why := strange(found.folder, _meta(opened.db)):
-        found.beside.append(why)
-    if (found.folder / NAME).exists() and read_seal(found.folder) is None:
-        found.beside.append(
-            f"{found.folder / NAME}: damaged; the store is read without it, more slowly"
-        )
-    found.whole += _told(guard.check_small)
-    places = _places(opened.db, found)
-    for table in OF_EPISODES:
-        differing = _differing(guard, table, places)
-        for place in filter(_is_place, differing):
-            found.damaged.setdefault(place, []).append(table)
-        if not all(map(_is_place, differing)):
-            found.whole.append(f"{found.folder / STORE}: the table {table} has rows of no episode")
-    found.episodes = len(places - found.damaged.keys())
+def _domain(db: Database, found: Verified) -> Domain:
+    """Return a store's domain, by the file beside it where the store's own word is damaged."""
     try:
-        replies = list(guard.differing_replies())
-        found.replies = list(filter(_is_place, replies))
-        if len(found.replies) < len(replies):
-            found.whole.append(f"{found.folder / STORE}: it has kept replies of no episode")
-    except (TomevalError, TypeError, ValueError) as error:
+        return own_domain(db)
+    except TomevalError as error:
+        beside = read_signed(found.folder / EXPERIMENT)
+        if not isinstance(beside, dict) or "domain" not in beside:
+            raise
+        domain = own_domain(db, str(beside["domain"]))
         found.whole.append(str(error))
-    if not found.replies:
-        found.whole += _told(guard.check_replies)
+        return domain
 
 
-def _places(db: Database, found: Verified) -> set[Place]:
-    """Return all episodes that a store knows of, as far as it can be read."""
-    places: set[Place] = set()
-    for table in ("sums", "episodes"):
-        try:
-            places.update(db.iterate(f"SELECT cell, episode FROM {table}")[1])
-        except TomevalError as error:
-            found.whole.append(str(error))
-    return set(filter(_is_place, places))
+def _meta(db: Database) -> dict[str, Any]:
+    """Return what a store says of itself; nothing if that cannot be read."""
+    try:
+        return read_meta(db)
+    except Damaged:
+        return {}
+
+
+def _check_rows(db: Database, found: Verified) -> None:
+    """Check every episode and kept reply, as far as their lists can be read."""
+    sql = "SELECT cell, episode, sum FROM sums"
+    sums = {row[:2]: row[2] for row in _readable(db, sql, found.whole)}
+    places = sums.keys() | set(_readable(db, "SELECT cell, episode FROM episodes", found.whole))
+    for place in sorted(filter(_is_place, places)):
+        sound = is_sound(db, place, sums.get(place))
+        (found.intact if sound else found.damaged).append(place)
+    store = found.folder / STORE
+    try:
+        orphaned = rows_of_no_episode(db)
+        found.replies += filter(_is_place, replies := list(damaged_replies(db)))
+    except Damaged as error:
+        found.whole.append(str(error))
+        return
+    if orphaned or len(places) > found.episodes + len(found.damaged):
+        found.whole.append(f"{store}: the table {orphaned or 'episodes'} has rows of no episode")
+    if len(found.replies) < len(replies):
+        found.whole.append(f"{store}: it has kept replies of no episode")
+
+
+def _readable(db: Database, sql: str, trouble: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield a query's rows until they cannot be read any more."""
+    try:
+        yield from db.iterate(sql)[1]
+    except Damaged as error:
+        trouble.append(str(error))
 
 
 def _is_place(place: tuple[Any, ...]) -> bool:
     """Tell whether these are numbers of a cell and an episode; damage puts anything there."""
     return all(isinstance(number, int) for number in place)
-
-
-def _differing(guard: Guard, table: str, places: set[Place]) -> list[Place]:
-    """Return the episodes whose rows in a table are damaged, one by one if it cannot be scanned."""
-    try:
-        return list(guard.differing(table))
-    except (TomevalError, TypeError, ValueError):
-        return [place for place in sorted(places) if not _sound(guard, table, place)]
-
-
-def _sound(guard: Guard, table: str, place: Place) -> bool:
-    try:
-        return guard.sound(table, place)
-    except (TomevalError, TypeError, ValueError):
-        return False
-
-
-def _told(check: Callable[[], None]) -> list[str]:
-    """Return what a check complains of, as lines."""
-    try:
-        check()
-    except (TomevalError, TypeError, ValueError) as error:
-        return [str(error)]
-    return []
 
 
 def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
@@ -196,20 +187,20 @@ def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
     """
     store, draft = folder / STORE, folder / ".sound"
     aside = store.with_name(f"{STORE}.damaged")
-    with locked(folder), _closing_files(folder, draft):
-        with closing(_Opened(folder)) as opened:
-            _copy_sound(opened, draft, found)
+    with locked(folder), _drafted(folder, draft):
+        with closing(Database(store, SCHEMA_VERSION)) as db:
+            _copy_sound(db, draft, found)
         os.replace(store, aside)
         for extra in ("-wal", "-shm", "-journal"):
             store.with_name(f"{STORE}{extra}").unlink(missing_ok=True)
-        for name in (NAME, STORE):
+        for name in (SEAL, STORE):
             os.replace(draft / name, folder / name)
     yield f"{store}: {found.episodes:,} sound episodes; the damaged store is kept as {aside.name}"
     yield "run the same experiment into the folder again to play what is missing"
 
 
 @contextmanager
-def _closing_files(folder: Path, draft: Path) -> Iterator[None]:
+def _drafted(folder: Path, draft: Path) -> Iterator[None]:
     """Word what the disk refuses, and leave no draft."""
     try:
         shutil.rmtree(draft, ignore_errors=True)
@@ -221,35 +212,33 @@ def _closing_files(folder: Path, draft: Path) -> Iterator[None]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _copy_sound(opened: _Opened, draft: Path, found: Verified) -> None:
+def _copy_sound(db: Database, draft: Path, found: Verified) -> None:
     """Write a store into the folder `draft` with all that is sound."""
-    query = opened.db.query
-    meta, identity = _identity(opened.db, found.folder)
-    copy = Store(draft, get_domain(str(meta["domain"]), str(found.folder)))
-    try:
+    domain, meta = _domain(db, Verified(found.folder)), _meta(db)
+    known: list[str] = []  # `found` has said it
+    identity = _identity(db, meta, found.folder)
+    with closing(Store(draft, domain)) as copy:
         shard = {key: str(meta[key]) for key in ("shard",) if key in meta}
         copy.begin(identity, identity_sha256(identity), **shard)
-        for model, revision in _readable(query, "SELECT model, revision FROM revisions"):
+        for model, revision in _readable(db, "SELECT model, revision FROM revisions", known):
             copy.check_revision(model, revision)
         origins = {
             number: Origin.of(row)
             for number, *row in _readable(
-                query, "SELECT origin, replica, host, device, versions FROM origins"
+                db, "SELECT origin, replica, host, device, versions FROM origins", known
             )
         }
-        for place in sorted(_places(opened.db, Verified(found.folder)) - found.damaged.keys()):
-            rows = {table: query(rows_sql(table), place) for table in OF_EPISODES}
+        for place in found.intact:
+            rows = {table: rows_of(db.query, table, place) for table in OF_EPISODES}
             *episode, number = rows["episodes"][0]
             rows["episodes"] = [tuple(episode)]
             copy.add(place[0], _block(rows), copy.origin(*origins.get(number, Origin())))
         done = copy.finished()
-        replies = "SELECT cell, episode, seat, request, reply, sum FROM answered"
-        for cell, episode, seat, request, reply, checksum in _readable(query, replies):
-            sound = of_rows([(cell, episode, seat, request, reply)]) == checksum
-            if sound and episode not in done.get(cell, ()):
-                copy.keep_reply(cell, episode, seat, request, unpack(reply))
-    finally:
-        copy.close()
+        sql = "SELECT cell, episode, seat, request, reply, sum FROM answered"
+        for *reply, checksum in _readable(db, sql, known):
+            cell, episode = reply[:2]
+            if of_rows([tuple(reply)]) == checksum and episode not in done.get(cell, ()):
+                copy.keep_replies([(cell, episode, *reply[2:])])
 
 
 def _block(rows: dict[str, list[tuple[Any, ...]]]) -> Block:
@@ -262,31 +251,14 @@ def _block(rows: dict[str, list[tuple[Any, ...]]]) -> Block:
     return Block(plain["episodes"], plain["steps"], plain["answers"], calls)
 
 
-def _readable(query: Callable[[str], list[Any]], sql: str) -> list[Any]:
-    """Return a query's rows; none if the table cannot be read."""
-    try:
-        return query(sql)
-    except TomevalError:
-        return []
-
-
-def _meta(db: Database) -> dict[str, Any]:
-    """Return what a store says of itself; nothing if that cannot be read."""
-    try:
-        return {key: json.loads(value) for key, value in db.query("SELECT key, value FROM meta")}
-    except (TomevalError, TypeError, ValueError):
-        return {}
-
-
-def _identity(db: Database, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return domain and shard, and the experiment: from its store, or from the file beside it."""
-    meta = _meta(db)
+def _identity(db: Database, meta: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the experiment: from its store, or from the file beside it."""
     try:
         rows = db.query("SELECT definition FROM cells ORDER BY cell")
         identity = {"name": meta["name"], "cells": [json.loads(text) for (text,) in rows]}
         if identity_sha256(identity) == meta["sha256"]:
-            return meta, identity
-    except (TomevalError, KeyError, TypeError, ValueError, RecursionError):
+            return identity
+    except (Damaged, KeyError, TypeError, ValueError, RecursionError):
         pass
     data = read_json(folder / EXPERIMENT)
     if not (isinstance(data, dict) and {"domain", "name", "cells"} <= data.keys()):
@@ -294,4 +266,4 @@ def _identity(db: Database, folder: Path) -> tuple[dict[str, Any], dict[str, Any
             f"{folder / STORE}: its list of cells is damaged, and {EXPERIMENT} does not have it "
             "either; restore the folder from a copy or start over in another one"
         )
-    return data, {"name": data["name"], "cells": data["cells"]}
+    return {"name": data["name"], "cells": data["cells"]}

@@ -1,26 +1,40 @@
-"""Who writes a run folder, and whether that process is still there: as seen from outside.
+"""Who writes a run folder: one process at a time, which names itself there while it does.
 
-Nothing is written to tell, so it also goes for folders that can only be read.
+A lock of the system keeps other processes of this host out, always. Whether it reaches other hosts
+depends on how the file system is mounted (NFS with ``nolock`` or ``local_lock``, Lustre with
+``localflock`` or neither, BeeGFS, programs), and nothing tells. So on a file system that hosts
+share, the file that names the process is also made anew or not at all, and touched again and again.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import platform
 import re
 import sys
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tomeval.runs.places.filesystems import filesystem, shared_by_hosts
-from tomeval.runs.places.holding import LEFT
+from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
+from tomeval.runs.journal import filesystem, shared_by_hosts
 from tomeval.runs.store import HOLDER, LIVE, LOCK
 
-TOUCHED = 1.5 * LEFT
-"""Seconds without a touch after which a process of another host is gone: the clock of this host and
-that of the file system may differ."""
+logger = logging.getLogger(__name__)
+
+BEAT = 10.0
+"""Seconds between two touches of the file."""
+
+TOUCHED = 90.0
+"""Seconds without a touch after which a process of another host is gone; clocks may differ."""
+
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 class Writer(NamedTuple):
@@ -44,6 +58,91 @@ class Writer(NamedTuple):
 def this_process() -> str:
     """Return what this process is called in the folders that it writes."""
     return f"process {os.getpid()} on {platform.node()}"
+
+
+def has_locks(path: Path) -> bool:
+    """Tell whether the file system of a file, which is made if needed, has locks of files.
+
+    Some answer that they have none, such as Lustre without ``flock``.
+    """
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _NO_LOCKS
+    finally:
+        os.close(opened)
+    return True
+
+
+@contextmanager
+def named(folder: Path) -> Iterator[None]:
+    """Name this process in a folder that it has locked; keep other hosts out that share it.
+
+    Raises
+    ------
+    TomevalError
+        A process of another host is at work there, as far as can be seen.
+    OSError
+        The file cannot be written.
+    """
+    holder, who, ended = folder / HOLDER, this_process(), threading.Event()
+    touching = threading.Thread(target=_touch, args=(holder, who, ended), daemon=True)
+    if shared_by_hosts(filesystem(folder)):
+        _take(holder, who)
+        touching.start()
+    else:
+        write_text(holder, who)
+    try:
+        yield
+    finally:
+        ended.set()
+        if touching.is_alive():
+            touching.join()
+        with suppress(OSError):
+            if holder.read_text(encoding="utf-8") == who:
+                holder.unlink()
+
+
+def _take(holder: Path, who: str) -> None:
+    """Make the file, in place of one that a process left which is gone."""
+    host, other, age = who.rpartition(" on ")[2], "", 0.0
+    for _ in range(2):
+        try:
+            with holder.open("x", encoding="utf-8") as file:
+                file.write(who)
+                return
+        except FileExistsError:
+            with suppress(FileNotFoundError):
+                other, age = holder.read_text(encoding="utf-8"), _age(holder.parent)
+                # The lock of the system has shown already that no process of this host is there.
+                if age < TOUCHED and other.rpartition(" on ")[2] != host:
+                    break
+                logger.warning("%s: %s did not end there; the run goes on", holder, other)
+                holder.unlink()
+    raise TomevalError(
+        f"{holder.parent}: another process is running in this folder ({other}, {age:.0f} s ago); "
+        "wait for it, stop it, or choose another folder with --out. If it was killed: try again in "
+        f"{TOUCHED:.0f} s"
+    )
+
+
+def _touch(holder: Path, who: str, ended: threading.Event) -> None:
+    """Touch the file until the end, or until it is another's."""
+    while not ended.wait(BEAT):
+        with suppress(OSError):
+            if (other := holder.read_text(encoding="utf-8")) != who:
+                logger.warning(
+                    "%s: %s has taken this folder, for %s did not touch its file for a while; both "
+                    "write now: stop one of them, and check with tomeval verify",
+                    *(holder.parent, other, who),
+                )
+                return
+            os.utime(holder)
 
 
 def writer_of(folder: Path) -> Writer:

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
+from tomeval.runs.checksums import SEAL
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.results import Run
-from tomeval.runs.seal import NAME
 from tomeval.runs.store import EXPERIMENT, HOLDER, SESSIONS, STORE
 
 LOG = f"{STORE}-wal"
-FILES = (STORE, LOG, NAME, EXPERIMENT, SESSIONS, HOLDER)
+FILES = (STORE, LOG, SEAL, EXPERIMENT, SESSIONS, HOLDER)
 """What changes when anything is written."""
 
 SHARE = 10

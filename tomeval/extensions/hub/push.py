@@ -18,11 +18,11 @@ from tomeval.extensions.hub.card import dataset_card
 from tomeval.extensions.hub.entries import check_repo, needs_hub
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export_run
-from tomeval.runs.checksums import signed
+from tomeval.runs.checksums import SEAL, signed
 from tomeval.runs.database import ROWS_AT_A_TIME
 from tomeval.runs.results import Run
-from tomeval.runs.seal import NAME as SEAL
-from tomeval.runs.store import EXPERIMENT, STORE, Store, identity_sha256
+from tomeval.runs.store import EXPERIMENT, STORE, Store
+from tomeval.runs.stored import identity_sha256
 
 _COPIED = ("experiment.json", "sessions.json")
 _CHUNK = 1 << 22

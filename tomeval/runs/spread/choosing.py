@@ -18,7 +18,6 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED, UNFINISHED
 from tomeval.runs.checksums import of_rows
-from tomeval.runs.guard import OF_EPISODES
 from tomeval.runs.spread.differing import difference, reply_difference
 
 Columns = Mapping[str, Sequence[str]]
@@ -27,8 +26,6 @@ Columns = Mapping[str, Sequence[str]]
 BASE = 0
 """The number of the store that others are merged into; those have the numbers from 1."""
 
-_SUMS = ("content", "steps", "answers", "calls")
-
 
 def prepare(db: sqlite3.Connection) -> None:
     """Make the temporary tables, and the functions that fill them."""
@@ -36,7 +33,7 @@ def prepare(db: sqlite3.Connection) -> None:
     db.create_function("worth", 1, _worth, deterministic=True)
     db.execute(
         "CREATE TEMP TABLE chosen (cell INTEGER, episode INTEGER, store INTEGER, worth INTEGER, "
-        f"{', '.join(f'{name} INTEGER' for name in _SUMS)}, origin INTEGER, "
+        "content INTEGER, own INTEGER, origin INTEGER, "
         "PRIMARY KEY (cell, episode)) WITHOUT ROWID"
     )
     db.execute(
@@ -56,16 +53,17 @@ def _worth(status: str) -> int:
 def offered(columns: Columns, name: str, store: int) -> str:
     """Return SQL for what a store that is attached as `name` offers: the columns of ``chosen``.
 
-    ``content`` is a checksum of the episode's own row without its origin.
+    ``content`` is the episode's checksum without that of its own row, ``own`` is the checksum of
+    this row without its origin.
     """
+    whole = ", ".join(f"e.{column}" for column in columns["episodes"])
     own = ", ".join(f"e.{column}" for column in columns["episodes"] if column != "origin")
-    sums = ", ".join(f"s.{table}" for table in OF_EPISODES if table != "episodes")
     number, join = "e.origin", ""
     if store != BASE:
         number, join = "r.number", f"JOIN renumbered r ON r.store = {store} AND r.origin = e.origin"
     return (
-        f"SELECT e.cell, e.episode, {store} AS store, worth(e.status) AS worth, checksum({own}) AS "
-        f"content, {sums}, {number} AS origin "
+        f"SELECT e.cell, e.episode, {store} AS store, worth(e.status) AS worth, "
+        f"s.sum - checksum({whole}) AS content, checksum({own}) AS own, {number} AS origin "
         f"FROM {name}.episodes e JOIN {name}.sums s USING (cell, episode) {join}"
     )
 
@@ -98,14 +96,13 @@ class Chooser:
         """
         self._db.execute("DROP TABLE IF EXISTS temp.offered")
         self._db.execute(f"CREATE TEMP TABLE offered AS {offered(columns, name, store)}")
-        unlike = " OR ".join(f"o.{part} != c.{part}" for part in _SUMS)
         both = self._db.execute(
             "SELECT cell, episode, c.store FROM offered o JOIN chosen c USING (cell, episode) "
-            f"WHERE o.worth = c.worth AND o.worth > 0 AND ({unlike})"
+            "WHERE o.worth = c.worth AND o.worth > 0 AND (o.content, o.own) != (c.content, c.own)"
         )
         for cell, episode, other in both:
             self._check_episode((cell, episode), other, store)
-        parts = (*_SUMS, "origin")
+        parts = ("content", "own", "origin")
         mine = ", ".join(f"excluded.{part}" for part in parts)
         theirs = ", ".join(f"chosen.{part}" for part in parts)
         values = ("store", "worth", *parts)

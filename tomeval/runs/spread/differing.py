@@ -11,9 +11,9 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from tomeval.runs.folder import differing_words
-from tomeval.runs.guard import OF_EPISODES, Place
 from tomeval.runs.replies import excerpt
 from tomeval.runs.rows import said
+from tomeval.runs.sums import OF_EPISODES, Place
 
 _KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 _MOST = 160

@@ -17,13 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
+from tomeval.runs.checksums import SEAL
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import at_rest, locked, make_folder, write_experiment
-from tomeval.runs.guard import OF_EPISODES
 from tomeval.runs.origins import Origin
 from tomeval.runs.results import Run
-from tomeval.runs.seal import NAME as SEAL
 from tomeval.runs.spread.beside import (
     copy_people,
     copy_store,
@@ -40,7 +39,9 @@ from tomeval.runs.spread.sources import (
     read_source,
     same_experiment,
 )
-from tomeval.runs.store import STORE, Store, identity_sha256
+from tomeval.runs.store import STORE, Store
+from tomeval.runs.stored import identity_sha256
+from tomeval.runs.sums import SUMMED
 
 DRAFT = ".merging"
 
@@ -253,7 +254,7 @@ class _Merge:
         """Take over what was chosen, store by store; return the number of episodes."""
         db = store.connection
         with store.taking():
-            for table in (*OF_EPISODES[::-1], "sums", "spent"):
+            for table in (*SUMMED[::-1], "sums"):
                 db.execute(
                     f"DELETE FROM {table} WHERE (cell, episode) IN "
                     f"(SELECT cell, episode FROM chosen WHERE store != {BASE})"
@@ -280,15 +281,14 @@ class _Merge:
         )
         where = f"WHERE c.store = {place}"
         yield f"INSERT INTO episodes SELECT {', '.join(own)} {episodes} {where}"
-        for table in (*OF_EPISODES[1:], "spent"):  # so that calls need not be read again
+        for table in SUMMED[1:]:  # so that calls need not be read again
             yield (
                 f"INSERT INTO {table} SELECT t.* FROM chosen c CROSS JOIN part.{table} t "
                 f"ON t.cell = c.cell AND t.episode = c.episode {where}"
             )
-        sums = ", ".join(f"c.{table}" for table in OF_EPISODES[1:])
         yield (
-            f"INSERT INTO sums (cell, episode, {', '.join(OF_EPISODES)}) "
-            f"SELECT c.cell, c.episode, checksum({', '.join(own)}), {sums} {episodes} {where}"
+            f"INSERT INTO sums SELECT c.cell, c.episode, c.content + checksum({', '.join(own)}) "
+            f"{episodes} {where}"
         )
         yield (
             "INSERT INTO answered SELECT t.* FROM replies c CROSS JOIN part.answered t "

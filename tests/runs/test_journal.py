@@ -21,12 +21,11 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.hub.push import stage
 from tomeval.runs import folder as folders
-from tomeval.runs import writer
+from tomeval.runs import journal, reading, writer
+from tomeval.runs.checksums import read_seal
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.places import holding, journal, reading
-from tomeval.runs.places.filesystems import kind_of_mount, shared_by_hosts
+from tomeval.runs.journal import kind_of_mount, shared_by_hosts
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.seal import read_seal
 from tomeval.runs.spread.merging import merge
 from tomeval.runs.verify import drop_damaged, verified
 
@@ -45,7 +44,7 @@ def on_nfs(monkeypatch) -> None:
 
 
 def share(monkeypatch, kind: str) -> None:
-    for module in (journal, reading, holding, writer):
+    for module in (journal, reading, writer):
         monkeypatch.setattr(module, "filesystem", lambda folder: kind)
 
 
@@ -68,7 +67,7 @@ def test_the_kind_of_a_mount_is_read_as_the_kernel_writes_it() -> None:
 def test_the_kind_of_a_real_mount(tmp_path) -> None:
     """In a name space of its own, as far as this machine allows that."""
     script = (
-        "from pathlib import Path; from tomeval.runs.places.filesystems import filesystem; "
+        "from pathlib import Path; from tomeval.runs.journal import filesystem; "
         f"print(filesystem(Path({str(tmp_path)!r})))"
     )
     shell = f"mount -t tmpfs none {tmp_path} && exec {sys.executable} -c '{script}'"
@@ -238,9 +237,10 @@ def test_what_is_damaged_is_left_out_with_its_journal(hot, local) -> None:
 KILLED = """
 import json, os, sys
 from pathlib import Path
-from tomeval.runs.places import holding, journal, reading
-for module in (journal, reading, holding):
+from tomeval.runs import journal, reading, writer
+for module in (journal, reading, writer):
     module.filesystem = lambda folder: "nfs4"
+from tomeval.runs.checksums import read_seal
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.domains.matrix import domain
@@ -267,7 +267,6 @@ def test_killed_at_any_moment_nothing_is_lost(local, tmp_path, on_nfs) -> None:
             running.kill()
         with tomeval.Run(folder) as run:
             before, complete = complete, sum(row["complete"] for row in run.status())
-            run.store.guard.check_all()
         commits = read_seal(folder).commits
         assert complete >= before
     run_experiment(make_experiment(SMALL), folder)
@@ -321,7 +320,7 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
     other.write_text("process 12 on elsewhere")
     with pytest.raises(TomevalError, match=r"another process .*\(process 12 on elsewhere, 0 s ago"):
         run_experiment(make_experiment(SMALL), folder)
-    old = time.time() - holding.LEFT - 5
+    old = time.time() - writer.TOUCHED - 5
     os.utime(other, (old, old))
     assert run_experiment(make_experiment(SMALL), folder) == 80
     assert "process 12 on elsewhere did not end there" in caplog.text
@@ -330,14 +329,14 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
 
 
 def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch, caplog) -> None:
-    monkeypatch.setattr(holding, "BEAT", 0.02)
+    monkeypatch.setattr(writer, "BEAT", 0.02)
     holder = tmp_path / "run.pid"
-    with holding.held_between_hosts(holder, "process 1 on here"):
+    with writer.named(tmp_path):
         holder.write_text("process 2 on there")
         wait_for(lambda: "process 2 on there has taken this folder" in caplog.text)
     assert holder.read_text() == "process 2 on there"  # which is not taken from it
     holder.unlink()
-    with holding.held_between_hosts(holder, "process 1 on here"):
+    with writer.named(tmp_path):
         os.utime(holder, (1, 1))
         wait_for(lambda: holder.stat().st_mtime > 2)
     assert not holder.exists()
@@ -348,6 +347,11 @@ def wait_for(true) -> None:
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_an_address_is_no_folder() -> None:
+    with pytest.raises(TomevalError, match=r"s3:/bucket/run: is an address, not a folder"):
+        run_experiment(make_experiment(SMALL), Path("s3://bucket/run"))
 
 
 def test_without_locks_of_files_the_holder_alone_keeps_others_out(

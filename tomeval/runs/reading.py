@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.places.filesystems import filesystem, shared_by_hosts
+from tomeval.runs.journal import filesystem, shared_by_hosts
 
 TRIES = 8
 """How often a copy is begun anew if the store changes meanwhile, with growing pauses."""

@@ -1,0 +1,223 @@
+"""What a run's store holds, read back: cells, episodes, steps, answers, model calls, origins.
+
+Measures of a domain read its tables by `Stored.query`; whatever else is asked of a store is here or
+in `tomeval.runs.tallies`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tomeval.core.outcomes import FAILED, NOT_ASKED, VALID
+from tomeval.runs.database import Database, NothingPlayed
+from tomeval.runs.domain import Domain, get_domain
+from tomeval.runs.origins import Origin
+from tomeval.runs.packing import Unpackable, unpack
+from tomeval.runs.schema import strange_part
+
+Rows = tuple[list[str], Iterator[tuple[Any, ...]]]
+"""Names of columns, and rows."""
+
+
+def identity_sha256(identity: Mapping[str, Any]) -> str:
+    """Return the hash of what makes an experiment itself: its name and its cells."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+class Stored:
+    """What is read of a store: a part of `tomeval.runs.store.Store`, which opens it.
+
+    Attributes
+    ----------
+    domain : Domain
+    changing : bool
+        Whether it is open for writing; else it stays as it was at the first look.
+    query, iterate, damaged : callable
+        Of its `Database`.
+    """
+
+    domain: Domain
+    changing = False
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.query, self.iterate = db.query, db.iterate
+        self.damaged, self.reporting = db.damaged, db.reporting
+        self._cells: list[tuple[int, dict[str, Any]]] | None = None
+
+    def meta(self) -> dict[str, Any]:
+        """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
+        return read_meta(self._db)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes its experiment itself, see `Experiment.identity`."""
+        cells = [definition for _, definition in self.cells()]
+        return {"name": self.meta()["name"], "cells": cells}
+
+    def origins(self) -> dict[int, Origin]:
+        """Return all origins by number, those that no episode has included."""
+        rows = self.query("SELECT origin, replica, host, device, versions FROM origins ORDER BY 1")
+        try:
+            return {number: Origin.of(row) for number, *row in rows}
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self.damaged(error) from None
+
+    def revisions(self) -> dict[str, str]:
+        """Return the revision of every model that was used; empty if unknown."""
+        return dict(self.query("SELECT model, revision FROM revisions"))
+
+    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
+        """Return the kept replies to a seat of an unfinished episode, by request."""
+        sql = "SELECT request, reply FROM answered WHERE cell = ? AND episode = ? AND seat = ?"
+        rows = self.query(sql, (cell, episode, seat))
+        return {request: self._unpack(reply) for request, reply in rows}
+
+    def episodes(self, cell: int, status: str = "") -> list[int]:
+        """Return the stored episodes of a cell, in order; with a status those that have it."""
+        where, more = ("AND status = ?", (status,)) if status else ("", ())
+        sql = f"SELECT episode FROM episodes WHERE cell = ? {where} ORDER BY episode"
+        return [episode for (episode,) in self.query(sql, (cell, *more))]
+
+    def status(self, cell: int, episode: int) -> str | None:
+        """Return how an episode ended; None if it is not stored."""
+        sql = "SELECT status FROM episodes WHERE cell = ? AND episode = ?"
+        return next((str(status) for (status,) in self.query(sql, (cell, episode))), None)
+
+    def steps(self, cell: int, episode: int) -> dict[str, list[Any]]:
+        """Return the domain's columns of an episode's steps, in order."""
+        names = list(self.domain.schema.steps)
+        sql = f"SELECT {', '.join(names)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step"
+        rows = self.query(sql, (cell, episode))
+        return {name: [row[number] for row in rows] for number, name in enumerate(names)}
+
+    def last_unread(self, cell: int, episode: int) -> str:
+        """Return the outcome of an episode's last answer that is not valid; empty: none."""
+        sql = (
+            "SELECT outcome FROM asked WHERE cell = ? AND episode = ? AND outcome NOT IN (?, ?) "
+            "ORDER BY step DESC LIMIT 1"
+        )
+        rows = self.query(sql, (cell, episode, VALID, NOT_ASKED))
+        return str(rows[0][0]) if rows else ""
+
+    def finished(self) -> dict[int, set[int]]:
+        """Return by cell the episodes that need not be played, void ones included."""
+        done: dict[int, set[int]] = {}
+        sql = "SELECT cell, episode FROM episodes WHERE status != ?"
+        for cell, episode in self.query(sql, (FAILED,)):
+            done.setdefault(cell, set()).add(episode)
+        return done
+
+    def finished_of(self, cell: int) -> Iterator[int]:
+        """Yield the episodes of a cell that need not be played, in order."""
+        sql = "SELECT episode FROM episodes WHERE cell = ? AND status != ? ORDER BY episode"
+        _, rows = self.iterate(sql, (cell, FAILED))
+        return (episode for (episode,) in rows)
+
+    def most_finished(self) -> dict[int, tuple[int, int]]:
+        """Return by cell how many episodes need not be played, and the last of them."""
+        sql = "SELECT cell, COUNT(*), MAX(episode) FROM episodes WHERE status != ? GROUP BY cell"
+        return {cell: (count, last) for cell, count, last in self.query(sql, (FAILED,))}
+
+    def failed(self) -> set[tuple[int, int]]:
+        """Return cell and episode of those that got no reply and will be played again."""
+        return set(self.query("SELECT cell, episode FROM episodes WHERE status = ?", (FAILED,)))
+
+    def stops(self) -> dict[int, str]:
+        """Return why cells were stopped, by number; see `note_stops`."""
+        return {int(cell): str(reason) for cell, reason in self.meta().get("stopped", {}).items()}
+
+    def cells(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return number and definition of every cell; definitions must not be changed."""
+        if self.changing:
+            return self._read_cells()
+        if self._cells is None:
+            self._cells = self._read_cells()
+        return list(self._cells)
+
+    def _read_cells(self) -> list[tuple[int, dict[str, Any]]]:
+        rows = self.query("SELECT cell, definition FROM cells ORDER BY cell")
+        try:
+            found = [(cell, json.loads(definition)) for cell, definition in rows]
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self.damaged(error) from None
+        meta = self.meta()
+        identity = {"name": meta.get("name"), "cells": [definition for _, definition in found]}
+        if meta and meta.get("sha256") != identity_sha256(identity):
+            raise self.damaged("its cells are not those it was begun with")
+        return found
+
+    def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
+        """Yield step, seat, form and record of every model call of an episode, in order."""
+        sql = "SELECT step, seat, form, record FROM calls WHERE cell = ? AND episode = ?"
+        for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
+            yield step, seat, form, json.loads(self._unpack(record))
+
+    def _unpack(self, packed: bytes) -> str:
+        try:
+            return unpack(packed)
+        except Unpackable as error:
+            raise self.damaged(error) from None
+
+    def step_records(self, cells: Sequence[int], columns: str) -> Rows:
+        """Return all of every step of some cells, and `columns` of its origin ``o``."""
+        return self.iterate(
+            f"SELECT r.*, {columns} FROM step_records r JOIN episodes e USING (cell, episode) "
+            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({_numbers(cells)}) "
+            "ORDER BY cell, episode, step"
+        )
+
+    def asked(self, cells: Sequence[int]) -> Rows:
+        """Return every question of some cells and what became of it."""
+        order = "cell, episode, step, seat, question"
+        return self.iterate(
+            f"SELECT * FROM asked WHERE cell IN ({_numbers(cells)}) ORDER BY {order}"
+        )
+
+    def episode_records(self, cell: int, columns: str) -> list[Any]:
+        """Return `columns` of every episode of a cell and of its origin ``o``, in order."""
+        sql = f"SELECT {columns} FROM episodes LEFT JOIN origins o USING (origin)"
+        return self.query(f"{sql} WHERE cell = ? ORDER BY episode", (cell,))
+
+
+def _numbers(cells: Sequence[int]) -> str:
+    return ", ".join(map(str, cells))
+
+
+def own_domain(db: Database, name: str = "") -> Domain:
+    """Return the domain that a store is of, once its tables are known to be those of a run.
+
+    `name` is that of the domain where the store's own word is not to be trusted.
+
+    Raises
+    ------
+    TomevalError
+        It has other tables, or views, or does not say which domain it is of.
+    """
+    there = db.query("SELECT type, name, sql FROM sqlite_master")
+    _refuse_strange(db, strange_part(there, None))
+    if not name:
+        if not (meta := read_meta(db)):
+            if db.query("SELECT 1 FROM marks WHERE name = 'commits' AND value > 0"):
+                raise db.damaged("the table meta is empty")
+            raise NothingPlayed(db.path.parent)
+        name = str(meta.get("domain"))
+    domain = get_domain(name, str(db.path))
+    _refuse_strange(db, strange_part(there, domain.schema))
+    return domain
+
+
+def _refuse_strange(db: Database, part: str) -> None:
+    if part:
+        raise db.damaged(f"{part} is not one that tomeval makes, or of another version")
+
+
+def read_meta(db: Database) -> dict[str, Any]:
+    """Return what a store says of itself: domain, name and hash of its experiment."""
+    rows = db.query("SELECT key, value FROM meta")
+    try:
+        return {key: json.loads(value) for key, value in rows}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise db.damaged(error) from None
