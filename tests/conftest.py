@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -55,3 +56,22 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def tomeval(monkeypatch, capsys):
+    """Return a function that runs the command line: exit code, output, errors."""
+    from tomeval import cli
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, errors = capsys.readouterr()
+        assert "Traceback" not in errors
+        return code, out, errors
+
+    return call

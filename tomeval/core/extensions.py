@@ -98,7 +98,21 @@ class Shipped:
         return tuple(getattr(self, kind))
 
 
-SHIPPED: dict[str, Shipped] = {}
+SHIPPED: dict[str, Shipped] = {
+    "live": Shipped(
+        "tomeval.extensions.live:EXTENSION",
+        commands={
+            "view": (
+                "Measure",
+                "Show a run in a browser while it is played: progress, table, figures, episodes.",
+            ),
+            "watch": (
+                "Measure",
+                "Show runs that other processes play, here or on machines that share the folder.",
+            ),
+        },
+    ),
+}
 """The extensions that ship, by name. A test holds each line to its object."""
 
 _LOADED: dict[str, Extension] = {}
