@@ -1,4 +1,4 @@
-"""Replies that models may write: clear ones are read as meant, doubtful ones refused."""
+"""Replies that models may write: clear ones are read as meant, the others by the rule."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ from attacks.replies_doubtful import doubtful
 from attacks.reply_questions import Question, ask
 
 CLEAR, DOUBTFUL, NOISE = 17_000, 11_000, 60_000
+RULED = {
+    *("two answers", "hedged", "negated", "taken back", "another's", "asked about"),
+    *("commented out", "a condition", "exotic separators"),
+}
+"""Styles of doubtful replies that the rule may read, but not as an answer that is not given."""
 _NOISES = {
     "random: bytes": replies_noise.bytes_,
     "random: Unicode": replies_noise.unicode_,
@@ -56,7 +61,8 @@ def structured(size: float, rng: np.random.Generator) -> Iterator[Case]:
     for _ in range(scaled(DOUBTFUL, size)):
         question = ask(rng)
         style, text, finish = doubtful(rng, question.letters)
-        yield Case(f"doubtful: {style}", question, fill(text, question), finish, False)
+        clearly = None if style in RULED else False
+        yield Case(f"doubtful: {style}", question, fill(text, question), finish, clearly)
 
 
 def noise(size: float, rng: np.random.Generator) -> Iterator[Case]:
@@ -93,6 +99,10 @@ def _judged(case: Case, value: Any) -> str:
         return "refused"
     if case.clear is False:
         return "taken"
+    if case.group.endswith(("two answers", "a condition")):
+        return "read"  # the last one
+    if case.clear is None and case.group.startswith("doubtful"):
+        return "read" if value == case.question.value else "misread"
     if case.clear is None and not case.group.endswith("damaged replies"):
         return "read"  # it may say anything; what it must not do is crash
     if case.clear is None and not case.question.letters:
@@ -119,12 +129,11 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
 def _row(group: str, count: Counter[str], seconds: float | None) -> Row:
     tried, refused = count.total(), count["refused"]
     lost = count["taken"] + count["misread"] + count["crash"]
-    doubtful = group.startswith("doubtful")
-    survived = refused if doubtful else tried - lost - refused * group.startswith("clear")
+    survived = tried - lost - refused * group.startswith("clear")
     note = ", ".join(
         f"{count[name]:,} {name}" for name in ("misread", "taken", "crash") if count[name]
     )
-    if group.startswith("clear"):
+    if not group.startswith("random"):
         note = ", ".join(filter(None, (note, f"{100 * refused / tried:.1f} % refused")))
     return Row(group, tried, survived, lost, seconds, note)
 
@@ -142,12 +151,11 @@ ATTACK = Attack(
     "Replies as chat models write them, put together at random with a verdict by construction:\n"
     "labels of matrix games, codes and hints of Decrypto. *Clear* ones are to be read as meant\n"
     "(*survived*); the others are refused, which costs an attempt, or misread (*lost*). Doubtful\n"
-    "ones are to be refused, and are lost if they are taken. Random ones must not crash the\n"
-    "reader; damaged ones, which are clear replies with characters left out, doubled or put in,\n"
-    "are lost if another label is read. *Told after* is the longest time that one reply took.\n"
-    "The set was written before the reader was mended with it (42 % refused and 20 % taken then):\n"
-    "it shows that what was mended stays so. Of 60 clear and 70 doubtful replies in words that\n"
-    "had not been tried before, 3 and 18 were judged wrongly at first sight; the 18 are in the\n"
-    "corpus of the tests now.",
+    "ones are refused or, where the reading rule says so, read as what they say last; they are\n"
+    "lost if they are read otherwise. Random ones must not crash the reader; damaged ones, which\n"
+    "are clear replies with characters left out, doubled or put in, are lost if another label is\n"
+    "read.\n"
+    "*Told after* is the longest time that one reply took. The set is no measure of how well the\n"
+    "rule reads what nobody tuned it to: `tests/strategies/fresh.toml` is.",
     play,
 )

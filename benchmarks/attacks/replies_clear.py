@@ -78,14 +78,19 @@ LABEL_CORES = {
         *("{x} (It has the highest expected payoff.)", "**{x}** (to keep the pattern going)"),
         *("{x} (since it earns more points given what was played so far)", "{x} (final)"),
     ),
-    "JSON": (
+    "a reason": (
         *(
-            '{{"answer": "{x}"}}',
-            '{{"action": "{x}"}}',
-            "{{'answer': '{x}'}}",
-            '`{{"choice": "{x}"}}`',
+            "{x}, because it earns more",
+            "{x}, since {y} loses.",
+            "{x} - they copy me",
+            "{x}. So be it.",
         ),
-        *('{{"final_answer": "{x}"}}', '**{{"answer": "{x}"}}**', '["{x}"]'),
+        *(
+            "{x} (the best reply)",
+            "{x}: it earns more",
+            "{x} because {y} earns less",
+            "{x}; as before",
+        ),
     ),
 }
 STRICT = (
@@ -165,24 +170,10 @@ AROUND = (
     *("<answer>\nFinal answer: {x}\n</answer>", "```markdown\n**Final answer:** {x}\n```"),
     *("### **Final answer: {x}**", "==Final answer: {x}==", "~~~\nFinal answer: {x}\n~~~"),
 )
-WHOLE = (
-    *("<answer>{x}</answer>", "<answer>\n{x}\n</answer>", "<final_answer>{x}</final_answer>"),
-    *("<Answer>{x}</Answer>", "<ANSWER>\n{x}\n</ANSWER>", "<final>{x}</final>"),
-)
 LABEL_WHOLE = (
-    *(
-        r"\boxed{{{x}}}",
-        r"$\boxed{{{x}}}$",
-        r"$$\boxed{{\text{{{x}}}}}$$",
-        "\\[\n\\boxed{{{x}}}\n\\]",
-    ),
     *('{{"answer": "{x}"}}', '{{"final_answer": "{x}"}}', '```json\n{{"answer": "{x}"}}\n```'),
-    *(
-        '```json\n{{\n  "reasoning": "It pays more.",\n  "answer": "{x}"\n}}\n```',
-        '{{"action": "{x}"}}',
-    ),
-    *('{{"Final answer": "{x}"}}', "```yaml\nanswer: {x}\n```", '{{"choice": "{x}"}}'),
-    '{{"thought": "They repeat themselves.", "final_answer": "{x}"}}',
+    '```json\n{{\n  "reasoning": "It pays more.",\n  "answer": "{x}"\n}}\n```',
+    *('{{"Final answer": "{x}"}}', "```yaml\nanswer: {x}\n```"),
 )
 OBJECT_WHOLE = (
     *(
@@ -247,6 +238,13 @@ BRACKETED = (
     " (This earns most over the rounds that are left.)",
     "\n\n[I expect the same as in the last round.]",
 )
+COURTESY = (
+    "\n\nLet me know if you want more detail!",
+    "\nConfidence: 85%",
+    "\n\nExplanation: it earns most over the rounds that are left.",
+    "\n\nGood luck to both of us! 😊",
+    "\n\n---\nI hope this helps. Shall I go on with the next round?",
+)
 
 
 def pick(rng: np.random.Generator, texts: tuple[str, ...]) -> str:
@@ -274,6 +272,7 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
         "thinking",
         "languages",
         "a sentence in brackets",
+        "polite to the end",
     ]
     style = pick(rng, tuple(styles))
     if style in cores:
@@ -287,7 +286,7 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
     elif style == "marks around the line":
         said = pick(rng, AROUND)
     elif style == "no mark, but a form that says it":
-        said = pick(rng, WHOLE + (LABEL_WHOLE if letters else OBJECT_WHOLE))
+        said = pick(rng, LABEL_WHOLE if letters else OBJECT_WHOLE)
     elif style == "languages":
         said = _marked(rng, STRICT, letters)
         before = pick(rng, TONGUES)
@@ -297,6 +296,8 @@ def clear(rng: np.random.Generator, letters: bool) -> tuple[str, str]:
             before = pick(rng, THOUGHT)
         elif style == "a sentence in brackets":
             after = pick(rng, BRACKETED)
+        elif style == "polite to the end":
+            after = pick(rng, COURTESY)
     if said.endswith(("```", "~~~")) and after.strip():
         after = ""
     return style, before + said + after

@@ -23,7 +23,7 @@ def rows(monkeypatch, tmp_path):
         del sys.modules[name]
 
 
-def test_clear_replies_are_read_and_no_doubtful_one_is_taken(rows):
+def test_clear_replies_are_read_and_no_other_is_misread(rows):
     assert {row.case: row.note for row in rows.values() if row.lost} == {}
     clear, doubtful, noise = (rows[f"{kind}: all"] for kind in ("clear", "doubtful", "random"))
     assert (clear.tried, doubtful.tried, noise.tried) == (510, 330, 1800)

@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.thinking import without_thinking
-from tomeval.strategies.readers import MARKER, JsonShape, Labels
+from tomeval.strategies.readers import MARKER, Labels
+from tomeval.strategies.shapes import JsonShape
 
 JF = ("J", "F")
 
 
 def read(text, labels=JF, finish="stop"):
-    outcome, action, _ = Labels(labels).read(text, finish)
+    outcome, action, *_ = Labels(labels).read(text, finish)
     assert (action is not None) == (outcome == "valid")
     return outcome if action is None else labels[action]
 
@@ -67,7 +68,6 @@ def read(text, labels=JF, finish="stop"):
         "Final answer: **Option J**.",
         "Final answer: action: J",
         "Final answer: choice 'J'",
-        'Final answer: {"action": "J"}',
         '{"Final answer": "J"}',
         '```json\n{\n  "reasoning": "F is worse",\n  "Final answer": "J"\n}\n```',
         # remarks that leave no doubt
@@ -122,11 +122,6 @@ def read(text, labels=JF, finish="stop"):
         "So, my final answer is: **J**.",
         "### Answer\n\nJ",
         "Final answer\n------\nJ",
-        "<answer>J</answer>",
-        "<answer>\nJ\n</answer><|im_end|>",
-        "F pays less.\n\n$$\\boxed{\\text{J}}$$",
-        '{"answer": "J"}',
-        '{\n  "reasoning": "F pays less.",\n  "final_answer": "J"\n}',
         "Final answer: J ✅",
         "=> Final answer: J",
         "Final answer: J\n\n(I expect the same as before.)",
@@ -148,15 +143,10 @@ def test_accepted(text):
         ("Their answer: J", "unparsable"),
         ("The answer is close to J", "illegal"),
         ("Final answers: J", "unparsable"),
-        ("Answer: J\nAnswer: F", "unparsable"),
         ("Answer: J\n\\boxed{F}", "unparsable"),
-        ("<answer>J</answer>\n<answer>F</answer>", "unparsable"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
-        ("Final answer: J\nFinal answer: F", "unparsable"),
-        ("**Final answer:** F\nFinal answer: J", "unparsable"),
-        ('{"answer": "J", "confidence": 0.6}', "illegal"),
-        ('{"partner": "J"}', "illegal"),
-        ('{"answer": "J"} or {"answer": "F"}', "unparsable"),
+        ('Final answer: {"partner": "J"}', "illegal"),
+        ("<answer>J</answer>", "unparsable"),
         ("<think>Final answer: J</think>", "unparsable"),
         ("Final answer: J</think>", "unparsable"),
         ("Final answer:", "illegal"),
@@ -165,10 +155,9 @@ def test_accepted(text):
         ("Final answer: not J", "illegal"),
         ("Final answer: J..", "illegal"),
         ("Final answer: JJ", "illegal"),
-        ("Final answer: J (or F)", "illegal"),
+        ("Final answer: J (or F)", "unparsable"),
         ("Final answer: Ј", "illegal"),  # Cyrillic
         ("Final answer: K", "illegal"),
-        ("Final answer: **J", "illegal"),
         ("<think>J", "truncated"),
         ("<think>Final answer: J", "truncated"),
         ("<think>a</think>b<think>\nFinal answer: J", "truncated"),
@@ -176,32 +165,23 @@ def test_accepted(text):
         ("[THINK]Final answer: J", "truncated"),
         ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
         ("Final answer: J\nWait, actually F.", "unparsable"),
-        ("Final answer: J\nI am fairly sure of that.", "unparsable"),
-        ("Final answer: J\n\nFinal answer: J or F\n\nFinal answer: J", "unparsable"),
-        ("Final answer:\nF\nNo.\nFinal answer: J", "unparsable"),
         ("Final answer:\nJ\nF", "unparsable"),
         ("Final answer: J\nF", "unparsable"),
-        ("Final answer\nJ", "unparsable"),
-        ("~~Final answer: J~~", "unparsable"),
-        ("❌ Final answer: J", "unparsable"),
-        ("<!-- Final answer: J -->", "unparsable"),
+        ("~~Final answer: J~~", "illegal"),
+        ("❌ Final answer: J", "illegal"),
+        ("<!-- Final answer: J -->", "illegal"),
         ('If I were bold: "Final answer: J"', "unparsable"),
-        ("Final answer:\nI choose J.", "illegal"),
         ("Final answer: J\nFinal answer: ...", "illegal"),
         ("Final answer: J?", "illegal"),
         ("Final answer: J...", "illegal"),
-        ("Final answer: J, F", "illegal"),
+        ("Final answer: J, F", "unparsable"),
         ("Final answer: J / F", "illegal"),
         ("Final answer: JF", "illegal"),
         ("Final answer: ~~J~~", "illegal"),
         ("Final answer: probably J", "illegal"),
-        ("Final answer: J because it pays more", "illegal"),
         ("Final answer: anything but J", "illegal"),
-        ("Final answer: J (not F)", "illegal"),
-        ("Final answer: J (probably)", "illegal"),
-        ("Final answer: J (?)", "illegal"),
-        ("Final answer: J (F would pay less)", "illegal"),
-        ("Final answer: J (unless the other player changes)", "illegal"),
+        ("Final answer: J (not F)", "unparsable"),
+        ("Final answer: J (F would pay less)", "unparsable"),
         ("Final answer: Cooperate (J)", "illegal"),
         ('Final answer: {"action": "J", "alternative": "F"}', "illegal"),
         ('Final answer: {"avoid": "J"}', "illegal"),
@@ -209,6 +189,67 @@ def test_accepted(text):
 )
 def test_rejected(text, outcome):
     assert read(text) == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        # the last marked line, whatever those above it say
+        ("Final answer: J\nFinal answer: F", "F"),
+        ("**Final answer:** F\nFinal answer: J", "J"),
+        ("Answer: J\nAnswer: F", "F"),
+        ("Final answer:\nF\nNo.\nFinal answer: J", "J"),
+        ("Final answer: J\n\nFinal answer: J or F\n\nFinal answer: J", "J"),
+        # text below it that names no other label
+        ("Final answer: J\n\nLet me know if you want more detail!", "J"),
+        ("Final answer: J\nConfidence: 85%", "J"),
+        ("Final answer: J\nExplanation: it pays more.", "J"),
+        ("Final answer: J\nI am fairly sure of that.", "J"),
+        # a reason on the line, doubts included
+        ("Final answer: J, because F loses.", "J"),
+        ("Final answer: J because it pays more", "J"),
+        ("Final answer: J - they copy me", "J"),
+        ("Final answer: J. They copy me.", "J"),
+        ("Final answer: J (probably)", "J"),
+        ("Final answer: J (?)", "J"),
+        ("Final answer: J (unless the other player changes)", "J"),
+        # words and marks
+        ('{"answer": "J", "confidence": 0.6}', "J"),
+        ('{\n  "reasoning": "F pays less.",\n  "final_answer": "J"\n}', "J"),
+        ("Final answer:\nI choose J.", "J"),
+        ("Final answer: **J", "J"),
+        ("Final answer\nJ", "J"),
+    ],
+)
+def test_read_leniently(text, says):
+    found = Labels(JF).read(text, "stop")
+    assert (found.outcome, JF[found.value]) == ("valid", says)
+
+
+@pytest.mark.parametrize(
+    ("text", "lenient"),
+    [
+        ("Final answer: J", False),
+        ("They copy me.\n\nFinal answer: J\n", False),
+        ("<think>F?</think>\nFinal answer: J", False),
+        ("Final answer: J.", True),
+        ("**Final answer:** J", True),
+        ("Final answer: F\nFinal answer: J", True),
+        ("final answer: J", True),
+    ],
+)
+def test_the_exact_form_is_told_from_others(text, lenient):
+    assert Labels(JF).read(text, "stop") == ("valid", 0, "", lenient)
+
+
+def test_faults_say_what_is_wrong():
+    def fault(text, finish="stop"):
+        return Labels(JF).read(text, finish).fault
+
+    assert fault("I choose J.") == "no line begins with 'Final answer:'"
+    assert fault("Final answer: K") == "'K' is not an option; choose J or F"
+    assert fault("Final answer: J", "length") == "the reply was cut off"
+    assert fault("Final answer: J\nF!") == "text after the answer names another option: 'F'"
 
 
 def test_finish_decides_first():
@@ -226,7 +267,7 @@ def test_finish_decides_first():
         ("J.", ("J", "J."), "J."),
         ("J", ("J", "J."), "J"),
         ("*a", ("*a", "a"), "*a"),
-        ("*a", ("a", "b"), "illegal"),
+        ("*a", ("a", "b"), "a"),
         ("_x", ("_x", "x"), "_x"),
         ("**a**", ("a", "**a**"), "**a**"),
         ('"J"', ('"J"', "J"), '"J"'),
@@ -238,12 +279,12 @@ def test_finish_decides_first():
         ("STRASSE", ("straße", "weg"), "straße"),
         ("A  B", ("A B", "C"), "A B"),
         ("A B", ("AB", "C"), "illegal"),
-        ("Co (Cooperate)", ("Co", "Cooperate"), "illegal"),
+        ("Co (Cooperate)", ("Co", "Cooperate"), "unparsable"),
         ("Coop", ("Co", "Cooperate"), "illegal"),
         ("Option A", ("Option A", "Option B"), "Option A"),
         ("B", ("Option A", "Option B"), "Option B"),
         ("Action A", ("Option A", "Option B"), "Option A"),
-        ("Option A", ("A", "Option"), "illegal"),
+        ("Option A", ("A", "Option"), "unparsable"),
         ("A", ("Option A", "Action A"), "illegal"),
         ("option", ("Option", "Choice"), "Option"),
         ("x2", ("x²", "x2"), "x2"),
@@ -291,7 +332,7 @@ FRAMES = {
     "<reasoning>@</reasoning>@": "valid",
     "So @": "valid",
     "So they say: @": "unparsable",
-    "@\nOr not.": "unparsable",
+    "@\nOr not.": "valid",
     "@</think>": "unparsable",
     "<think>@": "truncated",
     "@<think>": "truncated",
@@ -363,75 +404,67 @@ def test_a_list_of_any_length_is_asked_for_with_dots_that_are_no_answer():
 
 # --- a second reader, which looks at words only ---------------------------------------------------
 
-# Words that may stand beside a label: names of marks, and of what is chosen.
+# Words that may stand before a label: names of marks, and of what is chosen.
 BESIDE = (
     *("option", "action", "choice", "move", "label", "letter", "strategy", "answer", "prediction"),
-    *("boxed", "text", "textbf", "json", "think"),
+    *("boxed", "text", "textbf", "json", "is", "i", "choose"),
 )
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, but for case and width; other characters separate them."""
-    plain = unicodedata.normalize("NFKC", re.sub("[\u200b\ufeff\xad]", "", text)).casefold()
-    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", plain))
+    plain = unicodedata.normalize("NFKC", re.sub("[\u200b\ufeff\xad]", "", text))
+    return re.findall(r"[^\W_]+", plain.lower())
 
 
-def says(text: str, label: str) -> bool:
-    """Tell whether a text is words of a label, once or more, with nothing but `BESIDE` between.
-
-    A remark in parentheses may follow.
-    """
-    beside = f"(?:(?:{'|'.join(BESIDE)}) )*"
-    pattern = f"(?:{beside}{re.escape(' '.join(words(label)))} {beside})+"
-    plain = unicodedata.normalize("NFKC", text)
-    return any(
-        re.fullmatch(pattern, " ".join([*words(part), ""]))
-        for part in (text, re.sub(r"\([^()]*\)", " ", plain))
-    )
+def begins(said: list[str], label: list[str]) -> bool:
+    """Tell whether words begin with a label's, after some of `BESIDE`."""
+    while said[: len(label)] != label and said and said[0] in BESIDE:
+        said = said[1:]
+    return said[: len(label)] == label
 
 
-def loosely(line: str) -> str | None:
-    """Return what stands behind "so my final answer is" or its like, or a tag, a box or a key."""
-    plain = unicodedata.normalize("NFKC", re.sub("[\u200b\ufeff\xad]", "", line))
-    lead = r"[\W\d_]*(?:(?:so|thus|hence|therefore|overall)\W+)?(?:(?:my|the)\W+)?(?:final[\W_]+)?"
-    found = re.match(rf"{lead}(?:answer|boxed|action)(?:\W+is\b)?", plain, re.IGNORECASE)
-    return plain[found.end() :] if found else None
+def names_other(text: str, labels: tuple[str, ...], own: list[str]) -> bool:
+    """Tell whether a text holds the words of a label that `own` are not part of."""
+    line = f" {' '.join(words(text))} ".replace(f" {' '.join(own)} ", " | ")
+    others = [words(label) for label in labels if not set(words(label)) & set(own)]
+    # "a" is a word, too
+    return any(f" {' '.join(other)} " in line for other in others if other and other != ["a"])
 
 
 def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
     """Return the labels that a reader of words could take the reply to name.
 
-    It ignores all marks, so that what the parser accepts must be among them: from the last marker
-    that begins a line to the end, there may be nothing but the label's words. Earlier lines that
-    plainly begin with the marker must not have another label's.
+    It ignores all marks, so that what the parser accepts must be among them: the last line that
+    begins with the marker must go on with the label's words, or end there and the next line have
+    them, and no line below it may have those of another.
     """
     closings = [found.end() for found in re.finditer("</think>", text, re.IGNORECASE)]
     shown = text[closings[-1] :] if closings else text
     if finish != "stop" or "<think>" in shown.lower():
         return set()
     lines = re.split("\r\n|\n|\r", shown)
-    claims = {
-        place: re.split(
-            "answer", unicodedata.normalize("NFKC", line), maxsplit=1, flags=re.IGNORECASE
-        )[1]
-        for place, line in enumerate(lines)
-        if words(re.sub(r"^\W*(?:\d[.)]|(?:(?:boxed|text|textbf)\W+)+)", "", line))[:2]
-        == ["final", "answer"]
-    } or {place: said for place, line in enumerate(lines) if (said := loosely(line)) is not None}
-    if not claims:
+    for marker in (["final", "answer"], ["answer"]):
+        claims = {}
+        for place, line in enumerate(lines):
+            said = words(re.sub(r"^\W*(?:\d{1,2}[.)]|(?:(?:boxed|text|textbf)\W+)+)", "", line))
+            while said and said[0] in ("so", "thus", "hence", "therefore", "my", "the"):
+                said = said[1:]
+            if said[: len(marker)] == marker:
+                number = re.search(r"\b\d{1,2}[.)]\s*$", line)  # of a list, with nothing in it
+                claims[place] = [] if number else said[len(marker) :]
+        if claims:
+            break
+    else:
         return set()
     last = max(claims)
-    ending = " ".join([claims.pop(last), *lines[last + 1 :]])
+    said, below = claims[last], lines[last + 1 :]
+    while not said and below:
+        said, below = words(below[0]), below[1:]
     return {
         index
         for index, label in enumerate(labels)
-        if says(ending, label)
-        and not any(
-            says(claim, other) and not says(claim, label)
-            for place, claim in claims.items()
-            if lines[place].lstrip(" #>*_-`\"'").lower().startswith("final answer:")
-            for other in labels
-        )
+        if begins(said, words(label)) and not names_other("\n".join(below), labels, words(label))
     }
 
 
@@ -443,7 +476,7 @@ LABELS = [
     ("not J", "J", "J."),
     ("*a", "a", "**a**"),
     ("Жить", "жито", "生きる"),
-    ("Final answer: J", "J", "final"),
+    ("J", "final", "answer"),
     ('"yes"', "yes", "y.e.s."),
     ("{{ a }}", "<think>", "a"),
 ]
@@ -537,7 +570,5 @@ def test_never_accepts_what_a_strict_reader_would_not():
     ),
 )
 def test_the_asked_form_is_always_read(labels, index, before):
-    # The full stop ends what stands above: without one it may introduce the line as another's,
-    # which the corpus and test_introductions.py look at.
     label = labels[index % len(labels)]
     assert read(f"{before}.\n{MARKER} {label}", labels) == label

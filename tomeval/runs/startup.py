@@ -31,7 +31,7 @@ from tomeval.runs.folder import read_list
 from tomeval.runs.preview import usual_step
 from tomeval.runs.replies import Unread, advice, said, thinks, wrapped
 from tomeval.strategies.asking import Asker, Overheard, overhearing
-from tomeval.strategies.marked import Marked, marked_answer
+from tomeval.strategies.readers import above_answer
 
 logger = logging.getLogger(__name__)
 
@@ -96,8 +96,9 @@ class Found:
         if self.question.reader is None or self.question.explained:
             return 0
         reply = self.call.get("reply", {})
-        marked = marked_answer(reply.get("text", ""), reply.get("finish", "stop"))
-        return len(marked.before.split()) if isinstance(marked, Marked) else 0
+        if reply.get("finish", "stop") != "stop":
+            return 0
+        return len((above_answer(reply.get("text", "")) or "").split())
 
 
 class StartUpLog:

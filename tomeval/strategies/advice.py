@@ -13,10 +13,9 @@ from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.contexts import Context
-from tomeval.strategies.lines import split_lines
 from tomeval.strategies.parts import Part
 from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
-from tomeval.strategies.readers import MARKER, Marked, marked_answer
+from tomeval.strategies.readers import MARKER, above_answer
 
 
 @dataclass(frozen=True)
@@ -224,15 +223,15 @@ class PlansInsights(Advice):
 
     def after_act(self, text: str) -> None:
         """Keep the notes that stand above the answer."""
-        found = marked_answer(text, "stop")
-        if isinstance(found, Marked):
-            self._keep(found.before)
+        above = above_answer(text)
+        if above is not None:
+            self._keep(above)
 
     def _keep(self, text: str) -> None:
         """Keep the text from "Plans:" on without answers; if there is none, nothing changes."""
         found = self._NOTES.search(without_thinking(text) or "")
         if found:
-            lines = [line.rstrip("\r\n") for line in split_lines(found[0])]
+            lines = re.split(r"\r\n|\r|\n", found[0])
             kept = [line for line in lines if MARKER.casefold() not in line.casefold()]
             self._coming = "\n".join(kept).strip()
 

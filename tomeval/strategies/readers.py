@@ -1,39 +1,78 @@
-"""Read a generated answer as every careful reader would; what one would doubt is no answer.
+r"""Read the answer that a reply ends in: one rule, for every kind of game.
 
-Where a reply states its answer is one rule for every kind of game, see `marked_answer`; a `Reader`
-says what may stand there.
+The answer is what stands on the last line that begins with the marker, after marks such as ``**``,
+``#`` or ``>``: the label alone or in marks, after a word such as "Option", or before a reason. The
+reason comes after a comma, a dash, a stop or a bracket and names no other label, except that one
+sentence that begins with "because" or "since" may say what is wrong with it. Text below the line is
+fine unless it names another label. Thinking is cut first. Anything else is invalid.
+
+Where the marker stands nowhere, lines that begin with "Answer:" count instead. Where the line ends
+after the marker, as a heading does, the next line that says something is what it marks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.outcomes import VALID
-from tomeval.strategies.lines import split_lines
-from tomeval.strategies.loose_json import read_object
-from tomeval.strategies.marked import MARKER, NOUN, Claim, Marked, Read, marked_answer
-from tomeval.strategies.remarks import in_brackets, leaves_no_doubt
-from tomeval.strategies.wrappings import AFTER, BEFORE, folded, lines_that_say, normal, unwrapped
+from tomeval.core.thinking import without_thinking
 
-__all__ = ["MARKER", "JsonShape", "Labels", "Marked", "Read", "Reader", "marked_answer"]
+MARKER = "Final answer:"
 
 T = TypeVar("T")
 
-_LAYERS = 8  # marks within marks; nobody writes more
-_REASONS = re.compile(
-    r"(?:my )?(?:reason(?:ing|s)?|explanations?|thoughts?|thinking|rationale|analysis)"
+_PICTURE = "(?:(?![❌❎✖✗✘🚫⛔👎❓❔🤔])[←-⇿⌀-⏿■-➿⬀-⯿🌀-🫿]\ufe0f?)"
+_END_OF_TURN = r"<[|｜]\w[^<>|｜\s]*[|｜]>|</s>|<eos>|<end_of_turn>"  # left by some servers
+_TAG = "<(?-i:b|i|u|p|em|strong|code|mark|center|answer|final|final_answer)>"
+# No text is a mark in two ways: else a long row of them would be tried in all ways.
+_SIGN = rf"[\s*_#`\"'“”„‘’«»‹›|$>]|==|{_PICTURE}"
+_OPENING = _TAG + r"|[「『【《<(\[{·•]|[–—+-](?=\s)|[-=]>|\d{1,2}[.)]\s|\\+[a-z]*\s*\{|\\+[(\[]"
+_CLOSING = rf"[」』】》)\]}}]|\\+[)\]]|</\w+>|{_END_OF_TURN}"
+MARK = f"{_CLOSING}|{_OPENING}|{_SIGN}"
+"""What may be beside an answer: Markdown, lists, quotes, LaTeX, tags, pictures that say no "no"."""
+_BEFORE, _AFTER = f"(?:{_SIGN}|{_OPENING})*", f"(?:{_SIGN}|{_CLOSING})*+"
+
+_COLON = rf"(?:{_AFTER}(?:(?:is\s*)?[:=]|is\b(?=.*\w)|(?=\s*\Z))|\s+(?:[–—→-]|[-=]>)\s)"
+_MARKED = tuple(
+    re.compile(
+        rf"{_BEFORE}(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:my|the)\s+)?{words}(?![^\W_]){_COLON}",
+        re.IGNORECASE,
+    )
+    for words in (r"final[\s_-]+answer", "answer")
 )
-_ANSWER_KEY = re.compile(
-    r"(?:my |the )?(?:final[ _-]?)?(?:answer|action|choice|move|label|option|prediction|decision)"
+_BREAK = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+_MARKS_ALONE = re.compile(rf"(?:```\w*|~~~\w*|[-─━═]{{3,}}\s*)?(?:{MARK})*+")
+_ANYWHERE = re.compile(r"final[\s_-]+answer\s*[:=]", re.IGNORECASE)
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
+
+_NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
+_WORD = (
+    rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?"
+    r"|(?:(?:i|we)(?:['’]ll|\s+will|\s+would)?\s+)?(?:choose|pick|play|select|predict)\b)\s*:?"
 )
-_NOUN = re.compile(rf"[\"'“”]?({NOUN})[\"'“”]?(?:\s*:\s*|\s+)(?=\S)", re.IGNORECASE)
-# A label and a short remark on it, such as what it stands for: "J (Cooperate)".
-_REMARK = re.compile(r"(.*\S)\s*([(（\[][^()（）\[\]\n]*[)）\]]\.?)")
-_WHOLE = re.compile(r"-?[0-9]{1,9}")
+_REASON = re.compile(
+    rf"{_AFTER}(?:[,;:(\[–—]|-+\s|[.!。](?![\w.])|(?<=\W)(?:because|since)\b)", re.IGNORECASE
+)
+_NOTHING_MORE = re.compile(rf"{_AFTER}[.!。]?{_AFTER}")
+_BECAUSE = re.compile(rf"{_AFTER}[,;:(\[–—-]*\s*(?:because|since)\b[^.;!?\n]*", re.IGNORECASE)
+
+
+class Read(NamedTuple, Generic[T]):
+    """What a reply says.
+
+    `outcome` is ``valid``, ``illegal``, ``unparsable``, ``truncated`` or ``refusal``; `value` is
+    None unless it is valid; `fault` may say what is wrong. `lenient` tells whether a valid answer
+    was not in the exact form that was asked for.
+    """
+
+    outcome: str
+    value: T | None = None
+    fault: str = ""
+    lenient: bool = False
 
 
 class Reader(Protocol[T]):
@@ -47,39 +86,117 @@ class Reader(Protocol[T]):
         """Read a whole reply; `finish` is ``stop``, ``length`` or ``refusal``."""
 
 
+class Marked(NamedTuple):
+    """A reply's last marked line: the text above it, what it says, and the text below that.
+
+    `earlier` is what marked lines above it say; `last` is the last line of the reply as written.
+    """
+
+    above: str
+    said: str
+    below: str
+    earlier: tuple[str, ...]
+    last: str
+
+
+def shown_text(text: str, finish: str) -> str | Read[Any]:
+    """Return a reply without its thinking, or what it is instead of an answer.
+
+    One that was cut off is ``truncated`` whatever it says by then: a label may be the beginning of
+    another one. So is one whose thinking never ends.
+    """
+    if finish == "refusal":
+        return Read("refusal", fault="the model or its provider declined")
+    shown = without_thinking(text)
+    if finish == "length" or shown is None:
+        return Read("truncated", fault="the reply was cut off")
+    return shown
+
+
+def find_marked(shown: str) -> Marked | None:
+    r"""Return the last marked line of a reply without thinking, or None if it has none.
+
+    Examples
+    --------
+    >>> find_marked("J, I think.\n**Final answer:** J\n").said
+    '** J\n'
+    """
+    lines = [line for line in _BREAK.split(shown) if line]
+    for marker in _MARKED:
+        said = {
+            i: rest for i, line in enumerate(lines) if (rest := _said(line, marker)) is not None
+        }
+        if said or _ANYWHERE.search(plain(shown)):
+            break
+    if not said:
+        return None
+    index, answer = said.popitem()
+    return Marked(
+        "".join(lines[:index]),
+        answer,
+        "".join(lines[index + 1 :]),
+        tuple(said.values()),
+        next((line.strip() for line in reversed(lines) if line.strip()), ""),
+    )
+
+
+def _said(line: str, marker: re.Pattern[str]) -> str | None:
+    """Return what a line says after its marker; None if it is not marked.
+
+    Behind signs that are no marks, such as a stroke, it says all of itself, which is no answer.
+    """
+    for text in dict.fromkeys((line, plain(line))):
+        if mark := marker.match(text):
+            return text[mark.end() :]
+    return line if _ANYWHERE.match(re.sub(r"\A[\W_]+", "", plain(line))) else None
+
+
+def _first_said(marked: Marked) -> tuple[str, str]:
+    """Return what stands on the marked line, or on the next line that says something; the rest."""
+    said, below = marked.said, _BREAK.split(marked.below)
+    while below and _MARKS_ALONE.fullmatch(said):
+        said, *below = below
+    return plain(said), "".join(below)
+
+
+def above_answer(text: str) -> str | None:
+    """Return what stands above a reply's answer; None without a marked line or an object."""
+    shown = shown_text(text, "stop")
+    if isinstance(shown, Read):
+        return None
+    if (marked := find_marked(shown)) is not None:
+        return marked.above
+    objects = list(re.finditer(r"^[`\w]*\s*\{", shown, re.MULTILINE))
+    return shown[: objects[-1].start()] if objects else None
+
+
+def plain(text: str) -> str:
+    """Return a text in compatible forms (NFKC), without characters that do not show."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
+
+
+def _folded(text: str) -> str:
+    return " ".join(plain(text).casefold().split())
+
+
 @dataclass(frozen=True)
 class Labels:
     r"""Reads which of several labels, different beyond case, is named: its index.
 
-    Notes
-    -----
-    See `marked_answer` for where an answer stands, ``refusal``, ``truncated`` and ``unparsable``.
-    What stands there must be one label and nothing else; else it is ``illegal``. These do not
-    count:
-
-    - case, full-width and other compatible forms, and white space;
-    - a full stop or exclamation mark;
-    - Markdown, LaTeX, tags, brackets or quotes around the label, also an object that holds it and
-      reasons for it;
-    - a word such as "Option" before it;
-    - a picture, such as a check mark, that does not say no;
-    - a remark in brackets, beside the label or below it, see `leaves_no_doubt`.
-
-    A label that has such marks itself is read as written first. Below the answer may stand marks
-    (the end of a code fence, a closing tag) or the same label again; any other text there may take
-    the answer back, and the reply is ``unparsable``. So is one with two different answers.
+    The rule is that of this module; a marked line that names no label in this way is ``illegal``.
+    The exact form is a reply whose last line is the marker and the label.
 
     Examples
     --------
     >>> reader = Labels(("J", "F"))
-    >>> reader.read("J looks good.\nFinal answer: F", "stop").value
-    1
-    >>> reader.read("### Final answer:\n**Option F** (Defect)", "stop").value
-    1
-    >>> reader.read("Final answer: J or F", "stop").outcome
-    'illegal'
-    >>> reader.read("I choose J.", "stop").outcome
-    'unparsable'
+    >>> reader.read("J looks good.\nFinal answer: F", "stop")
+    Read(outcome='valid', value=1, fault='', lenient=False)
+    >>> reader.read("### Final answer:\n**Option F** (Defect)\n\nCan I help?", "stop")
+    Read(outcome='valid', value=1, fault='', lenient=True)
+    >>> reader.read("Final answer: J\n\nWait, F is better.", "stop").fault
+    "text after the answer names another option: 'F'"
+    >>> reader.read("Final answer: J or F", "stop").fault
+    "'J or F' is not an option; choose J or F"
     """
 
     labels: tuple[str, ...]
@@ -91,194 +208,77 @@ class Labels:
 
     def read(self, text: str, finish: str) -> Read[int]:
         """Read the index of the label that a reply names."""
-        marked = marked_answer(text, finish)
-        if isinstance(marked, Read):
-            return Read(marked.outcome)  # without the fault: label outcomes explain themselves
-        lines = self._lines(marked)
-        named = [self._find(line) for line in lines]
-        if len(named) > 1 and named[-1] is None and self._is_remark(lines[-1], named[0]):
-            named.pop()
-        if len(set(named)) > 1:
-            return Read("unparsable", fault="text after the answer")
-        action = named[0] if named else None
-        if action is None:
-            return Read("illegal")
-        if not all(self._agrees(claim, action) for claim in marked.earlier):
-            return Read("unparsable", fault="different answers")
-        return Read(VALID, action)
-
-    def _agrees(self, claim: Claim, action: int) -> bool:
-        """Tell whether an earlier marked line names the same label, or is a heading over prose."""
-        lines = self._lines(claim)
-        named = self._find(lines[0]) if lines else None
-        return named == action or (named is None and not claim.said.strip())
-
-    def _lines(self, claim: Claim | Marked) -> list[str]:
-        """Return the marked line's text and the lines below it, without those of marks alone."""
-        said = claim.said.strip()
-        first = [said] if said in self.labels else lines_that_say(said)
-        below = (line.strip() for line in split_lines(claim.below))
-        return first + [line for line in below if line in self.labels or lines_that_say(line)]
-
-    def _find(self, said: str) -> int | None:
-        """Return the one label that a text names, with as few marks off as possible."""
-        layer, seen = [said.strip()], set[str]()
-        for _ in range(_LAYERS):
-            found = {index for text in layer if (index := self._named(text)) is not None}
-            if found:
-                return found.pop() if len(found) == 1 else None
-            seen.update(layer)
-            inner = dict.fromkeys(less for text in layer for less in self._less(text))
-            layer = [text for text in inner if text not in seen]
-        return None
-
-    def _named(self, text: str) -> int | None:
-        """Return the label that a text is: as written, else but for case, width and white space."""
-        if text in self.labels:
-            return self.labels.index(text)
-        return self._folded.get(folded(text))
+        shown = shown_text(text, finish)
+        if isinstance(shown, Read):
+            return shown
+        marked = find_marked(shown)
+        if marked is None:
+            return Read("unparsable", fault=f"no line begins with {MARKER!r}")
+        exact = marked.last in self.choices
+        if exact:
+            action = self.choices.index(marked.last)
+            more = ""
+        else:
+            said, below = _first_said(marked)
+            found = self._answer.match(said)
+            rest = "" if found is None else said[found.end() :]
+            if found is None or not (_NOTHING_MORE.fullmatch(rest) or _REASON.match(rest)):
+                wanted, said = " or ".join(self.labels), said.strip()[:40]
+                return Read("illegal", fault=f"{said!r} is not an option; choose {wanted}")
+            action = self._names[_folded(found["label"])]
+            rest = said[: found.start("label")] + _BECAUSE.sub("", rest, count=1)
+            more = f"{rest}\n{below}"
+        others = [label for index, label in self._named(more) if index != action]
+        if others:
+            fault = f"text after the answer names another option: {others[0]!r}"
+            return Read("unparsable", fault=fault)
+        once = all(index == action for said in marked.earlier for index, _ in self._named(said))
+        return Read(VALID, action, lenient=not (exact and once))
 
     @cached_property
-    def _folded(self) -> dict[str, int]:
-        """Labels by their folded text, without those that are then the same."""
-        names = [folded(label) for label in self.labels]
-        short = [folded(_NOUN.sub("", label, count=1)) for label in self.labels]
-        found = {name: place for place, name in enumerate(short) if short.count(name) == 1}
-        return {name: place for name, place in found.items() if name not in names} | {
-            name: place for place, name in enumerate(names) if names.count(name) == 1
+    def _names(self) -> dict[str, int]:
+        """What a label may be called: by itself, or without its noun where that is clear."""
+        names = [_folded(label) for label in self.labels]
+        short = [_folded(_short(label)) for label in self.labels]
+        found = {name: i for i, name in enumerate(short) if short.count(name) == 1}
+        return {name: i for name, i in found.items() if name not in names} | {
+            name: i for i, name in enumerate(names) if names.count(name) == 1
         }
 
-    def _less(self, text: str) -> Iterator[str]:
-        """Yield what is left of a text if one thing that does not count comes off."""
-        yield normal(text).strip()
-        yield from unwrapped(text)
-        noun = _NOUN.match(text)
-        if noun and folded(noun[1]) not in map(folded, self.labels):
-            yield text[noun.end() :].strip()
-        remark = _REMARK.fullmatch(text)
-        if remark and self._is_remark(remark[2], self._find(remark[1])):
-            yield remark[1]
-        if text.startswith("{") and (value := self._in_object(text)) is not None:
-            yield value.strip()
+    @cached_property
+    def _answer(self) -> re.Pattern[str]:
+        """What a marked line begins with that names a label."""
+        names = "|".join(map(_pattern, sorted(self._names, key=len, reverse=True)))
+        return re.compile(
+            rf"(?:{MARK})*(?:{_WORD}{_BEFORE})?(?P<label>{names or '(?!)'})(?![^\W_])",
+            re.IGNORECASE,
+        )
 
-    def _is_remark(self, text: str, action: int | None) -> bool:
-        """Tell whether a text in brackets leaves no doubt that a label is meant."""
-        said = in_brackets(text)
-        others = [label for place, label in enumerate(self.labels) if place != action]
-        return said is not None and action is not None and leaves_no_doubt(said, others)
+    @cached_property
+    def _mentions(self) -> re.Pattern[str]:
+        """Where a text names a label; "a" and "I" are words, and names only as written."""
+        written = {_folded(name): name for name in map(_short, self.labels)}
+        written |= {_folded(label): plain(label) for label in self.labels}
+        parts = []
+        for name in sorted(written, key=len, reverse=True):
+            word = _pattern(name)
+            if name in ("a", "i"):
+                word = f"(?-i:{written[name]})"
+            if ord(min(name)) < 0x2E80:  # in scripts that leave spaces between words
+                word = rf"(?<![^\W_])(?<!\w['’]){word}(?![^\W_])"
+            parts.append(word)
+        return re.compile("|".join(parts), re.IGNORECASE)
 
-    def _in_object(self, text: str) -> str | None:
-        """Return what an object in JSON gives as the answer, beside reasons for it."""
-        try:
-            data, rest = read_object(text)
-        except ValueError:
-            return None
-        if not isinstance(data, dict) or not AFTER.fullmatch(rest):
-            return None
-        said = [key for key in data if not _REASONS.fullmatch(folded(key))]
-        if len(said) != 1 or not _ANSWER_KEY.fullmatch(folded(said[0])):
-            return None
-        value = data[said[0]]
-        return value if isinstance(value, str) else None
+    def _named(self, text: str) -> list[tuple[int, str]]:
+        """Return the labels that a text names: index, and as written."""
+        found = [match[0] for match in self._mentions.finditer(plain(text))]
+        return [(self._names.get(_folded(name), -1), name) for name in found]
 
 
-@dataclass(frozen=True)
-class JsonShape(Generic[T]):
-    r"""Reads a JSON object with one key, whose value is a list of texts or of whole numbers.
+def _short(label: str) -> str:
+    """Return a label without the noun that it begins with."""
+    return re.sub(rf"^{_NOUN}\s+(?=\S)", "", plain(label).strip(), flags=re.IGNORECASE)
 
-    Parameters
-    ----------
-    key : str
-        The only key that the object may have.
-    kind, size
-        Type of the list's items, and its length; 0: any length.
-    check : callable
-        Given a list of right length and types, returns the answer, or says which rule it breaks.
 
-    Notes
-    -----
-    See `marked_answer` for where an answer stands, ``refusal``, ``truncated`` and ``unparsable``.
-    What stands there must be the object and nothing else, but for a code fence, Markdown, LaTeX,
-    tags or quotes around it. The key's case does not matter, nor whether numbers are quoted, nor
-    whether those in a list of texts of any length are; where one item is enough (`size` 0 or 1), it
-    may stand without its list. See `read_object` for what is understood besides JSON. Any other
-    shape is ``unparsable``, and so are two different answers. What `check` objects to is
-    ``illegal``.
-
-    Examples
-    --------
-    >>> reader = JsonShape("pair", int, 2, lambda pair: tuple(pair) if pair[0] else "no zeros")
-    >>> reader.form
-    '{"pair": [..., ...]}'
-    >>> reader.read('So 2 and 4.\nFinal answer: {"pair": [2, 4]}', "stop")
-    Read(outcome='valid', value=(2, 4), fault='')
-    >>> reader.read('Final answer: {"pair": [0, 4]}', "stop")
-    Read(outcome='illegal', value=None, fault='no zeros')
-    """
-
-    key: str
-    kind: type[str] | type[int]
-    size: int
-    check: Callable[[list[Any]], T | str]
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """Empty: there are too many answers."""
-        return ()
-
-    @property
-    def form(self) -> str:
-        """What a reply must end in, with dots in place of the answer."""
-        item = '"..."' if self.kind is str else "..."
-        items = [item] * self.size or [item, "..."]
-        return f'{{"{self.key}": [{", ".join(items)}]}}'
-
-    def read(self, text: str, finish: str) -> Read[T]:
-        """Read the answer that a reply ends in."""
-        marked = marked_answer(text, finish)
-        if isinstance(marked, Read):
-            return marked
-        try:
-            value, rest = self._value(marked.said + marked.below)
-        except ValueError as error:
-            return Read("unparsable", fault=str(error))
-        remark = in_brackets(AFTER.sub("", rest, count=1))
-        if not AFTER.fullmatch(rest) and not (remark and leaves_no_doubt(remark)):
-            return Read("unparsable", fault="text after the answer")
-        if not all(self._agrees(claim, value) for claim in marked.earlier):
-            return Read("unparsable", fault="different answers")
-        answer = self.check(value)
-        return Read("illegal", fault=answer) if isinstance(answer, str) else Read(VALID, answer)
-
-    def _agrees(self, claim: Claim, value: list[Any]) -> bool:
-        """Tell whether an earlier marked line says the same, or is a heading over prose."""
-        try:
-            return self._value(claim.said + claim.below)[0] == value
-        except ValueError:
-            return not claim.said.strip()
-
-    def _value(self, text: str) -> tuple[list[Any], str]:
-        """Return the list of the object that a text begins with, and the text after it.
-
-        A ValueError says how the text differs from the form that was asked for.
-        """
-        try:
-            data, rest = read_object(BEFORE.sub("", text, count=1))
-        except ValueError as error:
-            raise ValueError(f"no JSON object after {MARKER!r}: {error}") from None
-        if not isinstance(data, dict) or [key.casefold() for key in data] != [self.key]:
-            raise ValueError(f"not an object with the key {self.key!r} alone")
-        (value,) = data.values()
-        if self.size < 2 and isinstance(value, str | int):
-            value = [value]
-        if not isinstance(value, list) or self.size not in (0, len(value)):
-            raise ValueError(f"{self.key!r} is not a list{f' of {self.size}' if self.size else ''}")
-        if self.kind is int:
-            quoted = all(isinstance(item, str) and _WHOLE.fullmatch(item) for item in value)
-            value = [int(item) for item in value] if quoted else value
-        elif self.size == 0:  # of texts and numbers, such as a word and a count
-            value = [str(item) if type(item) is int else item for item in value]
-        if any(type(item) is not self.kind for item in value):
-            wanted = "texts" if self.kind is str else "whole numbers"
-            raise ValueError(f"{self.key!r} holds something else than {wanted}")
-        return value, rest
+def _pattern(name: str) -> str:
+    return r"\s+".join(map(re.escape, name.split()))

@@ -64,7 +64,6 @@ def test_readable(text) -> None:
         ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
         ('Final answer: {"code": [2.0, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [true, 2, 3]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1], "why": "x"}', "unparsable"),
         ('Final answer: {"code": [1, 2, 3], "code": [2, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [2, 4, NaN]}', "unparsable"),
         ('Final answer: {"code": [2, 4, "one"]}', "unparsable"),
@@ -78,10 +77,8 @@ def test_readable(text) -> None:
         ("Final answer: {" + '"code": [' * 100_000, "unparsable"),
         ("Final answer: " + "." * 100_000 + "{", "unparsable"),
         ('Final answer: {"code": [2, 4, 1]} or {"code": [1, 2, 3]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1]}\nI am sure.', "unparsable"),
         ('Final answer: {"code": [2, 4, 1]}\nFinal answer: none', "unparsable"),
         # As for labels: one marked answer, at the beginning of its line.
-        ('Final answer: {"code": [1, 2, 3]}\nFinal answer: {"code": [2, 4, 1]}', "unparsable"),
         ('I am sure. Final answer: {"code": [2, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [..., ..., ...]}', "unparsable"),
         ("Final answer: " + "[" * 100_000, "unparsable"),
@@ -116,16 +113,28 @@ def test_no_object_is_searched_for_within_a_line(text, said) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'The form is:\n{"code": [2, 4, 1]}',
-        'For example:\n{"code": [2, 4, 1]}',
-        'Eve would say:\n{"code": [2, 4, 1]}',
+        'Final answer: {"code": [2, 4, 1], "why": "x"}',
+        '{"reasoning": "1 is worn out", "code": [2, 4, 1]}',
+        'Final answer: {"code": [2, 4, 1]}\nI am sure.',
+        'Final answer: {"code": [1, 2, 3]}\nFinal answer: {"code": [2, 4, 1]}',
         '{"code": [1, 2, 3]}\n{"code": [2, 4, 1]}',
         '{"code": [2, 4, 1]}\nBut Eve may know it.',
-        '{"code": [2, 4, 1]} is too obvious.',
     ],
 )
-def test_an_object_that_may_not_be_the_answer_is_none(text) -> None:
-    assert code(text).value is None
+def test_the_last_object_is_read_whatever_stands_beside_it(text) -> None:
+    assert code(text) == ("valid", (2, 4, 1), "", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Final answer: {"code": [2, 4, 1]}\nNo, 1-2-3 is better.',
+        'Final answer: {"code": [2, 4, 1]}\nOr [1, 2, 3].',
+        'Final answer: {"code": [2, 4, 1]}\n\n{"code": [1, 2, 3]}',
+    ],
+)
+def test_another_code_below_it_makes_it_none(text) -> None:
+    assert code(text).fault == "text after the answer gives another: [1, 2, 3]"
 
 
 def test_hints_are_cleaned_then_checked() -> None:
@@ -136,7 +145,7 @@ def test_hints_are_cleaned_then_checked() -> None:
         return shape.read(text, "stop")
 
     assert read([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
-    assert read(["bank", "b", "c"]) == ("illegal", None, "no bank")
+    assert read(["bank", "b", "c"])[:3] == ("illegal", None, "no bank")
     assert read(["a", "b"]).outcome == "unparsable"
 
 

@@ -9,7 +9,8 @@ from tomeval.core.outcomes import BACKEND_ERROR, Invalid, Said
 from tomeval.domains.arena.game import Action, Broken, Form
 from tomeval.domains.arena.seats import Answer, Try
 from tomeval.strategies.player import Asked
-from tomeval.strategies.readers import JsonShape, Labels, Read, Reader
+from tomeval.strategies.readers import Labels, Read, Reader
+from tomeval.strategies.shapes import JsonShape
 
 ONE_LABEL: Asked[Any] = Asked(Said(0, (1.0,)))
 """What is said where one label is all that may be said: no model is asked."""

@@ -10,7 +10,8 @@ from tomeval.domains.arena.game import ArenaGame, Ask, Form, Probe, View
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
-from tomeval.strategies.readers import MARKER, JsonShape
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.shapes import JsonShape
 from tomeval.strategies.templates import Prompts
 
 

@@ -19,7 +19,8 @@ from tomeval.domains.decrypto.seats import NAMES
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
-from tomeval.strategies.readers import MARKER, JsonShape
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.shapes import JsonShape
 from tomeval.strategies.templates import Prompts
 
 View = EncoderView | DecoderView | InterceptorView

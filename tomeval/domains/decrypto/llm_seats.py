@@ -28,7 +28,7 @@ from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
-from tomeval.strategies.readers import JsonShape
+from tomeval.strategies.shapes import JsonShape
 
 T = TypeVar("T")
 

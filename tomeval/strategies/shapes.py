@@ -1,0 +1,219 @@
+"""Read answers in JSON: the last object that has the asked key."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from tomeval.core.outcomes import VALID
+from tomeval.strategies.readers import MARK, MARKER, Read, find_marked, plain, shown_text
+
+T = TypeVar("T")
+
+_BEGINS = re.compile(rf"(?:(?:```|~~~)\w*|json\b|{MARK}|\\)*+\Z", re.IGNORECASE)
+_FLAT = re.compile(r"\{[^{}]*\}")
+_QUOTES = dict.fromkeys(map(ord, "“”„‟＂"), '"')
+_NUMBER = re.compile(r"(?:(?:player|seat)[\s_#]*)?(-?[0-9]{1,9})", re.IGNORECASE)
+_NUMBERS = re.compile(
+    r"(?<![\w.])\d{1,9}(?:(?:\s*[,;/–-]\s*|\s+(?:and\s+)?)\d{1,9})*+(?!\s?%|\w|\.\d)"
+)
+
+
+class Given(NamedTuple):
+    """An object that a text gives: its data, where it begins and ends, whether it is plain JSON."""
+
+    data: dict[str, Any]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class JsonShape(Generic[T]):
+    r"""Reads a JSON object with a key whose value is a list of texts or of whole numbers.
+
+    Parameters
+    ----------
+    key : str
+        The key that the object must have; others may stand beside it.
+    kind, size
+        Type of the list's items, and its length; 0: any length.
+    check : callable
+        Given a list of right length and types, returns the answer, or says which rule it breaks.
+
+    Notes
+    -----
+    The answer is the last object with the key that begins a line or what the last marked line says;
+    above that line none counts. Text below it is fine unless it gives another list that could be
+    the answer. Case of the key, quotes around numbers, "Player" before one, an item without its
+    list where one is enough, curly or single quotes and a comma too many make no difference. What
+    `check` objects to is ``illegal``. The exact form is a reply whose last line is the marker and
+    the object with the one key.
+
+    Examples
+    --------
+    >>> reader = JsonShape("pair", int, 2, lambda pair: tuple(pair) if pair[0] else "no zeros")
+    >>> reader.form
+    '{"pair": [..., ...]}'
+    >>> reader.read('So 2 and 4.\nFinal answer: {"pair": [2, 4]}', "stop")
+    Read(outcome='valid', value=(2, 4), fault='', lenient=False)
+    >>> reader.read('```json\n{"why": "even", "pair": [2, 4]}\n```', "stop")
+    Read(outcome='valid', value=(2, 4), fault='', lenient=True)
+    >>> reader.read('Final answer: {"pair": [0, 4]}', "stop").fault
+    'no zeros'
+    """
+
+    key: str
+    kind: type[str] | type[int]
+    size: int
+    check: Callable[[list[Any]], T | str]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Empty: there are too many answers."""
+        return ()
+
+    @property
+    def form(self) -> str:
+        """What a reply must end in, with dots in place of the answer."""
+        item = '"..."' if self.kind is str else "..."
+        items = [item] * self.size or [item, "..."]
+        return f'{{"{self.key}": [{", ".join(items)}]}}'
+
+    def read(self, text: str, finish: str) -> Read[T]:
+        """Read the answer that a reply ends in."""
+        shown = shown_text(text, finish)
+        if isinstance(shown, Read):
+            return shown
+        marked = find_marked(shown)
+        tail = shown if marked is None else marked.said + marked.below
+        given = [
+            one
+            for one in _objects(tail)
+            if self._has_key(one.data) and _begins_line(tail, one.start)
+        ]
+        if not given:
+            where = "begins a line" if marked is None else f"stands after {MARKER!r}"
+            return Read("unparsable", fault=f"no JSON object with the key {self.key!r} {where}")
+        last = given[-1]
+        try:
+            value = self._value(last.data)
+        except ValueError as error:
+            return Read("unparsable", fault=str(error))
+        answer = self.check(value)
+        if isinstance(answer, str):
+            return Read("illegal", fault=answer)
+        lists = [next(self._given(one.data)) for one in given]
+        after = [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
+        if after or (after := [one for one in self._lists(tail[last.end :]) if one != value]):
+            return Read("unparsable", fault=f"text after the answer gives another: {after[0]}")
+        exact = marked is not None and self._is_exact(marked.last)
+        once = marked is None or {said.strip() for said in marked.earlier} <= {marked.said.strip()}
+        return Read(VALID, answer, lenient=not (exact and once))
+
+    def _has_key(self, data: dict[str, Any]) -> bool:
+        return len(list(self._given(data))) == 1
+
+    def _given(self, data: dict[str, Any]) -> Iterator[Any]:
+        """Yield what an object has under the key, in any case of it."""
+        yield from (value for name, value in data.items() if name.casefold() == self.key)
+
+    def _value(self, data: dict[str, Any]) -> list[Any]:
+        """Return the list that an object gives; a ValueError says how its form differs."""
+        value = next(self._given(data))
+        if self.size < 2 and isinstance(value, str | int):
+            value = [value]
+        if not isinstance(value, list) or self.size not in (0, len(value)):
+            raise ValueError(f"{self.key!r} is not a list{f' of {self.size}' if self.size else ''}")
+        if self.kind is int:
+            quoted = [_NUMBER.fullmatch(item) for item in value if isinstance(item, str)]
+            if len(quoted) == len(value):
+                value = [int(number[1]) if number else "" for number in quoted]
+        elif self.size == 0:  # of texts and numbers, such as a word and a count
+            value = [str(item) if type(item) is int else item for item in value]
+        if any(type(item) is not self.kind for item in value):
+            wanted = "texts" if self.kind is str else "whole numbers"
+            raise ValueError(f"{self.key!r} holds something other than {wanted}")
+        return value
+
+    def _is_exact(self, line: str) -> bool:
+        """Tell whether a reply's last line is the marker and an object as it was asked for."""
+        given = _object_at(line, len(MARKER) + 1)
+        if given is None or line != f"{MARKER} {line[given.start :]}" or given.end != len(line):
+            return False
+        if list(given.data) != [self.key]:
+            return False
+        kinds = (str, int) if self.kind is str and self.size == 0 else (self.kind,)
+        items = given.data[self.key]
+        return isinstance(items, list) and all(type(item) in kinds for item in items)
+
+    def _lists(self, text: str) -> Iterator[list[Any]]:
+        """Yield the lists in a text that could be the answer: in brackets, or numbers in a row."""
+        found: list[list[Any]] = []
+        if self.kind is int:
+            for row in _NUMBERS.finditer(plain(text)):
+                items = [int(number) for number in re.findall(r"\d+", row[0])]
+                found += [[item] for item in items] if self.size == 1 else [items]
+        else:
+            for row in re.finditer(r"\[[^\[\]{}]*\]", text):
+                try:
+                    found.append(json.loads(row[0]))
+                except ValueError:
+                    continue
+        for items in found:
+            fits = self.size in (0, len(items)) and all(type(i) is self.kind for i in items)
+            if items and fits and not isinstance(self.check(items), str):
+                yield items
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Tell whether nothing but marks stands on a line before a place in it."""
+    line = text[max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1 : start]
+    return _BEGINS.match(line) is not None
+
+
+def _objects(text: str) -> Iterator[Given]:
+    """Yield the objects in a text, outermost only."""
+    place = 0
+    while (start := text.find("{", place)) >= 0:
+        given = _object_at(text, start)
+        place = start + 1 if given is None else given.end
+        if given is not None:
+            yield given
+
+
+def _object_at(text: str, start: int) -> Given | None:
+    """Return the object that begins at a place, if one does, in JSON or nearly."""
+    try:
+        data, end = _DECODER.raw_decode(text, start)
+        return Given(data, start, end)
+    except (ValueError, RecursionError):
+        pass
+    flat = _FLAT.match(text, start)
+    if flat is None:
+        return None
+    said = re.sub(r"\\+([{}\[\]_])", r"\1", flat[0]).translate(_QUOTES)
+    said = said if '"' in said else re.sub("['‘’]", '"', said)
+    said = re.sub(r"([{,]\s*)([A-Za-z_]\w*)(\s*:)", r'\1"\2"\3', said)
+    said = re.sub(r",(\s*[}\]])", r"\1", said)
+    try:
+        return Given(_DECODER.decode(said), start, flat.end())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that has a key twice."""
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a key comes twice")
+    return data
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_constant)
