@@ -58,7 +58,7 @@ slow: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "hypothesis and not slow" --hypothesis-profile search
 
 ray: $(VENV)/.installed-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/runs/spread/test_real_ray.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/extensions/cluster/test_real_ray.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.shards.merging import merge
+from tomeval.extensions.shards.sharding import Shard
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import begin_or_resume, make_folder
 from tomeval.runs.origins import here
-from tomeval.runs.spread.merging import merge
-from tomeval.runs.spread.sharding import Shard
 from tomeval.runs.store import Store
 from tomeval.runs.verify import verified
 

@@ -14,10 +14,10 @@ from unittest import mock
 
 import numpy as np
 
+from tomeval.extensions.cluster import leases as lease_module
+from tomeval.extensions.cluster.leases import Grant, Group, Leases
 from tomeval.runs.jobs import Job
 from tomeval.runs.schedule import Schedule
-from tomeval.runs.spread import leases as lease_module
-from tomeval.runs.spread.leases import Grant, Group, Leases
 
 NOTICED = 18.6
 """Seconds until Ray 2.60 tells of a lost node, as measured on two local nodes."""
@@ -215,7 +215,6 @@ class _Simulation:
             grant[1].discard(job)
             if not grant[1]:
                 replica.grants.remove(grant)
-                replica.said.append(("over", grant[0]))
         self.play(replica)
 
     def answer(self, replica: _Replica) -> None:
@@ -281,8 +280,6 @@ class _Simulation:
                 elif what == "ended" and self.leases.ended(replica.number, told, self.now):
                     self.done += 1
                     self.ends.append(self.now)
-                elif what == "over":
-                    self.leases.over(told)
             asking.append(replica)
         for replica in lost:
             gone = self.leases.lost(replica.number)

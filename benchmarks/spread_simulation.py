@@ -1,6 +1,6 @@
 """How many GPUs one run can use: a simulation of the driver, its replicas and the network.
 
-It gives leases by the state machine that runs have (`tomeval.runs.spread.leases`), and simulates
+It gives leases by the state machine that runs have (`extensions.cluster.leases`), and simulates
 what is around it: replicas that load a model, play so many episodes at a time, tell what they have
 to say and are lost now and then, a network, and the driver, which takes in turn all answers that
 have come, commits them and gives new leases. What the driver needs for a reply and for an episode
@@ -33,6 +33,7 @@ import numpy as np
 from one_thread import use_one_thread
 from spread_events import HOUR, Costs, Found, simulate
 
+from tomeval.extensions.cluster.messages import Begun, Played, Replied
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said, ScriptedModel
 from tomeval.report.tables import render
@@ -41,7 +42,6 @@ from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.packing import pack
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.spread.messages import Begun, Played, Replied
 from tomeval.runs.store import Store
 from tomeval.runs.stored import identity_sha256
 
@@ -164,9 +164,7 @@ def checked(work: Path, engine: Any, replicas: int, episodes: int, pause: float)
     experiment = make_experiment({**data, **more, "episodes": episodes})
     with mock.patch.dict(SCRIPTS, sleeps=sleeps):
         began = time.perf_counter()
-        run_experiment(
-            experiment, work / f"check{replicas}", engine=engine, replicas=replicas, concurrency=4
-        )
+        run_experiment(experiment, work / f"check{replicas}", engine=engine, concurrency=4)
         return episodes / (time.perf_counter() - began)
 
 
@@ -286,14 +284,14 @@ def check(work: Path, base: Costs, pause: float = 0.1) -> list[dict[str, Any]]:
     """
     import sys
 
-    sys.path.append(str(Path(__file__).parents[1] / "tests" / "runs" / "spread"))
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
     from fake_engine import FakeEngine  # type: ignore[import-not-found]
 
     rows: list[dict[str, Any]] = []
     calls, seconds = 10, 0.0  # five steps of QA, each with a prediction
     for replicas in (1, 2, 4):
         episodes = 24 * replicas
-        real = checked(work, FakeEngine(), replicas, episodes, pause)
+        real = checked(work, FakeEngine(replicas=replicas), replicas, episodes, pause)
         seconds = seconds or 1 / real
         one = replace(base, seconds=seconds, calls=calls, slots=4, load=0, losses=0)
         one = replace(one, kilobytes=4.0, latency=1e-4, spread=0)

@@ -1,4 +1,4 @@
-"""An engine whose replicas are real workers in threads of this process, and are lost on demand.
+"""A cluster whose replicas are real workers in threads of this process, and are lost on demand.
 
 All that is sent either way is pickled and read again, as between machines.
 """
@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from tomeval.runs.spread.contract import Lost
-from tomeval.runs.spread.messages import Message, Order, Setting
-from tomeval.runs.spread.worker import Worker
+from tomeval.extensions.cluster.driver import Replicated
+from tomeval.extensions.cluster.messages import Lost, Message, Order, Setting
+from tomeval.extensions.cluster.worker import Worker
 
 Change = Callable[["FakeReplica", Message], "Message | list[Message]"]
 """What may change a message on its way, or make several of it."""
@@ -27,11 +27,12 @@ def carried(what):
 class FakeReplica:
     """A worker in a thread; `number` is that of its place, `life` counts the replicas of that."""
 
-    def __init__(self, engine: FakeEngine, number: int, life: int, setting: Setting) -> None:
+    def __init__(self, engine: FakeCluster, number: int, life: int, setting: Setting) -> None:
         self.engine, self.number, self.life = engine, number, life
         self.name = f"replica {number + 1}"
         self.note = ""
         self.lost = self.mute = False
+        self.said = 0
         self.worker = Worker(carried(setting))
         self._under_way: Future[list[Message]] | None = None
 
@@ -47,11 +48,12 @@ class FakeReplica:
 
     def answer(self) -> list[Message]:
         if self.lost:
-            raise Lost(f"killed at message {self.engine.said}")
+            raise Lost(f"killed at message {self.said}")
         messages, self._under_way = self.waiting.result(), None
         told: list[Message] = []
         for message in messages:
             self.engine.said += 1
+            self.said = self.engine.said
             if self.engine.said in self.engine.kills:
                 self.stop()  # what it said before may still have been heard
                 if not told:
@@ -68,7 +70,18 @@ class FakeReplica:
         self.worker.close()
 
 
-class FakeEngine:
+class FakeEngine(Replicated):
+    """The engine of a `FakeCluster`, whose attributes it has."""
+
+    def __init__(self, *arguments, replicas: int = 2, **named) -> None:
+        self.cluster = FakeCluster(*arguments, **named)
+        super().__init__(self.cluster, replicas)
+
+    def __getattr__(self, name):
+        return getattr(self.cluster, name)
+
+
+class FakeCluster:
     """Starts workers in threads.
 
     Parameters

@@ -12,6 +12,7 @@ from typing import Any
 import every_domain
 from support import scripts
 
+from tomeval.extensions.shards.sharding import Shard
 from tomeval.runs import sums
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
@@ -19,7 +20,6 @@ from tomeval.runs.folder import add_session, begin_or_resume, make_folder
 from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.spread.sharding import Shard
 from tomeval.runs.store import Store
 
 SIMULATED = {
@@ -71,7 +71,7 @@ def script_of(kind: str):
 def play(kind: str, folder: Path, shard: Shard | None = None, script=None, **more: Any) -> Path:
     """Play an experiment, or a shard of it, and return its folder."""
     with scripts(rule=script or script_of(kind)):
-        run_experiment(experiment(kind, **more), folder, shard=shard)
+        run_experiment(experiment(kind, **more), folder, part=shard)
     return folder
 
 

@@ -85,8 +85,12 @@ def main(package: str, extension: str, folder: Path) -> None:
     from tomeval.core.extensions import SHIPPED
 
     assert "cannot be loaded" in out  # of the list of extensions
-    for command in SHIPPED[extension].commands:
-        code, _, errors = call(*command.split())
+    line = SHIPPED[extension]
+    asked = [command.split() for command in line.commands]
+    asked += [["run", experiment, "--engine", name] for name in line.engines]
+    asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
+    for command in asked:
+        code, _, errors = call(*command)
         assert code == 2, (command, errors)
         assert f"the extension {extension!r} cannot be loaded" in errors, errors
 

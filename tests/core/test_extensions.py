@@ -40,7 +40,7 @@ def test_the_table_says_what_an_extension_brings(name) -> None:
         said = made.info.help if isinstance(made, typer.Typer) else made.__doc__
         assert about == said.partition("\n")[0].strip()
         assert panel
-    for kind in ("lists", "engines", "commands"):
+    for kind in ("lists", "engines", "portions", "commands"):
         for part in getattr(extension, kind).values():
             assert callable(resolved(part))
     for exporter in extension.exporters.values():
@@ -117,18 +117,18 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypat
 def test_engines_and_models_come_from_extensions(clean) -> None:
     from tomeval.models import BACKENDS, Backend, model_name, open_model
     from tomeval.models.scripted import ScriptedModel
-    from tomeval.runs.spread.engines import engine_names, make_engine
+    from tomeval.runs.engines import engine_names, make_engine
 
     def opener(name, options, opening):
         return ScriptedModel(lambda request: "J", name)
 
     class Nowhere:
-        def __init__(self, *given):
-            self.given = given
+        def __init__(self, address, replicas=1):
+            self.given = address, replicas
 
     models = {"parrot": Backend(opener, "parrot:WORD", about="says it")}
     extensions.add(Extension("mine", models=models, engines={"nowhere": Nowhere}))
-    assert make_engine("nowhere:here", 3).given == ("here", 3, 0.0)
+    assert make_engine("nowhere:here", replicas=3).given == ("here", 3)
     assert "nowhere" in engine_names()
     assert model_name("parrot:J") == "parrot:J"
     assert isinstance(open_model("parrot:J"), ScriptedModel)

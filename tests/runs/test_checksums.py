@@ -14,11 +14,11 @@ from support import SMALL, dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.shards.sharding import Shard
 from tomeval.runs import checksums
 from tomeval.runs.checksums import Seal, read_seal
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.spread.sharding import Shard
 from tomeval.runs.verify import drop_damaged, verified
 
 
@@ -242,10 +242,10 @@ def test_rows_of_other_types_are_damage_and_no_crash(copy) -> None:
 
 
 def test_what_is_left_of_a_shard_is_that_shard(tmp_path) -> None:
-    run_experiment(make_experiment(SMALL), tmp_path / "run", shard=Shard(2, 3))
+    run_experiment(make_experiment(SMALL), tmp_path / "run", part=Shard(2, 3))
     edit(tmp_path / "run", "UPDATE steps SET own_action = 1 - own_action WHERE episode = 5")
     list(drop_damaged(tmp_path / "run", verified(tmp_path / "run")))
-    assert run_experiment(make_experiment(SMALL), tmp_path / "run", shard=Shard(2, 3)) > 0
+    assert run_experiment(make_experiment(SMALL), tmp_path / "run", part=Shard(2, 3)) > 0
     assert verified(tmp_path / "run").sound
 
 

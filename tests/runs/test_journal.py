@@ -20,13 +20,13 @@ from support import SMALL, dump
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.hub.push import stage
+from tomeval.extensions.shards.merging import merge
 from tomeval.runs import folder as folders
 from tomeval.runs import journal, reading, writer
 from tomeval.runs.checksums import read_seal
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.journal import kind_of_mount, shared_by_hosts
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.spread.merging import merge
 from tomeval.runs.verify import drop_damaged, verified
 
 

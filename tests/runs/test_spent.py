@@ -13,13 +13,12 @@ from support import renew_checksums
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
+from tomeval.extensions.shards.merging import merge
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.domain import get_domain
 from tomeval.runs.spent import MADE, by_episode, kept
-from tomeval.runs.spread.merging import merge
-from tomeval.runs.store import STORE, Store
+from tomeval.runs.store import STORE
 from tomeval.runs.verify import drop_damaged, verified
 
 EXPERIMENT = {
@@ -138,12 +137,6 @@ def test_what_is_lost_or_out_of_date_changes_no_number(folder, damage) -> None:
         check(run.store)
         for key, said in tallies.by_seat(run.store).items():
             assert said == pytest.approx(before[key], rel=1e-13)
-    store = Store(folder, get_domain("matrix"))
-    store.count_spent()
-    store.close()
-    with tomeval.Run(folder) as run:
-        assert kept(run.store).left == []
-        check(run.store)
 
 
 def test_records_of_other_shapes_are_left_to_be_counted() -> None:

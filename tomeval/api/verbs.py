@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from tomeval.api.notebook import in_notebook, shown_in_notebook
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import portion
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import Reading
 from tomeval.domains.matrix.optima import Bounds
@@ -23,13 +24,11 @@ from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
 from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import get_domain
+from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
 from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.spread.engines import make_engine
-from tomeval.runs.spread.merging import merge as merge_folders
-from tomeval.runs.spread.sharding import parse_shard
 from tomeval.statistics import AUTO
 
 logger = logging.getLogger(__name__)
@@ -104,18 +103,18 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    spread = make_engine(engine, replicas, gpus_per_replica, None if workers == 1 else workers)
+    options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
+    made = make_engine(engine, None if workers == 1 else workers, **options)
     with _watched(progress, on_counts) as (live, on_steps):
         run_experiment(
             experiment,
             Path(out),
             workers=workers,
-            engine=spread,
-            replicas=replicas or 1,
+            engine=made,
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
-            shard=None if shard is None else parse_shard(shard),
+            part=None if shard is None else portion("shard")(shard),
             progress=on_steps,
             on_counts=on_counts,
             live=live,
@@ -136,7 +135,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     Raises
     ------
     TomevalError
-        The folders do not fit together, see `tomeval.runs.spread.merging.merge`.
+        The folders do not fit together, see `tomeval.extensions.shards.merging.merge`.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     ...         [row["episodes"] for row in result.rows()]
     [20, 20]
     """
-    merge_folders([Path(folder) for folder in folders], Path(out))
+    portion("merge")([Path(folder) for folder in folders], Path(out))
     return Run(out)
 
 

@@ -23,7 +23,6 @@ from tomeval.cli import (
     rating,
     reading,
     share,
-    spreading,
     starting,
     table,
 )
@@ -87,10 +86,7 @@ def _options(
 
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (
-        *(playing.run, playing.plan, playing.prompt, reading.status),
-        spreading.merge,
-    ),
+    "Measure": (*(playing.run, playing.plan, playing.prompt, reading.status),),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),
         *(compare.compare, compare.power, rating.ratings, matrix.bounds),

@@ -37,7 +37,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.spread.sharding import Shard
+    from tomeval.runs.part import Part
     from tomeval.runs.timing import Took
 
 
@@ -103,22 +103,22 @@ def run(
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
     a second one stops at once.
     """
+    from tomeval.core.extensions import portion
     from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import own_numbers
-    from tomeval.runs.spread.sharding import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out: is empty; name a folder, or leave it out")
-    part = None if shard is None else parse_shard(shard)
+    part = None if shard is None else portion("shard")(shard)
     loaded = load_experiment(experiment, overrides or [], model)
     tell_notes(own_numbers(loaded, overrides or []))
-    named = loaded.name if part is None else f"{loaded.name}-{part.number}-of-{part.count}"
+    named = loaded.name if part is None else loaded.name + part.suffix
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
             out or str(Path("runs") / named),
-            shard=part,
+            part=part,
             workers=workers,
             engine=engine,
             replicas=replicas,
@@ -136,7 +136,7 @@ def play_into(
     experiment: Experiment,
     out: str | Path,
     *,
-    shard: Shard | None = None,
+    part: Part | None = None,
     workers: int | None = None,
     engine: str | None = None,
     replicas: int | None = None,
@@ -157,11 +157,12 @@ def play_into(
     """
     from tomeval.cli.progress import showing_progress
     from tomeval.models.served.limits import Budget
+    from tomeval.runs.engines import make_engine
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
-    from tomeval.runs.spread.engines import make_engine
 
-    spread = make_engine(engine, replicas, gpus_per_replica, workers)
+    options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
+    made = make_engine(engine, workers, **options)
     capped = max_calls is not None or max_tokens is not None
     live = Live()
     with showing_progress(live, verbose) as on_steps:
@@ -169,24 +170,23 @@ def play_into(
             experiment,
             Path(out),
             workers=1 if workers is None else workers,
-            engine=spread,
-            replicas=replicas or 1,
+            engine=made,
             concurrency=concurrency,
             budget=Budget(max_calls, max_tokens) if capped else None,
             prefix_reuse=prefix_reuse,
             startup_test=startup_test,
-            shard=shard,
+            part=part,
             progress=on_steps,
             live=live,
         )
     tell(f"{out}: {played} episodes played")
     for line in live.closing:
         tell(in_line(line))
-    if not _close(Path(out)):
+    if not _close(Path(out), part):
         raise typer.Exit(1)
 
 
-def _close(folder: Path) -> bool:
+def _close(folder: Path, part: Part | None) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it."""
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
@@ -194,28 +194,10 @@ def _close(folder: Path) -> bool:
     with Run(folder) as opened:
         found = closing(opened)
     verb = "table" if found.measurable else "transcript"
-    then = f"next: tomeval {verb} {folder}"
-    if (share := opened.share) is not None:
-        then = _after_shard(str(folder), share.shard)
+    then = f"next: tomeval {verb} {folder}" if part is None else part.then(str(folder))
     for line in (*found.lines, then):
         tell(line)
     return found.whole
-
-
-def _after_shard(name: str, shard: Shard) -> str:
-    """Say which command merges the shards; whole if this folder is called as they are by default.
-
-    Examples
-    --------
-    >>> from tomeval.runs.spread.sharding import Shard
-    >>> _after_shard("runs/grid-3-of-16", Shard(3, 16))
-    'next, once all shards are played: tomeval merge runs/grid-*-of-16 --out runs/grid'
-    """
-    whole = name.removesuffix(f"-{shard.number}-of-{shard.count}")
-    if whole == name or any(sign.isspace() or sign in "*?[]'\"\\$`" for sign in name):
-        return f"next: tomeval merge, once all {shard.count:,} shards are played"
-    these = f"{whole}-*-of-{shard.count}"
-    return f"next, once all shards are played: tomeval merge {these} --out {whole}"
 
 
 def plan(

@@ -7,12 +7,11 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
-from tomeval.cli.spreading import of_wanted, show_parts
 from tomeval.core.printing import show, tell
 
 
@@ -33,11 +32,12 @@ def status(
     Of several runs, how far each is and all are together. The exit code is 0 whatever is missing:
     the runs could be read.
     """
-    from tomeval.runs.spread.sources import run_folders
+    from tomeval.core.extensions import portion
+    from tomeval.runs.part import run_folders
 
     folders = run_folders(runs)
     if len(folders) > 1:
-        show_parts(folders, where or (), form)
+        portion("status")(folders, where or (), form)
         return
     (folder,) = folders
     if folder not in runs:  # the only one in the folder that was named
@@ -53,6 +53,15 @@ def status(
         show_table(rows, form, keep=("cell", "complete"))
         if form == "text" and not where:  # the closing lines are of the whole run
             show("\n".join(["", *closing(opened).lines]))
+
+
+def of_wanted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a status with the complete episodes as ``n of N``."""
+    shown = {name: value for name, value in row.items() if name != "wanted"}
+    if row["complete"] is not None:
+        of = f" of {row['wanted']:,}" if row["wanted"] else ""
+        shown["complete"] = f"{row['complete']:,}{of}"
+    return shown
 
 
 def transcript(

@@ -36,8 +36,12 @@ class Extension:
         Name to a function with Typer's annotations, or to a Typer app; ``arena import`` is a
         command under ``tomeval arena``.
     engines : mapping
-        What ``run --engine NAME:ADDRESS`` can name: name to a function of an address, how many
-        replicas, and GPUs of each, that returns an engine.
+        What ``run --engine NAME:ADDRESS`` can name: name to a function of an address and of the
+        options that were given (``replicas``, ``gpus_per_replica``), by name, that returns a
+        `tomeval.runs.engines.Engine`.
+    portions : mapping
+        How an experiment is played in parts: ``shard``, of the option's text, returns a
+        `tomeval.runs.part.Part`; ``status`` shows several folders, ``merge`` makes one of them.
     exporters : mapping of str to Exporter
         What ``export --format NAME`` can name.
     models : mapping of str to tomeval.models.Backend
@@ -62,6 +66,7 @@ class Extension:
     lists: Mapping[str, Any] = field(default_factory=dict)
     commands: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Any] = field(default_factory=dict)
+    portions: Mapping[str, Any] = field(default_factory=dict)
     exporters: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     subjects: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +100,7 @@ class Shipped:
         are loaded for runs that have it.
     commands : mapping of str to (str, str)
         Name to a panel of ``--help`` and one line of help.
-    lists, engines, exporters, models, subjects, partners, games, keys : tuple of str
+    lists, engines, portions, exporters, models, subjects, partners, games, keys : tuple of str
         Names.
     """
 
@@ -104,6 +109,7 @@ class Shipped:
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     lists: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
+    portions: tuple[str, ...] = ()
     exporters: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
@@ -120,6 +126,7 @@ _GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
 
 SHIPPED: dict[str, Shipped] = {
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
+    "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",
         commands={
@@ -165,6 +172,17 @@ SHIPPED: dict[str, Shipped] = {
         keys=("matrix study",),
     ),
     "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
+    "shards": Shipped(
+        "tomeval.extensions.shards:EXTENSION",
+        commands={
+            "merge": (
+                "Measure",
+                "Merge run folders of one experiment into one; they are verified first, and not "
+                "changed.",
+            )
+        },
+        portions=("shard", "status", "merge"),
+    ),
     "textarena": Shipped("tomeval.extensions.textarena:EXTENSION", games=("textarena",)),
     "trajectories": Shipped(
         "tomeval.extensions.trajectories:EXTENSION",
@@ -227,7 +245,7 @@ def add(extension: Extension) -> None:
     _LOADED[name] = extension
 
 
-BY_NAME: tuple[str, ...] = ("lists", "commands", "engines", "exporters", "models")
+BY_NAME: tuple[str, ...] = ("lists", "commands", "engines", "portions", "exporters", "models")
 BY_NAME += ("subjects", "partners", "games", "keys")
 """The fields whose parts have names that no other extension may bring."""
 
@@ -271,6 +289,20 @@ def part(kind: str, name: str) -> Any:
         if name in getattr(extension, kind):
             return resolved(getattr(extension, kind)[name])
     return None
+
+
+def portion(name: str) -> Any:
+    """Return what plays, shows or merges parts of an experiment, see `Extension.portions`.
+
+    Raises
+    ------
+    TomevalError
+        No extension brings it.
+    """
+    made = part("portions", name)
+    if made is None:
+        raise TomevalError(f"no extension brings the {name} of parts of an experiment")
+    return made
 
 
 def parts(kind: str) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
+from tomeval.runs.part import Share
 from tomeval.runs.provenance import closing_lines
 from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
-from tomeval.runs.spread.sharding import Shard, Share
 from tomeval.runs.store import Store
 
 NAMED = 5
@@ -43,7 +43,7 @@ def closing(run: Run) -> Closing:
     share = run.share
     if share is not None:
         if not any(share.wanted):
-            return Closing(_nothing(share.shard), False, True)
+            return Closing([_nothing(share.part)], False, True)
         cells = [cell for cell in cells if share.wanted[cell] or cell in counts or cell in others]
     without = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     empty = [cell for cell in without if cell not in others]
@@ -53,7 +53,7 @@ def closing(run: Run) -> Closing:
         max(0, (run.wanted(cell) or 0) - sum(counts.get(cell.number, {}).values())) for cell in mine
     )
     lines = [
-        *([] if share is None else _of_shard(share, run)),
+        *([] if share is None else [_of_part(share, run)]),
         f"episodes: {_counted(total)}" + (f"; {lacks:,} not played" if lacks else ""),
         *_reasons(store, total),
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
@@ -78,23 +78,21 @@ def closing(run: Run) -> Closing:
     return Closing(lines, bool(total[COMPLETE]), whole)
 
 
-def _nothing(shard: Shard) -> list[str]:
-    """Say that a shard is empty."""
-    return [
-        wrapped(
-            f"shard {shard} is empty: the experiment has no episode for it, so nothing was played; "
-            "it may be merged or left out"
-        )
-    ]
+def _nothing(part: str) -> str:
+    """Say that a part is empty."""
+    return wrapped(
+        f"{part} is empty: the experiment has no episode for it, so nothing was played; it may be "
+        "merged or left out"
+    )
 
 
-def _of_shard(share: Share, run: Run) -> Iterator[str]:
-    """Yield what a shard's share of the experiment is."""
+def _of_part(share: Share, run: Run) -> str:
+    """Say how much of the experiment the share of a folder is."""
     cells = sum(map(bool, share.wanted))
     episodes = "episode" if sum(share.wanted) == 1 else "episodes"
-    yield (
-        f"shard {share.shard}: {sum(share.wanted):,} {episodes} of {cells:,} of "
-        f"{len(run.cells):,} cells are its share"
+    return (
+        f"{share.part}: {sum(share.wanted):,} {episodes} of {cells:,} of {len(run.cells):,} cells "
+        "are its share"
     )
 
 

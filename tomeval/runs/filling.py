@@ -17,17 +17,15 @@ from tomeval.runs import tallies
 from tomeval.runs.counts import Counts, OnCounts, Progress
 from tomeval.runs.domain import Block, cell_names
 from tomeval.runs.engine import play_with_models, spec_key
+from tomeval.runs.engines import Engine
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.jobs import Job, without
 from tomeval.runs.live import Live, ModelCount
 from tomeval.runs.origins import here
-from tomeval.runs.processes import Task, play_all
+from tomeval.runs.processes import Task
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Schedule
-from tomeval.runs.spread.contract import Engine
-from tomeval.runs.spread.driver import Recall, drive
-from tomeval.runs.spread.messages import Setting
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -45,22 +43,13 @@ class Told(NamedTuple):
     on_counts: OnCounts | None
 
 
-class Where(NamedTuple):
-    """On what a run is played that is not played in this process."""
-
-    engine: Engine
-    replicas: int
-    setting: Setting
-
-
 class How(NamedTuple):
     """How a run is played; `opening` has the other arguments of `tomeval.models.open_model`."""
 
-    workers: int
+    engine: Engine
     concurrency: int
     budget: Budget | None
     opening: dict[str, Any]
-    where: Where | None
 
 
 class Filler:
@@ -111,7 +100,7 @@ class Filler:
         found = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in found), Counter[str]())
         self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
-        self.recall: Recall = lambda number, then: then(0)  # who else may hold episodes of a cell
+        self._engine: Engine | None = None
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
@@ -121,10 +110,8 @@ class Filler:
 
     def play(self, how: How) -> None:
         """Play all that is missing."""
-        if how.where is None:
-            self._play_without_models(how.workers)
-        else:
-            drive(how.where.engine, how.where.replicas, how.where.setting, self)
+        self._engine = how.engine
+        how.engine.play(self)
         self._play_with_models(how)
 
     def stretches(self) -> list[Task]:
@@ -153,14 +140,8 @@ class Filler:
             groups.setdefault(specs, {})[number] = self.missing[number]
         return groups
 
-    def _play_without_models(self, workers: int) -> None:
-        """Play the cells that ask no model."""
-        for (number, _, _), block in play_all(self.domain, self.cells, self.stretches(), workers):
-            self.together(number, block)
-            self.stopping.check()
-
     def _play_with_models(self, how: How) -> None:
-        """Play the rest, cells with the same models together: no others are kept in memory."""
+        """Play what the engine left, cells with the same models together: these alone are open."""
         groups = self.groups()
         scored = {
             key
@@ -313,7 +294,8 @@ class Filler:
             self._leave_out(number, more)
             tell(left + more)
 
-        self.recall(number, then)
+        assert self._engine is not None, "plays"
+        self._engine.recall(number, then)
 
     def _leave_out(self, number: int, count: int) -> None:
         """Count episodes of a cell as not to be played."""

@@ -123,7 +123,7 @@ def begin_or_resume(
     identity: dict[str, Any],
     wanted: int,
     apart: Container[int] = (),
-    shard: str = "",
+    part: str = "",
 ) -> int:
     """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
 
@@ -131,15 +131,15 @@ def begin_or_resume(
 
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
     `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
-    the cells that have other numbers, see `Experiment.apart`; `shard` is the part of the experiment
-    that the folder is for, such as ``3/16``.
+    the cells that have other numbers, see `Experiment.apart`; `part` is the part of the experiment
+    that the folder is for, see `tomeval.runs.part`; empty: all of it.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
     if "sha256" not in meta:
         # First the file: no store stands without the one that says which experiment it is of.
         write_experiment(folder, store.domain.name, identity, wanted)
-        store.begin(identity, sha256, **({"shard": shard} if shard else {}))
+        store.begin(identity, sha256, **({"part": part} if part else {}))
     elif meta["sha256"] != sha256:
         words = differing_words(store.identity(), identity)
         store.close()
@@ -147,14 +147,15 @@ def begin_or_resume(
             f"{folder}: holds another experiment ({words}); nothing was changed. "
             "Choose another folder with --out"
         )
-    elif (held := meta.get("shard", "")) != shard:
+    elif (held := meta.get("part", "")) != part:
         store.close()
+        whole = "the whole"
         raise TomevalError(
-            f"{folder}: holds {_part(held)} of this experiment, not {_part(shard)}; nothing was "
+            f"{folder}: holds {held or whole} of this experiment, not {part or whole}; nothing was "
             "changed. Choose another folder with --out"
         )
     done = [found for n, found in store.most_finished().items() if n not in apart]
-    counts = (last + 1 if shard else count for count, last in done)
+    counts = (last + 1 if part else count for count, last in done)
     most = max([0, *counts])
     write_experiment(folder, store.domain.name, identity, max(wanted, most))
     return max(wanted, most)
@@ -172,10 +173,6 @@ def write_experiment(
     whole = signed({**about, **identity})
     if before != whole:  # to lay out thousands of cells takes seconds
         write_text(path, json.dumps(whole, indent=1))
-
-
-def _part(shard: str) -> str:
-    return f"shard {shard}" if shard else "the whole"
 
 
 def planned(folder: Path) -> int | None:
@@ -214,7 +211,7 @@ def is_damaged(path: Path) -> bool:
     return path.exists() and read_signed(path) is None
 
 
-def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
+def add_session(folder: Path, stop_after_voids: int, part: str = "") -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
     sessions = read_list(path)
@@ -225,7 +222,7 @@ def add_session(folder: Path, stop_after_voids: int, shard: str = "") -> None:
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
-        **({"shard": shard} if shard else {}),
+        **({"part": part} if part else {}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1))
 

@@ -21,10 +21,10 @@ from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
 from tomeval.runs.outside import outside_measures
+from tomeval.runs.part import Share, share_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.spread.sharding import Share, share_of
 from tomeval.runs.store import EXPERIMENT, Store
 from tomeval.statistics import AUTO, RESAMPLES
 

@@ -51,6 +51,12 @@ class Rows:
             by_episode(block.calls),
         )
 
+    def extend(self, other: Rows) -> None:
+        """Add episodes of the same cell."""
+        for name in ("episodes", "steps", "answers", "calls"):
+            getattr(self, name).extend(getattr(other, name))
+        self.spent.update(other.spent)
+
     def tables(self, origin: int) -> dict[str, list[Row]]:
         """Return what was played by table, the episodes' own rows with their origin."""
         episodes = [(self.cell, *row, origin) for row in self.episodes]

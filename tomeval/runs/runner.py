@@ -13,16 +13,15 @@ from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.copies import episodes_to_play
 from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler, How, Told, Where
+from tomeval.runs.filling import Filler, How, Told
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.jobs import compact
 from tomeval.runs.live import Live
 from tomeval.runs.live_file import live_file
+from tomeval.runs.part import Part, Share, note_share
 from tomeval.runs.plan import known_models, lacks
-from tomeval.runs.spread.contract import Engine
-from tomeval.runs.spread.driver import make_setting
-from tomeval.runs.spread.sharding import Shard, Share, note_share
 from tomeval.runs.startup import StartUp, StartUpLog
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -33,16 +32,15 @@ def run_experiment(
     folder: Path,
     *,
     workers: int = 1,
+    engine: Engine | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
     startup_test: bool = True,
-    shard: Shard | None = None,
+    part: Part | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
-    engine: Engine | None = None,
-    replicas: int = 1,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -51,29 +49,27 @@ def run_experiment(
     folder : Path
         The run folder; made if missing. A run of the same experiment is resumed, or extended if
         `episodes` has grown; rows on disk are never changed.
+    engine : Engine, optional
+        Plays all that it can; the rows do not depend on it. It is closed at the end. Default: this
+        process, with its workers.
     workers, concurrency, startup_test, progress, on_counts
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls and tokens of served models; refused if there is no such model.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
-    shard : Shard, optional
+    part : Part, optional
         Play only this part of the experiment, which is all that the folder is to hold.
     live : Live, optional
         Is kept up to date, for a display that reads it.
-    engine : Engine, optional
-        Starts `replicas` workers somewhere, which play all cells without a served model, see
-        `tomeval.runs.spread`; the rows do not depend on it. It is closed at the end.
 
     Raises
     ------
     TomevalError
         The folder holds another experiment, another part of it or other files, is in use or cannot
-        be written; the engine cannot give what it is asked for, or lost all replicas again and
-        again.
+        be written; or the engine cannot do what it is asked for.
     """
-    numbers = {"workers": workers, "concurrency": concurrency, "replicas": replicas}
-    for name, number in numbers.items():
+    for name, number in {"workers": workers, "concurrency": concurrency}.items():
         if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
     _check_caps(experiment.cells, budget)
@@ -83,41 +79,38 @@ def run_experiment(
     identity = experiment.identity()
     live = live or Live()
     with ExitStack() as stack:
-        where = None
-        if engine is not None:
-            stack.callback(engine.close)
-            engine.check()
-            setting = make_setting(experiment, prefix_reuse, concurrency)
-            where = Where(engine, replicas, setting)
+        engine = engine or Workers(workers)
+        stack.callback(engine.close)
+        engine.prepare(experiment, prefix_reuse, concurrency)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
         store = Store(folder, get_domain(experiment.domain))
         try:
-            part = str(shard or "")
+            of = part.name if part else ""
             most = begin_or_resume(
-                store, folder, identity, experiment.per_cell, experiment.apart, part
+                store, folder, identity, experiment.per_cell, experiment.apart, of
             )
-            add_session(folder, experiment.stop_after_voids, part)
+            add_session(folder, experiment.stop_after_voids, of)
             # Not before: a run that is refused must not be shown in place of the one that is there.
             sha256 = str(store.meta()["sha256"])
             shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
-            _note_share(store, experiment, shard, most)
+            _note_share(store, experiment, part, most)
             log = StartUpLog(folder)
             startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
-            how = How(workers, concurrency, budget, opening, where)
-            wanted = _wanted(store, experiment, shard)
+            how = How(engine, concurrency, budget, opening)
+            wanted = _wanted(store, experiment, part)
             filler = Filler(store, experiment, startup, stopping, told, wanted)
             filler.play(how)
-            now_wanted = _wanted(store, experiment, shard)
+            now_wanted = _wanted(store, experiment, part)
             if now_wanted == wanted:
                 return filler.played
             # What seemed to be copies is not, see `runs.copies`.
-            _note_share(store, experiment, shard, most)
+            _note_share(store, experiment, part, most)
             more = Filler(store, experiment, None, stopping, told, now_wanted, beyond=wanted)
             more.play(how)
             return filler.played + more.played
@@ -141,23 +134,23 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None) -> None:
 
 
 def _wanted(
-    store: Store, experiment: Experiment, shard: Shard | None, planned: int | None = None
+    store: Store, experiment: Experiment, part: Part | None, planned: int | None = None
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have here, by what is known so far."""
     found = [
         compact(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
         for number, cell in enumerate(experiment.cells)
     ]
-    if shard is None:
+    if part is None:
         return found
     return [
-        compact(shard.among(number, episodes, store.domain.together(cell)))
+        compact(part.among(number, episodes, store.domain.together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
     ]
 
 
-def _note_share(store: Store, experiment: Experiment, shard: Shard | None, planned: int) -> None:
-    """Let the folder of a shard say how many episodes of each cell are its own."""
-    if shard is not None:
-        wanted = _wanted(store, experiment, shard, planned)
-        note_share(store.path.parent, Share(shard, [len(episodes) for episodes in wanted]))
+def _note_share(store: Store, experiment: Experiment, part: Part | None, planned: int) -> None:
+    """Let the folder of a part say how many episodes of each cell are its own."""
+    if part is not None:
+        wanted = _wanted(store, experiment, part, planned)
+        note_share(store.path.parent, Share(part.name, [len(episodes) for episodes in wanted]))

@@ -24,9 +24,9 @@ from tomeval.runs.origins import Origin
 from tomeval.runs.packing import pack
 from tomeval.runs.rows import Differing, Rows, difference
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
-from tomeval.runs.spent import MADE, by_episode, kept
+from tomeval.runs.spent import MADE, by_episode
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
-from tomeval.runs.sums import SUMMED, Place, Sums, check
+from tomeval.runs.sums import SUMMED, Place, Sums, check, rows_of
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -151,18 +151,6 @@ class Store(Stored):
         with self._writing():
             yield
 
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """SQLite's own, for what is done inside of `taking`."""
-        return self._db.connection
-
-    @contextmanager
-    def taking(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection to rows of other stores, which come with their checksums."""
-        with self._writing() as (db, sums):
-            yield db
-            sums.recount()
-
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
         """Write the cells of a new run, once; `more` is noted beside its name."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
@@ -229,17 +217,14 @@ class Store(Stored):
                 sums.replies_leave(db, place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
 
-    def count_spent(self) -> None:
-        """Write what calls came to for episodes that lack it, as those copied by SQL do."""
-        left = kept(self).left or []
-        for start in range(0, len(left), 1000):
-            with self._writing() as (db, sums):
-                for place in left[start : start + 1000]:
-                    db.execute("DELETE FROM spent WHERE cell = ? AND episode = ?", place)
-                    told = ((place[1], *call) for call in self.calls(*place))
-                    if said := by_episode(told).get(place[1]):
-                        db.execute("INSERT INTO spent VALUES (?, ?, ?, ?)", (*place, MADE, said))
-                sums.episodes(db, left[start : start + 1000])
+    def played(self, cell: int, episode: int) -> tuple[Rows, int]:
+        """Return a stored episode as `add` takes it, and the number of its origin."""
+        tables = {name: rows_of(self.query, name, (cell, episode)) for name in SUMMED}
+        ((_, *own, origin),) = tables["episodes"]
+        spent = {row[1]: row[3] for row in tables["spent"] if row[2] == MADE}
+        spent = spent or by_episode((episode, *call) for call in self.calls(cell, episode))
+        rows = Rows(cell, [tuple(own)], tables["steps"], tables["answers"], tables["calls"], spent)
+        return rows, origin
 
     def differs(self, cell: int, played: Block | Rows) -> Differing:
         """Return how episodes differ from what is stored of them.

@@ -218,8 +218,8 @@ def _copy_sound(db: Database, draft: Path, found: Verified) -> None:
     known: list[str] = []  # `found` has said it
     identity = _identity(db, meta, found.folder)
     with closing(Store(draft, domain)) as copy:
-        shard = {key: str(meta[key]) for key in ("shard",) if key in meta}
-        copy.begin(identity, identity_sha256(identity), **shard)
+        part = {key: str(meta[key]) for key in ("part",) if key in meta}
+        copy.begin(identity, identity_sha256(identity), **part)
         for model, revision in _readable(db, "SELECT model, revision FROM revisions", known):
             copy.check_revision(model, revision)
         origins = {

@@ -1,0 +1,181 @@
+"""What is decided about Ray without it: addresses, places, reasons, and what goes together."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
+from tomeval.domains.arena.games.codenames.clues import OWN, Bank
+from tomeval.extensions.cluster import ray_cluster
+from tomeval.extensions.cluster.ray_replicas import reason
+from tomeval.runs.engines import make_engine
+from tomeval.runs.experiment import load_experiment
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rey", None), "unknown engine 'rey' (did you mean 'ray'?)"),
+        (("ray:", None), "--engine 'ray:': nothing follows the colon"),
+        (("ray", None, 0), "--replicas must be at least 1, is 0"),
+        (("ray", None, 1, -1.0), "--gpus-per-replica must be a whole number or"),
+        (("ray", None, 1, 1.5), "between 0 and 1; is 1.5"),
+        (("ray", None, 1, float("nan")), "is nan"),
+        (("ray", 4, 2), "--workers does not go with --engine"),
+        ((None, None, 2), "--replicas goes with --engine"),
+        ((None, None, None, 1.0), "--gpus-per-replica goes with --engine"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, said) -> None:
+    name, workers, *values = arguments
+    options = dict(zip(("replicas", "gpus_per_replica"), values, strict=False))
+    with pytest.raises(TomevalError) as told:
+        make_engine(name, workers, **options)
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_without_an_engine_there_is_none() -> None:
+    assert make_engine(None, workers=3) is None
+
+
+@pytest.fixture
+def no_ray_here(monkeypatch, tmp_path):
+    """No Ray was started on this machine, as far as its files tell; return their folder."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    (tmp_path / "ray").mkdir()
+    return tmp_path / "ray"
+
+
+def test_the_address_is_that_which_ray_users_expect(no_ray_here, monkeypatch) -> None:
+    assert ray_cluster.find("") == ray_cluster.find("local") == "local"
+    with pytest.raises(TomevalError, match="no cluster runs on this machine"):
+        ray_cluster.find("auto")
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        address = f"127.0.0.1:{head.getsockname()[1]}"
+        (no_ray_here / "ray_current_cluster").write_text(address + "\n")
+        assert ray_cluster.find("") == ray_cluster.find("auto") == address
+        assert ray_cluster.find("local") == "local"
+        monkeypatch.setenv("RAY_ADDRESS", "auto")
+        assert ray_cluster.find("") == address
+        monkeypatch.setenv("RAY_ADDRESS", f"localhost:{head.getsockname()[1]}")
+        assert ray_cluster.find("") == f"localhost:{head.getsockname()[1]}"
+        monkeypatch.delenv("RAY_ADDRESS")
+    # a cluster that was killed leaves the file behind
+    assert ray_cluster.find("") == "local"
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1", "ray://head:10001", "head:port", ":6379", "a:70000"]
+)
+def test_an_address_in_another_form_is_refused(no_ray_here, address) -> None:
+    with pytest.raises(TomevalError, match="this is no HOST:PORT") as told:
+        ray_cluster.find(address)
+    assert address in str(told.value)
+
+
+def test_where_nobody_listens_is_said_at_once(no_ray_here) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(TomevalError, match="nothing answers there"):
+        ray_cluster.find(f"127.0.0.1:{port}")
+
+
+def node(name, cores, gpus, alive=True):
+    resources = {"CPU": cores, "GPU": gpus}
+    return {"NodeID": name, "NodeManagerHostname": name, "Resources": resources, "Alive": alive}
+
+
+def test_replicas_have_to_fit_node_by_node() -> None:
+    nodes = [node("a", 8.0, 3.0), node("b", 8.0, 1.0), node("gone", 8.0, 8.0, alive=False)]
+    ray_cluster.check_room(nodes, 16, 0)
+    ray_cluster.check_room(nodes, 4, 1)
+    ray_cluster.check_room(nodes, 8, 0.5)
+    ray_cluster.check_room(nodes, 1, 2)
+    for replicas, gpus in ((17, 0), (5, 1), (9, 0.5), (2, 2), (5, 0.6)):
+        with pytest.raises(TomevalError) as told:
+            ray_cluster.check_room(nodes, replicas, gpus)
+        assert "(a 8 cores, 3 GPUs, b 8 cores, 1 GPUs)" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError("AF_UNIX path length\ncannot exceed 107 bytes"), "AF_UNIX path length cannot exc"),
+        (NotADirectoryError(20, "Not a directory", "/x/ray"), "[Errno 20] Not a directory: '/x/r"),
+        (ValueError(), "ValueError"),
+        (RuntimeError("x" * 9999), "xxxx"),
+    ],
+)
+def test_a_ray_that_does_not_start_is_one_line(error, why) -> None:
+    class Broken:
+        ended = False
+
+        def init(self, **_):
+            raise error
+
+        def shutdown(self):
+            self.ended = True
+
+    ray = Broken()
+    with pytest.raises(TomevalError) as told:
+        ray_cluster.connect(ray, "local")
+    said = str(told.value)
+    assert said.startswith(f"--engine ray:local: Ray cannot be started on this machine: {why}")
+    assert "\n" not in said
+    assert len(said) < 400
+    assert ray.ended
+
+
+class ActorUnavailableError(Exception):
+    """As Ray's."""
+
+
+class ObjectLostError(Exception):
+    """As Ray's."""
+
+
+class ObjectReconstructionFailedError(ObjectLostError):
+    """As Ray's."""
+
+
+# Texts of Ray 2.60, shortened.
+DIED = "The actor died unexpectedly before finishing this task.\n\tclass_name: A\n\tpid: 12\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Exception(DIED + "The actor died because its node has died. Node Id: a6"), "node died"),
+        (Exception(DIED + "The actor is dead because its worker process has died. SYS"), "killed"),
+        (Exception(DIED + "The actor is dead because it was killed by `ray.kill`."), "was ended"),
+        (ActorUnavailableError("The actor 1 is unavailable: RpcError"), "cannot be reached"),
+        (ObjectReconstructionFailedError("[OBJECT_UNRECONSTRUCTABLE]"), "lost with its node"),
+        (Exception("some new\n  reason"), "some new reason"),
+    ],
+)
+def test_why_a_replica_is_lost_is_said_in_a_few_words(error, words) -> None:
+    assert words in reason(error)
+    assert len(reason(error)) < 80
+
+
+@pytest.mark.parametrize(
+    "path", sorted(shipped("experiments").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_cells_of_what_ships_can_be_sent(path) -> None:
+    cells = load_experiment(str(path)).cells
+    there = pickle.loads(pickle.dumps(list(cells)))
+    assert [cell.definition for cell in there] == [cell.definition for cell in cells]
+
+
+def test_a_bank_of_clues_is_the_same_at_the_other_end() -> None:
+    bank = Bank(("ocean", "wooden", "sun", "stars"), OWN)
+    board = ("wood", "star")
+    before = list(bank.legal(board))
+    assert list(pickle.loads(pickle.dumps(bank)).legal(board)) == before
+    assert 0 < len(before) < 4

@@ -1,0 +1,163 @@
+"""Ray itself: two nodes here, one of which is taken away, and an actor that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import dump
+
+from tomeval.core.errors import TomevalError
+from tomeval.runs.engines import make_engine
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+pytestmark = pytest.mark.slow
+
+EXPERIMENT = {
+    "name": "ray",
+    "games": "RPS",
+    "partners": "noisy_tit_for_tat",
+    "subjects": [
+        {"strategy": "QA", "model": "pocket"},
+        {"strategy": "LM", "model": "pocket"},
+        {"kind": "simulated", "p": 0.5, "q": 0.5},
+        "random",
+    ],
+    "episodes": 8,
+    "horizon": 4,
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch) -> Iterator[object]:
+    """A cluster of two nodes, which ends with the test; it hears of a lost node in two seconds."""
+    pytest.importorskip("ray", reason="needs Ray: pip install 'tomeval[ray]'")
+    for name, value in {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_health_check_initial_delay_ms": "1000",
+        "RAY_health_check_period_ms": "500",
+        "RAY_health_check_timeout_ms": "1000",
+        "RAY_health_check_failure_threshold": "3",
+    }.items():
+        monkeypatch.setenv(name, value)
+    from ray.cluster_utils import Cluster
+
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+    try:
+        nodes.other = nodes.add_node(num_cpus=2)
+        yield nodes
+    finally:
+        nodes.shutdown()
+
+
+def players(node) -> list[int]:
+    """Return the processes of actors on a node: children of its raylet."""
+    raylet = node.all_processes["raylet"][0].process.pid
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            command = path.with_name("cmdline").read_bytes()
+        except OSError:  # it has just ended
+            continue
+        if parent == raylet and command.startswith(b"ray::Player"):
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(tmp_path, cluster, caplog):
+    experiment = make_experiment(EXPERIMENT)
+    run_experiment(experiment, tmp_path / "one")
+    done: list[str] = []
+
+    def lose(counts) -> None:
+        if not done and counts.complete > 17:  # those without a model are played first
+            os.kill(players(cluster.head_node)[0], signal.SIGKILL)
+            done.append("actor")
+        elif done == ["actor"] and counts.complete > 20:
+            assert players(cluster.other)
+            cluster.remove_node(cluster.other, allow_graceful=False)
+            done.append("node")
+
+    engine = make_engine(f"ray:{cluster.address}", replicas=3)
+    run_experiment(experiment, tmp_path / "ray", engine=engine, on_counts=lose)
+    assert done == ["actor", "node"]
+    lost = [record.getMessage() for record in caplog.records if "is lost" in record.getMessage()]
+    assert any("its process died" in text for text in lost), lost
+    assert any("its node died" in text or "cannot be reached" in text for text in lost), lost
+
+    first, second = dump(tmp_path / "one"), dump(tmp_path / "ray")
+    assert first.keys() == second.keys()
+    for table in ("cells", "episodes", "revisions", "steps", "answers"):
+        assert len(first[table]) == len(second[table])
+        for a, b in zip(first[table], second[table], strict=True):
+            equal_but_for_rounding(a, b)
+    assert [key for *key, _ in first["calls"]] == [key for *key, _ in second["calls"]]
+    assert first["answered"] == second["answered"] == []
+
+    with pytest.raises(TomevalError, match=r"--replicas 3, .* Ray has room for 2"):
+        make_engine(f"ray:{cluster.address}", replicas=3).check()  # one node is left
+
+    (tmp_path / "more.toml").write_text(toml(EXPERIMENT | {"episodes": 10}))
+    more = [sys.executable, "-m", "tomeval", "run", "more.toml", "--out", "ray"]
+    more += ["--engine", f"ray:{cluster.address}", "--replicas", "1"]
+    ended = subprocess.run(more, cwd=tmp_path, capture_output=True, text=True, timeout=90)
+    assert ended.returncode == 0, ended.stderr
+    assert "ray: 8 episodes played" in ended.stderr
+    assert ended.stdout == ""  # Ray writes nothing
+    assert "raylet" not in ended.stderr
+
+
+def equal_but_for_rounding(a, b) -> None:
+    """Compare rows: numbers, and those within JSON, may differ in the last digits."""
+    if isinstance(a, str) and a[:1] in ("[", "{") and a != b:
+        a, b = json.loads(a), json.loads(b)
+    if isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            equal_but_for_rounding(one, other)
+    elif isinstance(a, dict):
+        equal_but_for_rounding(list(a.items()), list(b.items()))
+    elif isinstance(a, float):
+        assert a == pytest.approx(b, rel=1e-4, abs=1e-6)
+    else:
+        assert a == b
+
+
+def toml(values) -> str:
+    """Write an experiment file; what TOML and JSON say alike, and tables inside lists."""
+    lines = []
+    for key, value in values.items():
+        if isinstance(value, list):
+            value = ", ".join(
+                json.dumps(one)
+                if isinstance(one, str)
+                else "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in one.items()) + "}"
+                for one in value
+            )
+            lines.append(f"{key} = [{value}]")
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
+    return "\n".join(lines)
+
+
+def test_what_answers_at_an_address_must_be_ray(monkeypatch) -> None:
+    import socket
+
+    pytest.importorskip("ray", reason="needs Ray: pip install 'tomeval[ray]'")
+    monkeypatch.setattr("tomeval.extensions.cluster.ray_cluster.CONNECT", 4.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(TomevalError, match="no head of a Ray cluster answers there") as told:
+            make_engine(f"ray:{address}").check()
+    assert address in str(told.value)
+    assert time.monotonic() - began < 20

@@ -1,0 +1,303 @@
+"""Rows of a run on replicas are those of one process, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections import Counter
+
+import pytest
+from every_domain import EXPERIMENTS, episode_of, experiment, good
+from fake_engine import FakeEngine
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from support import dump, outcome, scripts
+
+from tomeval.extensions.cluster.messages import Replied
+from tomeval.models.base import BackendError, ContextExceeded
+from tomeval.models.remembering import request_hash
+from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.counts import Counts
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.live import Live
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+
+ARENA = {
+    "domain": "arena",
+    "games": {"g": {"game": "ipd3", "rounds": 2, "talk": 1}},
+    "players": {
+        "m": {"model": "scripted:arena"},
+        "chance": {"kind": "random"},
+        "tft": {"kind": "tit_for_tat"},
+    },
+    "lineups": [
+        {"game": "g", "subject": "m", "others": ["tft", "chance"]},
+        {"game": "g", "subject": "chance", "others": ["tft", "tft"]},
+    ],
+}
+DOMAINS = [*EXPERIMENTS, "arena"]
+
+
+def made(domain, **more):
+    if domain == "arena":
+        return make_experiment({**ARENA, **more}, where="x.toml")
+    return make_experiment(experiment(domain, "scripted:rule", **more))
+
+
+def play(folder, domain, script, engine=None, replicas=2, options=None, **more):
+    if engine is not None:
+        engine._count = replicas
+    with scripts(rule=script):
+        return run_experiment(made(domain, **more), folder, engine=engine, **(options or {}))
+
+
+def noisy(domain):
+    """Return a script that is understood at the first or second attempt, or never, by the seed."""
+    fine = good(domain) if domain in EXPERIMENTS else None  # the arena has its own
+
+    def script(request):
+        assert fine is not None
+        return "what?" if getattr(request, "seed", 0) % 7 == 3 else fine(request)
+
+    return script
+
+
+def slow(monkeypatch):
+    """Let scripts answer after a while, as many at a time as play."""
+    plain = ScriptedModel.generate
+
+    async def generate(self, request):
+        await asyncio.sleep(0.01 + request.seed % 5 / 1000)
+        return await plain(self, request)
+
+    monkeypatch.setattr(ScriptedModel, "generate", generate)
+
+
+MORE = {"episodes": 4, "stop_after_voids": 0}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return a function: the rows of a domain's run in one process."""
+
+    @functools.cache
+    def of(domain):
+        folder = tmp_path_factory.mktemp("whole") / "run"
+        play(folder, domain, noisy(domain), **MORE)
+        return dump(folder)
+
+    return of
+
+
+# --- equal rows -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("domain", "replicas"), [*zip(DOMAINS, (2, 7, 1, 2), strict=True)])
+def test_rows_do_not_depend_on_replicas(whole, tmp_path, domain, replicas) -> None:
+    engine, seen = FakeEngine(), []
+    options = {"progress": lambda *pair: seen.append(pair)}
+    count = play(tmp_path / "run", domain, noisy(domain), engine, replicas, options, **MORE)
+    rows = dump(tmp_path / "run")
+    assert rows == whole(domain)
+    assert count == len(rows["episodes"])
+    assert rows["answered"] == []
+    assert seen[-1][0] == seen[-1][1]
+    assert engine.closed
+    assert not engine.threads()
+    # Resumed, there is nothing to play, and no replica is started.
+    engine = FakeEngine()
+    assert play(tmp_path / "run", domain, noisy(domain), engine, **MORE) == 0
+    assert engine.replicas == []
+
+
+def hold_losses(whole, folder, domain, kills, replicas) -> None:
+    """Hold a run that loses replicas against one that loses none."""
+    _, error = outcome(
+        lambda: play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
+    )
+    if error:
+        assert "all replicas were lost at least 3 times in a row" in error
+        assert len(kills) >= 3 * replicas
+    found, rows = dump(folder), whole(domain)
+    if found["episodes"] == rows["episodes"]:
+        assert found == rows
+        return
+    # No row is lost or another one; what is missing is played in a second session.
+    assert len(kills) >= 3
+    failed = {row[:2] for row in found["episodes"] if row[2] == "failed"}
+    for name in ("episodes", "steps", "answers", "calls"):
+        assert {row for row in found[name] if row[:2] not in failed} <= set(rows[name])
+    play(folder, domain, noisy(domain), FakeEngine(), replicas, **MORE)
+    assert dump(folder) == rows
+
+
+KILLS = st.sets(st.integers(1, 70), max_size=4)
+LOSSES = {
+    "domain": st.sampled_from(DOMAINS),
+    "kills": KILLS,
+    "replicas": st.sampled_from([1, 2, 7]),
+}
+UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+@settings(max_examples=6, **UNHURRIED)
+@given(**LOSSES)
+@example(domain="matrix", kills={12, 24, 36}, replicas=1)
+@example(domain="arena", kills={1, 31, 45, 70}, replicas=1)  # lost for a probe
+def test_rows_do_not_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
+    hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
+
+
+@pytest.mark.slow
+@settings(max_examples=200, **UNHURRIED)
+@given(**LOSSES)
+def test_rows_never_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
+    hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
+
+
+def small(folder, engine):
+    play(folder, "toy", good("toy"), engine, 2, {"concurrency": 2}, episodes=2, steps=2)
+
+
+def test_a_loss_at_any_message_changes_nothing(tmp_path) -> None:
+    """A full sweep; each message is lost in one run, with what else was in its answer."""
+    play(tmp_path / "whole", "toy", good("toy"), episodes=2, steps=2)
+    rows, engine = dump(tmp_path / "whole"), FakeEngine()
+    small(tmp_path / "run", engine)
+    assert dump(tmp_path / "run") == rows
+    assert engine.said >= 15
+    for kill in range(1, engine.said + 1):
+        engine = FakeEngine([kill])
+        small(tmp_path / f"run{kill}", engine)
+        assert dump(tmp_path / f"run{kill}") == rows, kill
+        assert len(engine.replicas) in (2, 3)
+        assert not engine.threads()
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
+def test_slow_models_are_asked_nothing_twice(tmp_path, monkeypatch, domain) -> None:
+    slow(monkeypatch)
+    asked, told, lock = Counter(), set(), threading.Lock()
+    twice = []
+
+    def counting(plain):
+        async def generate(self, request):
+            key = request_hash(self.name, self.revision, request)
+            with lock:
+                asked[key] += 1
+                if key in told:
+                    twice.append(key)
+            return await plain(self, request)
+
+        return generate
+
+    def hear(who, message):
+        if isinstance(message, Replied):
+            with lock:
+                told.add(message.request)
+        return message
+
+    monkeypatch.setattr(ScriptedModel, "generate", counting(ScriptedModel.generate))
+    play(tmp_path / "whole", domain, noisy(domain), episodes=6, stop_after_voids=0)
+    once = Counter(asked)
+    asked.clear()
+    engine = FakeEngine([9, 40], hear)  # no episode can lose three replicas
+    play(tmp_path / "run", domain, noisy(domain), engine, 2, episodes=6, stop_after_voids=0)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+    assert asked.keys() == once.keys()
+    assert not twice
+    assert asked.total() > once.total() > 10  # what was lost before it was told is asked again
+
+
+# --- cells that stop, replies that do not come ----------------------------------------------------
+
+
+def statuses(folder, cell=0):
+    return {row[1]: row[2] for row in dump(folder)["episodes"] if row[0] == cell}
+
+
+@pytest.mark.parametrize("kills", [(), (20,)])
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replicas, kills) -> None:
+    slow(monkeypatch)
+
+    def script(request):
+        return "what?" if episode_of(request) >= 2 else good("matrix")(request)
+
+    play(tmp_path / "whole", "matrix", script, episodes=40, stop_after_voids=0)
+    seen, live = [], Live()
+    options = {"concurrency": 2, "progress": lambda *p: seen.append(p), "live": live}
+    engine = FakeEngine(kills)
+    play(tmp_path / "run", "matrix", script, engine, replicas, options, episodes=40)
+    found = statuses(tmp_path / "run")
+    first = {**dict.fromkeys((0, 1), "complete"), **dict.fromkeys(range(2, 7), "void")}
+    played = {e: s for e, s in found.items() if e < 7}
+    # What a replica lost may wait, and is left out then, when five others have been void.
+    assert played == first if not kills else played.items() <= first.items()
+    assert list(found.values()).count("void") >= 5
+    assert len(found) < 40
+    whole, run = dump(tmp_path / "whole"), dump(tmp_path / "run")
+    for name in ("episodes", "steps", "answers", "calls"):
+        rows = [row for row in whole[name] if row[0] == 1 or row[1] in found]
+        assert run[name] == rows
+    assert not {row[:2] for row in run["answered"]} & {row[:2] for row in run["episodes"]}
+    assert kills or run["answered"] == []
+    text = " ".join(caplog.text.split())
+    assert f"; {40 - len(found)} more are not played" in text
+    assert seen[-1][0] == seen[-1][1]
+    with Run(tmp_path / "run") as opened:
+        assert list(opened.store.stops()) == [0]
+    # Its episodes are played once it is understood.
+    play(tmp_path / "run", "matrix", script, FakeEngine(), episodes=40, stop_after_voids=0)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+
+
+def test_a_model_that_is_never_understood_is_not_asked_for_all(tmp_path) -> None:
+    play(tmp_path / "run", "matrix", lambda request: "what?", FakeEngine(), 3, episodes=60)
+    assert statuses(tmp_path / "run") == dict.fromkeys(range(5), "void")
+
+
+def test_a_cell_with_nothing_left_is_not_noted_as_stopped(tmp_path, caplog) -> None:
+    def script(request):
+        return "what?" if episode_of(request) >= 1 else good("matrix")(request)
+
+    play(tmp_path / "run", "matrix", script, FakeEngine(), 2, episodes=6)
+    assert "has 5 void episodes in a row" in caplog.text
+    with Run(tmp_path / "run") as run:
+        assert run.store.stops() == {}
+
+
+@pytest.mark.parametrize("domain", EXPERIMENTS)
+def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog, domain) -> None:
+    healed = False
+
+    def script(request):
+        episode = episode_of(request)
+        if episode == 3 and not healed:
+            raise ContextExceeded("9,000 tokens, the context is 8,192")
+        if episode == 1 and not healed:
+            raise BackendError("gone")
+        return good(domain)(request)
+
+    counts: list[Counts] = []
+    options = {"on_counts": counts.append, "concurrency": 1}
+    play(tmp_path / "run", domain, script, FakeEngine(), 1, options, episodes=30)
+    found = statuses(tmp_path / "run")
+    assert found[1] == "failed"
+    assert 3 not in found
+    assert len(found) < 30
+    text = " ".join(caplog.text.split())
+    assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 1
+    assert f"episode 3 is broken off, {29 - len(found)} more are not played" in text
+    assert counts[-1].failed == 1
+    assert counts[-1].complete == sum(row[2] == "complete" for row in dump_of(tmp_path / "run"))
+    healed = True
+    for folder, engine in (("run", FakeEngine([5])), ("whole", None)):
+        play(tmp_path / folder, domain, script, engine, episodes=30)
+    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+
+
+def dump_of(folder):
+    return dump(folder)["episodes"]

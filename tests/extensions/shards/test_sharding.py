@@ -1,0 +1,232 @@
+"""Shards: which episodes are whose, and runs that play one part only."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import study_support
+from hypothesis import given
+from hypothesis import strategies as st
+from shard_support import KINDS, experiment, places, play
+from support import dump
+
+from tomeval.core.errors import TomevalError
+from tomeval.extensions.shards.merging import merge
+from tomeval.extensions.shards.sharding import Shard, parse_shard
+from tomeval.models.base import LocalModel, Scores
+from tomeval.runs.closing import closing
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.part import share_of
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+
+SCORED = {
+    "games": ["RPS"],
+    "partners": "single_action",
+    "subjects": [{"strategy": "LM"}],
+    "horizon": 2,
+    "episodes": 12,
+}
+"""Scored answers: episodes against one partner are copies of each other."""
+
+
+class Scoring(LocalModel):
+    """Scores labels with the same numbers wherever it is asked."""
+
+    name = "scoring"
+
+    def __init__(self, *logprobs: float) -> None:
+        self.logprobs = logprobs
+
+    def generate_batch(self, requests):
+        raise NotImplementedError
+
+    def score_batch(self, requests):
+        return [Scores(self.logprobs, 1.0, "scoring") for _ in requests]
+
+    def count_tokens(self, prompt):
+        return None
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Return a function that plays copies with a model of these log-probabilities."""
+
+    def call(folder, logprobs, shard=None):
+        monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *_, **__: Scoring(*logprobs))
+        run_experiment(make_experiment(SCORED), folder, part=shard)
+        return places(folder)
+
+    return call
+
+
+@given(
+    count=st.integers(1, 20),
+    cell=st.integers(0, 50),
+    episodes=st.integers(0, 60),
+    more=st.integers(0, 40),
+    together=st.integers(0, 12),
+)
+def test_every_episode_is_in_one_shard_whatever_follows(count, cell, episodes, more, together):
+    numbers = range(1, count + 1)
+    parts = [Shard(n, count).among(cell, range(episodes), together) for n in numbers]
+    assert sorted(e for part in parts for e in part) == list(range(episodes))
+    for number, part in zip(numbers, parts, strict=True):
+        grown = Shard(number, count).among(cell, range(episodes + more), together)
+        assert [e for e in grown if e < episodes] == part
+        # those that are played at once stay together
+        stretches = {e // max(1, together) for e in part}
+        size = max(1, together)
+        assert part == [e for e in range(episodes) if e // size in stretches]
+    # no shard has more than one stretch more than another
+    counts = [len({e // max(1, together) for e in part}) for part in parts]
+    assert max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("17/16", "shards of 16 are 1/16 to 16/16"),
+        ("0/16", "out of range"),
+        ("x", "write K/N, such as 3/16"),
+        ("", "write K/N"),
+        ("3", "write K/N"),
+        ("1/0", "at least one part"),
+        ("-1/4", "write K/N"),
+        ("1/4/2", "write K/N"),
+        ("٣/١٦", "write K/N"),
+        ("9" * 5000 + "/2", "write K/N"),
+    ],
+)
+def test_what_is_no_shard(text, words) -> None:
+    with pytest.raises(TomevalError, match="shard") as caught:
+        parse_shard(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_shards_are_read_as_they_are_shown() -> None:
+    assert parse_shard(" 03 / 16 ") == Shard(3, 16)
+    assert parse_shard(str(Shard(5, 7))) == Shard(5, 7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shard_holds_its_share_of_the_rows(tmp_path, kind) -> None:
+    whole = dump(play(kind, tmp_path / "whole"))
+    cells, domain = experiment(kind).cells, get_domain(experiment(kind).domain)
+    for number in (1, 2, 3):
+        folder = play(kind, tmp_path / str(number), Shard(number, 3))
+        rows = dump(folder)
+        assert ("part", json.dumps(f"shard {number}/3")) in rows["meta"]
+
+        def mine(row, number=number):
+            chunk = domain.together(cells[row[0]]) or 1
+            return (row[0] + row[1] // chunk) % 3 + 1 == number
+
+        for table in ("episodes", "steps", "answers", "calls", "answered"):
+            assert rows[table] == [row for row in whole[table] if mine(row)]
+        wanted = [sum(mine((c, e)) for e in range(5)) for c in range(len(cells))]
+        assert list(share_of(folder).wanted) == wanted
+        with Run(folder) as run:
+            said = closing(run)
+            assert [row["wanted"] for row in run.status()] == wanted
+        assert said.whole == all(
+            any(row[0] == cell and row[2] == "complete" for row in rows["episodes"])
+            for cell, count in enumerate(wanted)
+            if count
+        )
+        if not any(wanted):
+            assert said.lines[0].startswith(f"shard {number}/3 is empty")
+            continue
+        counted = "1 episode" if sum(wanted) == 1 else f"{sum(wanted)} episodes"
+        assert said.lines[0].startswith(f"shard {number}/3: {counted} of ")
+
+
+def test_a_shard_resumes_and_grows(tmp_path) -> None:
+    shard = Shard(2, 3)
+    folder = play("simulated", tmp_path / "grown", shard, episodes=4)
+    before = places(folder)
+    play("simulated", folder, shard, episodes=4)
+    assert places(folder) == before
+    play("simulated", folder, shard, episodes=40)
+    assert dump(folder) == dump(play("simulated", tmp_path / "at_once", shard, episodes=40))
+    assert before < places(folder)
+    share = share_of(folder)
+    play("simulated", folder, shard, episodes=2)  # fewer: nothing is played, the share stays
+    assert share_of(folder) == share
+    assert sum(share.wanted) == len(places(folder))
+
+
+def test_another_shard_is_refused(tmp_path) -> None:
+    folder = play("simulated", tmp_path / "run", Shard(2, 3))
+    before = dump(folder)
+    for shard, words in (
+        (Shard(1, 3), "holds shard 2/3 of this experiment, not shard 1/3"),
+        (Shard(2, 4), "not shard 2/4"),
+        (None, "not the whole"),
+    ):
+        with pytest.raises(TomevalError, match=words):
+            play("simulated", folder, shard)
+    whole = play("simulated", tmp_path / "whole")
+    with pytest.raises(TomevalError, match="holds the whole of this experiment, not shard 1/3"):
+        play("simulated", whole, Shard(1, 3))
+    assert dump(folder) == before
+
+
+def test_an_empty_shard_is_neither_a_success_nor_a_failure(tmp_path) -> None:
+    folder = play("simulated", tmp_path / "run", Shard(13, 16), episodes=1)
+    assert not places(folder)
+    with Run(folder) as run:
+        found = closing(run)
+    assert found.whole
+    assert not found.measurable
+    assert "shard 13/16 is empty: the experiment has no episode for it" in found.lines[0]
+
+
+def test_voids_in_a_row_are_those_of_the_shard(tmp_path) -> None:
+    def bad(request):
+        return "what?"
+
+    for number in (1, 2):
+        folder, shard = tmp_path / str(number), Shard(number, 2)
+        play("toy", folder, shard, script=bad, episodes=20, stop_after_voids=3)
+        # of the model's cell, number 0, every second episode is of this shard
+        own = [episode for cell, episode in sorted(places(folder)) if cell == 0]
+        assert own == ([0, 2, 4] if number == 1 else [1, 3, 5])
+        with Run(folder) as run:
+            assert run.store.stops() == {0: "3 void episodes in a row"}
+
+
+def test_copies_are_left_out_of_every_shard(tmp_path, scored) -> None:
+    whole = scored(tmp_path / "whole", (-1.0, -2.0, -3.0))
+    assert len(whole) == 3  # a partner for each action
+    parts = [scored(tmp_path / str(n), (-1.0, -2.0, -3.0), Shard(n, 2)) for n in (1, 2)]
+    assert parts[0] | parts[1] == whole
+    assert not parts[0] & parts[1]
+    for number, part in enumerate(parts, 1):
+        assert list(share_of(tmp_path / str(number)).wanted) == [len(part)]
+
+
+def test_a_shard_in_which_labels_tie_plays_all_of_its_part(tmp_path, scored) -> None:
+    tied = scored(tmp_path / "1", (-1.0, -1.0, -3.0), Shard(1, 2))
+    assert tied == {(0, episode) for episode in range(0, 12, 2)}
+    assert list(share_of(tmp_path / "1").wanted) == [6]
+    # another shard cannot know of it; what it left out is missing from the merged run, and played
+    scored(tmp_path / "2", (-1.0, -2.0, -3.0), Shard(2, 2))
+    merged = merge([tmp_path / "1", tmp_path / "2"], tmp_path / "merged")
+    assert merged.lacks == 12 - len(places(merged.folder)) > 0
+    assert len(scored(merged.folder, (-1.0, -1.0, -3.0))) == 12
+
+
+def test_people_are_in_no_shard(tmp_path) -> None:
+    made = study_support.experiment()
+    people = [n for n, cell in enumerate(made.cells) if not cell.wanted(1)]
+    assert people
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        run_experiment(made, folder, part=Shard(number, 2))
+        assert not any(share_of(folder).wanted[cell] for cell in people)
+        with Run(folder) as run:
+            assert closing(run).whole

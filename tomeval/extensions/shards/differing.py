@@ -1,0 +1,71 @@
+"""Whether two stores hold the same of an episode, and if not, where they differ.
+
+Where it was played does not count, nor what records say of the machine: how long a reply took, and
+how many tokens had been read before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tomeval.runs.domain import Domain, Row
+from tomeval.runs.folder import differing_words
+from tomeval.runs.replies import excerpt
+from tomeval.runs.rows import Rows, said
+
+_MOST = 160
+"""Characters that are told of a difference."""
+
+
+def difference(domain: Domain, there: Rows, here: Rows) -> str:
+    """Return in a few words where two stores differ in an episode; empty: they do not."""
+    tables: dict[str, tuple[Sequence[str], list[Row], list[Row]]] = {
+        "episodes": (("status", "steps", *domain.schema.episodes), there.episodes, here.episodes),
+        "steps": (("step", *domain.schema.steps), there.steps, here.steps),
+        "answers": (
+            ("step", "seat", "question", "outcome", "attempts", "value", "raw"),
+            there.answers,
+            here.answers,
+        ),
+        "calls": (("call", "step", "seat", "form", "record"), there.calls, here.calls),
+    }
+    for table, (names, *both) in tables.items():
+        last = -len(names)  # before them stand cell and episode
+        one, other = ([dict(zip(names, row[last:], strict=True)) for row in rows] for rows in both)
+        if table == "calls":
+            for row in (*one, *other):
+                row["record"] = json.loads(said(row["record"]))
+        if one != other:
+            return f"in {table}: {excerpt(_words(_KEYS.get(table, ()), one, other), _MOST)}"
+    return ""
+
+
+_KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
+
+
+def _words(keys: Sequence[str], there: list[dict[str, Any]], here: list[dict[str, Any]]) -> str:
+    """Say in a few words what differs in the rows of a table."""
+    if len(there) != len(here):
+        return f"{len(there):,} rows there, {len(here):,} here"
+    one, other = next((a, b) for a, b in zip(there, here, strict=True) if a != b)
+    at = ", ".join(f"{name} {one[name]}" for name in keys)
+    words = differing_words(one, other)
+    return f"{at}: {words}" if at else words
+
+
+def reply_difference(there: bytes, here: bytes) -> str:
+    """Return what differs in two packed replies to one request, in a few words; empty: nothing.
+
+    Examples
+    --------
+    >>> from tomeval.runs.packing import pack
+    >>> one, other = pack('{"text": "J", "latency": 1}'), pack('{"text": "J", "latency": 2}')
+    >>> reply_difference(one, other), reply_difference(one, pack('{"text": "F"}'))
+    ('', 'text is "J" there, "F" here')
+    """
+    one, other = said(there), said(here)
+    if one == other:
+        return ""
+    return excerpt(differing_words(json.loads(one), json.loads(other)), _MOST)
