@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import bring, loaded, named, part, receive
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.measures import Measure
-from tomeval.runs.outside import LOADED, add_outside_measures
+from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.results import Run
     from tomeval.runs.store import Store
+    from tomeval.runs.tables import Table
 
 DOMAINS: dict[str, str] = {
     "matrix": "tomeval.domains.matrix.domain:MATRIX",
@@ -313,8 +315,11 @@ class Domain(ABC):
         What an episode draws (`RunCell.which`), as a word of a sentence.
     references : tuple of str
         What regret can be measured from, the default first.
-    tables : mapping
-        Tables besides that of cells by name: (run, options) -> rows.
+    data : mapping
+        Kinds of data that only some runs have, by name: each tells whether a store has it.
+        Extensions name what their measures need (`tomeval.core.extensions.Shipped`).
+    tables : mapping of str to Table
+        Tables besides that of cells by name, in the order in which a report shows them.
     rated : mapping
         The tables of ``tomeval ratings`` by name, with their captions; empty: it has none.
     first_table : str
@@ -358,7 +363,8 @@ class Domain(ABC):
     shares_draws: ClassVar[tuple[str, ...]] = ()
     drawn: ClassVar[str] = "partner"
     references: ClassVar[tuple[str, ...]] = ("",)
-    tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
+    data: ClassVar[Mapping[str, Callable[[Store], bool]]] = {}
+    tables: ClassVar[Mapping[str, Table]] = {}
     rated: ClassVar[Mapping[str, str]] = {}
     first_table: ClassVar[str] = ""
     own_seat: ClassVar[str] = ""
@@ -402,30 +408,14 @@ class Domain(ABC):
         """Yield an episode for readers, without the model calls."""
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
-        """Return the measures that a run has data for; default: all."""
+        """Return its own measures that a run has data for; default: all."""
         return self.measures
 
     # To report
 
-    def tables_of(self, run: Run) -> list[str]:
-        """Return which of `tables` a run has data for; default: all."""
-        return list(self.tables)
-
     def figures_for(self, run: Run) -> list[str]:
         """Return which of `figures` a run can have data for; default: all."""
         return list(self.figures)
-
-    def needs_of_table(self, name: str) -> str:
-        """Return what a run needs for one of `tables`, and where that is written; default: ""."""
-        return ""
-
-    def notes_of_table(self, run: Run, name: str) -> list[str]:
-        """Return the sentences that go with one of `tables`."""
-        return []
-
-    def reported(self, run: Run) -> list[str]:
-        """Return which of `tables` a report shows."""
-        return []
 
     def rates(self, run: Run) -> Mapping[str, str]:
         """Return which rates besides those of all answers tables print, in order.
@@ -617,6 +607,9 @@ def get_domain(name: str, where: str = "") -> Domain:
     """
     load_plugins()
     if not isinstance(name, str) or name not in LOADED:
+        if isinstance(name, str) and name not in DOMAINS and (brought := part("domains", name)):
+            _take(name, brought)
+            return LOADED[name]
         if not isinstance(name, str) or name not in DOMAINS:
             raise TomevalError(
                 f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
@@ -638,9 +631,22 @@ def register_domain(domain: _Kind) -> _Kind:
     checked = check_domain(name, made)
     if checked.name in DOMAINS and type(checked).__module__ != _home(checked.name):
         raise TomevalError(f"domain {checked.name!r}: the name is taken by a domain that ships")
-    LOADED[checked.name] = checked
-    add_outside_measures(checked)
+    if checked.name in DOMAINS:
+        _take(checked.name, checked)
+    else:
+        bring("domains", checked.name, checked)
     return domain
+
+
+def _take(name: str, domain: Domain) -> None:
+    """Enter a domain: one that ships, or one that an extension brings."""
+    LOADED[name] = check_domain(name, domain)
+    for extension in loaded():
+        if domain.name in extension.measures:
+            adopt(domain, extension)
+
+
+receive("domains", _take)
 
 
 def _home(name: str) -> str:
@@ -650,7 +656,7 @@ def _home(name: str) -> str:
 def domain_names() -> list[str]:
     """Return the names of all domains."""
     load_plugins()
-    return list({**DOMAINS, **LOADED})
+    return list(dict.fromkeys([*DOMAINS, *LOADED, *named("domains")]))
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:
