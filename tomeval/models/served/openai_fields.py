@@ -1,4 +1,4 @@
-"""Fields of a request: how to draw, how much to think, what a reply is restricted to."""
+"""What can be set for a served model, the fields of its requests, and those a server refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tomeval.models.served.http_reading import Refused
 VLLM, SGLANG, LLAMA_CPP, OLLAMA, HOSTED = "vllm", "sglang", "llama.cpp", "ollama", "hosted"
 LLAMA_PYTHON = "llama-cpp-python"  # a server of its own on llama.cpp, with other paths and defaults
 """Kinds of server, told by what they say of themselves; hosted APIs by their host's name."""
-
 OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
 """Values that switch truncation off; 0 is "all" to some servers and "none" to others, and
 llama-cpp-python takes nothing below it."""

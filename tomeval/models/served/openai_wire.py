@@ -1,4 +1,4 @@
-"""Requests for one model: by its options, and by what its start-up test found out."""
+"""Prompts as one model is asked them, by its options and its start-up test, and its replies."""
 
 from __future__ import annotations
 
