@@ -22,12 +22,12 @@ from one_thread import use_one_thread
 
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.planted.measures import Statements, use_slopes
-from tomeval.domains.matrix.planted.thresholds import Level, own_threshold
-from tomeval.domains.matrix.planted.trust import expected_slope, slope_ceiling
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.responses import best_responses
+from tomeval.extensions.planted.measures import Statements, use_slopes
+from tomeval.extensions.planted.thresholds import Level, own_threshold
+from tomeval.extensions.planted.trust import expected_slope, slope_ceiling
 from tomeval.report.tables import render
 from tomeval.statistics import estimate
 

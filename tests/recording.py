@@ -241,7 +241,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
     """Yield every command whose CSV is recorded."""
     with tomeval.Run(folder) as run:
         domain = run.domain
-        for table in dict.fromkeys(["cells", *domain.tables_of(run)]):
+        for table in dict.fromkeys(["cells", *run.tables]):
             yield ("table", folder, "--all", "--what", table)
         for rated in domain.rated:
             yield ("ratings", folder, "--what", rated)

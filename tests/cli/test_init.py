@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tomeval.cli.examples import KINDS
-from tomeval.core import plugins
+from tomeval.core import extensions, plugins
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
@@ -25,6 +25,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     subjects, backends, domains = dict(SUBJECTS), dict(BACKENDS), set(outside.LOADED)
     monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    monkeypatch.setattr(extensions, "_LOADED", dict(extensions._LOADED))
     load_prompts.cache_clear()
     yield tmp_path
     for known, before in ((SUBJECTS, subjects), (BACKENDS, backends)):
@@ -172,6 +173,27 @@ def test_a_subject_a_measure_and_a_model_work_together(tomeval, here) -> None:
         *more, "plan", own, "--set", 'subjects=[{strategy="LM", model="my_model:x"}]'
     )
     assert code == 0, errors
+
+
+def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, here) -> None:
+    assert tomeval("init", "extension")[0] == 0
+    assert len(Path("my_extension.py").read_text().splitlines()) <= 80
+    own = experiment(games='["RPS"]', partners='["always(2)"]', subjects='["random"]')
+    assert tomeval("run", own)[0] == 0
+    more = ("--plugin", "my_extension.py")
+    assert "measures, tables, figures, commands" in tomeval(*more, "list", "extensions")[1]
+    [row] = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
+    assert 0 <= float(row["my_extension_percent"]) <= 100
+    what = ("--what", "my_extension", "--format", "csv")
+    [row] = rows(tomeval(*more, "table", "runs/e", *what)[1])
+    assert row["subject"] == "random"
+    code, _, errors = tomeval(*more, "table", "runs/e", *what, "--by", "subject")
+    assert (code, "leave out --by" in errors) == (2, True)
+    assert tomeval(*more, "plot", "runs/e", "--only", "my_extension", "--out", "f")[0] == 0
+    assert Path("f/my_extension.png").is_file()
+    assert tomeval(*more, "report", "runs/e", "-o", "r.html")[0] == 0
+    assert "he most stubborn episodes" in Path("r.html").read_text()
+    assert tomeval(*more, "my_extension", "runs/e")[1].startswith("{'subject': 'random'")
 
 
 def test_a_domain_has_every_command(tomeval, here) -> None:

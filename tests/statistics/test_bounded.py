@@ -14,9 +14,12 @@ from statsmodels.stats.proportion import proportion_confint
 from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.matrix.domain import MATRIX
+from tomeval.runs.outside import with_all_extensions
 from tomeval.statistics.bounded import FEWEST, score_ends
 from tomeval.statistics.estimates import INTERVALS, estimate
 
+for domain in (MATRIX, DECRYPTO, ARENA):
+    with_all_extensions(domain)
 BOUNDED = {
     f"{domain.name} {name}": measure.limits
     for domain in (MATRIX, DECRYPTO, ARENA)

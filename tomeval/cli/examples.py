@@ -23,6 +23,7 @@ KINDS = {
     "model": ".py",
     "measure": ".py",
     "domain": ".py",
+    "extension": ".py",
 }
 """What can be written, and how its name ends; ``/``: a folder."""
 
@@ -116,4 +117,8 @@ def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[s
         "model": [f"tomeval --plugin {first} list models {name}"],
         "measure": [f"tomeval --plugin {first} list metrics {name}"],
         "domain": [f"tomeval --plugin {first} list domains"],
+        "extension": [
+            f"tomeval --plugin {first} list extensions {name}",
+            f"tomeval --plugin {first} table RUN --what {name}",
+        ],
     }[kind]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
@@ -22,7 +21,8 @@ from tomeval.core.extensions import (
 from tomeval.core.extensions import part as extension_part
 from tomeval.core.plugins import load_plugins, loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
-from tomeval.runs.domain import domain_names, get_domain
+from tomeval.runs.domain import Domain, domain_names, get_domain
+from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
 
 if TYPE_CHECKING:
     from tomeval.strategies.templates import Template
@@ -99,8 +99,15 @@ def domains() -> Rows:
             "measures": len(domain.measures),
             "lists": ", ".join(domain.lists),
         }
-        for domain in map(get_domain, domain_names())
+        for domain in map(_whole, domain_names())
     ]
+
+
+def _whole(name: str) -> Domain:
+    """Return a domain with the measures of all extensions."""
+    domain = get_domain(name)
+    with_all_extensions(domain)
+    return domain
 
 
 def experiments() -> Rows:
@@ -127,7 +134,7 @@ def measures() -> Rows:
             "source": measure.source,
         }
         for name in domain_names()
-        for measure in get_domain(name).measures.values()
+        for measure in _whole(name).measures.values()
     ]
 
 
@@ -228,11 +235,11 @@ def figures() -> Rows:
     """Return the figures that ``tomeval plot --only`` can name."""
     from tomeval.plots.registry import FIGURES
 
-    found = [("all", name, where) for name, where in FIGURES.items()]
+    found: list[tuple[str, str, Any]] = [("all", name, where) for name, where in FIGURES.items()]
     for domain in map(get_domain, domain_names()):
-        found += [(domain.name, name, where) for name, where in domain.figures.items()]
+        found += [(domain.name, name, where) for name, where in known_figures(domain).items()]
     return [
-        {"figure": name, "domain": domain, "about": _holds(resolve_name(where))}
+        {"figure": name, "domain": domain, "about": _holds(resolved(where))}
         for domain, name, where in found
     ]
 
@@ -246,11 +253,9 @@ def tables() -> Rows:
             {
                 "table": name,
                 "domain": domain.name,
-                "about": "printed unless another is named"
-                if name == first
-                else getattr(table, "about", ""),
+                "about": "printed unless another is named" if name == first else table.about,
             }
-            for name, table in domain.tables.items()
+            for name, table in known_tables(domain).items()
         ]
     return rows
 

@@ -41,7 +41,7 @@ def init(
         str,
         typer.Argument(
             help="experiment, game, partner, template or strategy; or, as Python files, subject, "
-            "model, measure or domain.",
+            "model, measure, domain or extension.",
             autocompletion=kinds,
         ),
     ],

@@ -116,6 +116,7 @@ def table(
     from tomeval.runs.copies import copies_notes
     from tomeval.runs.draws import weight_notes
     from tomeval.runs.intervals import few_notes, interval_notes, lacks_interval
+    from tomeval.runs.outside import lacking
     from tomeval.runs.results import Run
     from tomeval.runs.selection import split
 
@@ -137,8 +138,8 @@ def table(
         elif what == CELLS:
             rows, notes = _of_cells(opened, asked, form, best, interval, reference)
         else:
-            rows = opened.domain.tables[what](opened, by or [])
-            notes = opened.domain.notes_of_table(opened, what)
+            rows = opened.tables[what].rows(opened, by or [])
+            notes = opened.tables[what].notes(opened)
         view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
         _put(opened, rows, view, asked, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
@@ -148,7 +149,7 @@ def table(
             if form not in DATA:
                 notes += interval_notes(opened, view.shown or None)
                 notes += opened.domain.notes_of_measures(opened, view.shown or opened.measures)
-            notes += opened.domain.table_notes(opened)
+            notes += [*opened.domain.table_notes(opened), *lacking(opened.domain, opened.store)]
         elif form not in DATA and lacks_interval(rows):
             notes += few_notes(opened)
     tell_notes(notes)
@@ -170,13 +171,14 @@ def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
 
 def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
     """Return which table is asked for."""
-    tables = run.domain.tables_of(run)
+    from tomeval.runs.outside import known_tables
+
+    tables = run.tables
     first = run.domain.first_table or next(iter(tables), CELLS)
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
-        if what in run.domain.tables:
-            needs = run.domain.needs_of_table(what)
-            why = f", which needs {needs}" if needs else ""
+        if (table := known_tables(run.domain).get(what)) is not None:
+            why = f", which needs {table.needs}" if table.needs else ""
             raise TomevalError(f"--what {what}: {run.folder} has no data for this table{why}")
         raise unknown("table", what, [CELLS, *tables])
     if what != CELLS and asked_of_cells:
@@ -257,7 +259,7 @@ def _more(run: Run, rows: list[dict[str, Any]], view: View) -> list[str]:
     """Say what else there is to see."""
     from tomeval.report.views import further
 
-    names = run.domain.tables_of(run)
+    names = list(run.tables)
     notes = []
     if left := view.left_out + further(run, rows):
         metrics = "metric" if left == 1 else "metrics"

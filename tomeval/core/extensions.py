@@ -26,10 +26,15 @@ class Extension:
     about : str
         What it is, in a few words, for ``tomeval list extensions``.
     measures : mapping of str to sequence
-        By domain: groups of measures, as `Domain.groups` has them.
-    tables, figures : mapping of str to mapping
-        By domain, then by name: as `Domain.tables` and `Domain.figures` have them. A table that its
-        domain says a report shows is folded into the report.
+        By domain: measures (`tomeval.runs.outside.make_measure`) that every run has, and groups of
+        them, each with `measures` and `present`, which tells whether a store has their data
+        (`tomeval.runs.outside.Group`; in matrix games `tomeval.domains.matrix.groups.Group`).
+    tables : mapping of str to mapping
+        By domain, then by name: `tomeval.runs.tables.Table`. Those that a run has data for are
+        folded into its report, unless they say otherwise.
+    figures : mapping of str to mapping
+        By domain, then by name: functions of a run and `tomeval.plots.drawing.Options` that return
+        drawings. One with the name of a table is offered where the table is.
     lists : mapping
         What ``tomeval list`` can list: name to a function that returns rows.
     commands : mapping
@@ -61,8 +66,8 @@ class Extension:
     name: str
     about: str = ""
     measures: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
     lists: Mapping[str, Any] = field(default_factory=dict)
     commands: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Any] = field(default_factory=dict)
@@ -172,6 +177,7 @@ SHIPPED: dict[str, Shipped] = {
         keys=("matrix study",),
     ),
     "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
+    "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import resolved
 from tomeval.plots.captions import write_captions
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, safe_stems, save
@@ -33,14 +34,14 @@ WHOLE = ("profiles",)
 """Those of `FIGURES` that are of all cells of a run, however many; see `first_part`."""
 
 
-def figures_of(run: Run) -> dict[str, str]:
-    """Return what draws each figure of a run: those of every domain, and its domain's own."""
-    return {**FIGURES, **run.domain.figures}
+def figures_of(run: Run) -> dict[str, Any]:
+    """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
+    return {**FIGURES, **run.domain.figures, **run.added_figures}
 
 
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
-    return [*FIGURES, *run.domain.figures_for(run)]
+    return [*FIGURES, *run.domain.figures_for(run), *run.added_figures]
 
 
 def figures_by(run: Run) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
-    `Domain.first_figures` that do.
+    `Domain.first_figures`, and of extensions, that do.
 
     Raises
     ------
@@ -80,6 +81,7 @@ def chosen(
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.first_figures if _figure(run, name) in drawable(run)]
+    first += run.added_figures
     names = drawable(run) if every or options.by else first
     return [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
 
@@ -104,7 +106,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
         The name of no figure; or of no file, if it is `asked` for, else there are no drawings.
     """
     figure = _figure(run, name)
-    found: Callable[[Run, Options], list[Drawing]] = resolve_name(figures_of(run)[figure])
+    found: Callable[[Run, Options], list[Drawing]] = resolved(figures_of(run)[figure])
     part, left_out = (run, "") if figure in WHOLE else first_part(run)
     drawings = safe_stems(found(part, options))
     if left_out:

@@ -12,6 +12,7 @@ from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.draws import weight_notes
 from tomeval.runs.intervals import interval_notes
+from tomeval.runs.outside import lacking
 from tomeval.runs.rates import INVALID
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
@@ -39,6 +40,7 @@ def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> 
         *(Notice("note", _sentence(text)) for text in copies_notes(run)),
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
         *(Notice("note", _sentence(text)) for text in interval_notes(run)),
+        *(Notice("serious", text) for text in lacking(run.domain, run.store)),
         *(Notice("note", text) for text in run.domain.notes(run)),
         *(Notice("note", text) for text in run.domain.notes_of_measures(run, run.measures)),
         *_provenance(run),

@@ -217,7 +217,7 @@ def results(
 
 
 class Further(NamedTuple):
-    """One of the domain's own tables: its name, what it shows, the table, sentences below it."""
+    """A table besides that of cells: its name, what it shows, the table, sentences below it."""
 
     name: str
     about: str
@@ -226,15 +226,13 @@ class Further(NamedTuple):
 
 
 def further(run: Run) -> list[Further]:
-    """Return the domain's own tables that a run has data for and a report shows."""
+    """Return the further tables that a run has data for and a report shows."""
     found = []
-    for name in run.domain.reported(run):
-        rows = run.domain.tables[name](run, [])
+    for name, table in run.tables.items():
+        rows = table.rows(run, []) if table.reported(run) else []
         if rows:
-            about = getattr(run.domain.tables[name], "about", "") or name
-            notes = run.domain.notes_of_table(run, name)
             known = {key: run.measures[key] for key in run.measures if key in rows[0]}
-            found.append(Further(name, about, main_table(rows, known), notes))
+            found.append(Further(name, table.about, main_table(rows, known), table.notes(run)))
     return found
 
 

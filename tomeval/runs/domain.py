@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.results import Run
     from tomeval.runs.store import Store
+    from tomeval.runs.tables import Table
 
 DOMAINS: dict[str, str] = {
     "matrix": "tomeval.domains.matrix.domain:MATRIX",
@@ -313,8 +314,11 @@ class Domain(ABC):
         What an episode draws (`RunCell.which`), as a word of a sentence.
     references : tuple of str
         What regret can be measured from, the default first.
-    tables : mapping
-        Tables besides that of cells by name: (run, options) -> rows.
+    data : mapping
+        Kinds of data that only some runs have, by name: each tells whether a store has it.
+        Extensions name what their measures need (`tomeval.core.extensions.Shipped`).
+    tables : mapping of str to Table
+        Tables besides that of cells by name, in the order in which a report shows them.
     rated : mapping
         The tables of ``tomeval ratings`` by name, with their captions; empty: it has none.
     first_table : str
@@ -358,7 +362,8 @@ class Domain(ABC):
     shares_draws: ClassVar[tuple[str, ...]] = ()
     drawn: ClassVar[str] = "partner"
     references: ClassVar[tuple[str, ...]] = ("",)
-    tables: ClassVar[Mapping[str, Callable[[Run, Sequence[str]], Rows]]] = {}
+    data: ClassVar[Mapping[str, Callable[[Store], bool]]] = {}
+    tables: ClassVar[Mapping[str, Table]] = {}
     rated: ClassVar[Mapping[str, str]] = {}
     first_table: ClassVar[str] = ""
     own_seat: ClassVar[str] = ""
@@ -402,30 +407,14 @@ class Domain(ABC):
         """Yield an episode for readers, without the model calls."""
 
     def measured(self, run: Run) -> Mapping[str, Measure]:
-        """Return the measures that a run has data for; default: all."""
+        """Return its own measures that a run has data for; default: all."""
         return self.measures
 
     # To report
 
-    def tables_of(self, run: Run) -> list[str]:
-        """Return which of `tables` a run has data for; default: all."""
-        return list(self.tables)
-
     def figures_for(self, run: Run) -> list[str]:
         """Return which of `figures` a run can have data for; default: all."""
         return list(self.figures)
-
-    def needs_of_table(self, name: str) -> str:
-        """Return what a run needs for one of `tables`, and where that is written; default: ""."""
-        return ""
-
-    def notes_of_table(self, run: Run, name: str) -> list[str]:
-        """Return the sentences that go with one of `tables`."""
-        return []
-
-    def reported(self, run: Run) -> list[str]:
-        """Return which of `tables` a report shows."""
-        return []
 
     def rates(self, run: Run) -> Mapping[str, str]:
         """Return which rates besides those of all answers tables print, in order.

@@ -1,21 +1,71 @@
-"""Measures from outside, and the domains that are loaded, which they are added to."""
+"""What extensions and decorators add to domains: measures, tables and figures of some runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import (
+    SHIPPED,
+    Extension,
+    load_if_installed,
+    loaded,
+    resolved,
+)
 from tomeval.core.plugins import check_new
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
+    from tomeval.runs.results import Run
+    from tomeval.runs.store import Store
+    from tomeval.runs.tables import Table
 
 LOADED: dict[str, Domain] = {}
 """The domains that are loaded, by name; see `tomeval.runs.domain.get_domain`."""
 
+
+class Group(Protocol):
+    """Measures that only some runs have data for."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order of tables."""
+
+    @property
+    def present(self) -> Callable[[Store], bool]:
+        """Tells whether a run has the data."""
+
+
 _Of = TypeVar("_Of", bound=Callable[[Any, str], Any])
+
+
+def make_measure(
+    name: str,
+    of: Callable[[Any, str], Any],
+    *,
+    heading: str,
+    meaning: str,
+    unit: str,
+    better: Literal[1, 0, -1],
+    source: str,
+    spoken: str = "",
+    label: str = "",
+) -> Measure:
+    """Return a measure of your own; see `register_measure` for what its function takes and gives.
+
+    Raises
+    ------
+    TomevalError
+        A field is missing or contradicts another.
+    """
+    try:
+        return Measure(
+            name, heading, meaning, unit, better, source, guarded(of, name), spoken, label
+        )
+    except ValueError as error:
+        raise TomevalError(str(error)) from None
 
 
 def register_measure(
@@ -44,12 +94,17 @@ def register_measure(
     """
 
     def register(of: _Of) -> _Of:
-        try:
-            made = Measure(
-                name, heading, meaning, unit, better, source, guarded(of, name), spoken, label
-            )
-        except ValueError as error:
-            raise TomevalError(str(error)) from None
+        made = make_measure(
+            name,
+            of,
+            heading=heading,
+            meaning=meaning,
+            unit=unit,
+            better=better,
+            source=source,
+            spoken=spoken,
+            label=label,
+        )
         mine = _OUTSIDE.setdefault(domain, {})
         check_new("measure", name, {key: _MADE_BY[domain, key] for key in mine}, of)
         if domain in LOADED:
@@ -91,3 +146,111 @@ def _add_measure(domain: Domain, measure: Measure) -> None:
             "another"
         )
     domain.measures = {**domain.measures, measure.name: measure}
+
+
+def extensions_for(domain: Domain, store: Store) -> list[Extension]:
+    """Return the extensions that add to a run of a domain: those that ship if it has their data."""
+    found = [load_if_installed(name) for name in _with_data(domain, store)]
+    found += [one for one in loaded() if one.name not in SHIPPED]
+    adding = [one for one in found if one and _adds_to(one, domain.name)]
+    for extension in adding:
+        _adopt(domain, extension)
+    return adding
+
+
+def lacking(domain: Domain, store: Store) -> list[str]:
+    """Return sentences on what a run has data for, but no extension that can be loaded here."""
+    return [
+        f"The extension {name!r} cannot be loaded here: what it measures in this run is not shown."
+        for name in _with_data(domain, store)
+        if load_if_installed(name) is None
+    ]
+
+
+def _with_data(domain: Domain, store: Store) -> Iterator[str]:
+    """Yield the extensions that ship whose data a run of a domain has; none is loaded for it."""
+    for name, line in SHIPPED.items():
+        if domain.name in line.data and domain.data[line.data[domain.name]](store):
+            yield name
+
+
+def _adds_to(extension: Extension, domain: str) -> bool:
+    return any(domain in one for one in (extension.measures, extension.tables, extension.figures))
+
+
+class Lone(NamedTuple):
+    """A measure that every run has data for, as a `Group`."""
+
+    measures: tuple[Measure, ...]
+    present: Callable[[Store], bool] = lambda store: True
+
+
+def groups_of(extension: Extension, domain: str) -> list[Group]:
+    """Return the groups of measures that an extension brings a domain."""
+    brought = resolved(extension.measures.get(domain, ()))
+    return [Lone((one,)) if isinstance(one, Measure) else one for one in brought]
+
+
+def tables_of(extension: Extension, domain: str) -> Mapping[str, Table]:
+    """Return the tables that an extension brings a domain."""
+    tables: Mapping[str, Table] = resolved(extension.tables.get(domain, {}))
+    return tables
+
+
+def known_tables(domain: Domain) -> dict[str, Table]:
+    """Return a domain's tables, with those of every extension that can be loaded, by name."""
+    added = (tables_of(one, domain.name) for one in with_all_extensions(domain))
+    return {**domain.tables, **{name: table for tables in added for name, table in tables.items()}}
+
+
+def known_figures(domain: Domain) -> dict[str, Any]:
+    """Return what draws a domain's figures, with those of every extension, by name."""
+    added = (figures_of(one, domain.name) for one in with_all_extensions(domain))
+    return {**domain.figures, **{name: draw for figures in added for name, draw in figures.items()}}
+
+
+def figures_of(extension: Extension, domain: str) -> Mapping[str, Any]:
+    """Return what draws the figures that an extension brings a domain, by name."""
+    figures: Mapping[str, Any] = resolved(extension.figures.get(domain, {}))
+    return figures
+
+
+def with_all_extensions(domain: Domain) -> list[Extension]:
+    """Give a domain the measures of every extension that can be loaded, and return those."""
+    shipped = [load_if_installed(n) for n, line in SHIPPED.items() if domain.name in line.data]
+    found = [one for one in (*shipped, *loaded()) if one and _adds_to(one, domain.name)]
+    extensions = list({one.name: one for one in found}.values())
+    for extension in extensions:
+        _adopt(domain, extension)
+    return extensions
+
+
+def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
+    """Return the measures that a run of a domain has data for, those of extensions last."""
+    found = {**domain.measured(run), **outside_measures(domain.name)}
+    for name in _ADOPTED.get(domain.name, ()):
+        found.pop(name, None)
+    for extension in extensions_for(domain, run.store):
+        for group in groups_of(extension, domain.name):
+            if group.present(run.store):
+                found |= {measure.name: measure for measure in group.measures}
+    return found
+
+
+_ADOPTED: dict[str, dict[str, str]] = {}
+"""By domain, the names of measures that extensions have brought, and by which."""
+
+
+def _adopt(domain: Domain, extension: Extension) -> None:
+    """Give a domain an extension's measures; its own ones keep their names."""
+    adopted = _ADOPTED.setdefault(domain.name, {})
+    for group in groups_of(extension, domain.name):
+        for measure in group.measures:
+            name = measure.name
+            if name in domain.measures and adopted.get(name) != extension.name:
+                raise TomevalError(
+                    f"extension {extension.name!r}: measure {name!r}: the domain {domain.name!r} "
+                    "has one of this name; choose another"
+                )
+            adopted[name] = extension.name
+        domain.measures = {**domain.measures, **{one.name: one for one in group.measures}}

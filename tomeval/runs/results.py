@@ -20,8 +20,8 @@ from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
-from tomeval.runs.outside import outside_measures
 from tomeval.runs.part import Share, share_of
+from tomeval.runs.outside import extensions_for, figures_of, measures_for, tables_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
@@ -35,6 +35,7 @@ WANTED = "wanted"
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
+    from tomeval.runs.tables import Table
 
 
 class Run:
@@ -82,7 +83,7 @@ class Run:
     def part(self, cells: Sequence[RunCell]) -> Run:
         """Return the run with some of its cells only; it shares the store and is not closed."""
         found = copy.copy(self)
-        for name in ("cells", "measures", "headline"):
+        for name in ("cells", "measures", "headline", "tables", "added_figures"):
             found.__dict__.pop(name, None)
         found.__dict__["cells"] = list(cells)
         return found
@@ -136,7 +137,25 @@ class Run:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return {**self.domain.measured(self), **outside_measures(self.domain.name)}
+        return measures_for(self.domain, self)
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables besides that of cells that this run has data for, by name."""
+        known = dict(self.domain.tables)
+        for extension in extensions_for(self.domain, self.store):
+            known |= tables_of(extension, self.domain.name)
+        return {name: table for name, table in known.items() if table.present(self)}
+
+    @cached_property
+    def added_figures(self) -> Mapping[str, Any]:
+        """What draws each figure that extensions bring this run; one of a table if it is there."""
+        return {
+            name: draw
+            for extension in extensions_for(self.domain, self.store)
+            for name, draw in figures_of(extension, self.domain.name).items()
+            if name not in tables_of(extension, self.domain.name) or name in self.tables
+        }
 
     @property
     def metric_names(self) -> tuple[str, ...]:

@@ -146,8 +146,8 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
         run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert {"use_slope", "delta_statement_per_turn"} <= set(run.measures)
-        assert "planted" in run.domain.tables_of(run)
-        assert run.domain.reported(run) == ["planted"]
+        assert "planted" in run.tables
+        assert [n for n, table in run.tables.items() if table.reported(run)] == ["planted"]
         [row] = table_rows("planted", run)
         [cell] = run.cells
         told = cell.played.planted
@@ -173,8 +173,8 @@ def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert "use_slope" not in run.measures
-        assert "planted" not in run.domain.tables_of(run)
-        assert run.domain.reported(run) == []
+        assert "planted" not in run.tables
+        assert [n for n, table in run.tables.items() if table.reported(run)] == []
         with pytest.raises(TomevalError, match="nobody was told of Eve"):
             table_rows("planted", run)
 
@@ -206,5 +206,5 @@ def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
         assert {bool(lost) for step, lost in run.store.query(steps) if step > 1} == {False}
         assert "use_slope" in run.measures
         [row] = table_rows("planted", run)
-        assert run.domain.reported(run) == ["planted"]
+        assert [n for n, table in run.tables.items() if table.reported(run)] == ["planted"]
     assert row["turns"] > row["games"] == 3

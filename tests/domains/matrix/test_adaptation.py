@@ -290,19 +290,19 @@ def test_a_detector_is_recovered(tmp_path):
             assert abs(first[name] - value) <= first[f"{name}_ci95"], name
         assert (second["detection_steps"], second["adaptation_steps"]) == (3, 5)
         assert second["regret_before_change_per_step"] == 0
-        assert set(run.domain.tables_of(run)) >= {
+        assert set(run.tables) >= {
             "adaptation",
             "adaptation_pairs",
             "adaptation_checks",
         }
-        rows = run.domain.tables["adaptation"](run, ())
+        rows = run.tables["adaptation"].rows(run, ())
         assert [row["switched"] for row in rows] == [150] * 3
         assert rows[0]["detection_steps"] == pytest.approx(first["detection_steps"])
         assert rows[1]["undetected_percent"] == 0
-        pairs = run.domain.tables["adaptation_pairs"](run, ())
+        pairs = run.tables["adaptation_pairs"].rows(run, ())
         assert len(pairs) == 18
         assert sum(row["episodes"] for row in pairs) == 450
-        checks = run.domain.tables["adaptation_checks"](run, ())
+        checks = run.tables["adaptation_checks"].rows(run, ())
         assert checks[1]["detection_median"] == 3
         assert checks[1]["early_detection_percent"] == 0
         drawing = draw(run, ["adaptation"])[0]
@@ -340,7 +340,7 @@ def test_runs_whose_partners_do_not_change_do_not_pay_for_it(tmp_path):
     experiment = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 4}
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert "detection_steps" not in run.measures
-        assert "adaptation" not in run.domain.tables_of(run)
+        assert "adaptation" not in run.tables
         assert not draw(run, every=True)[0].name.startswith("adaptation")
     switcher = {**experiment, "partners": "switcher(0, 1, k=3)", "horizon": 9}
     with tomeval.run(switcher, tmp_path / "switcher") as run:

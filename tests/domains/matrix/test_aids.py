@@ -145,8 +145,8 @@ def test_a_table_of_a_run(tmp_path):
     with tomeval.run(
         laddered(compute=0.1, know=0.95, choose=0.95, obey=0.95), tmp_path / "run"
     ) as run:
-        assert "aids" in run.domain.tables_of(run)
-        rows = run.domain.tables["aids"](run, ())
+        assert "aids" in run.tables
+        rows = run.tables["aids"].rows(run, ())
         assert [row["aid"] for row in rows] == [*AIDS, "(remains)"]
         assert [row["link"] for row in rows] == ["", *LINKS]
         assert {row["subject"] for row in rows} == {"known"}
@@ -159,7 +159,7 @@ def test_a_table_of_a_run(tmp_path):
             assert row[STEPWISE] == pytest.approx(cell[STEPWISE], abs=1e-12)
         # Against who never reacts, the regret is that of the steps.
         assert rows[2]["stepwise_share_percent"] == pytest.approx(rows[2]["share_percent"])
-        notes = run.domain.notes_of_table(run, "aids")
+        notes = run.tables["aids"].notes(run)
         share = f"{rows[1]['share_percent']:.0f} % of the regret without aids"
         assert f"the failing link is computing, {share}" in notes[1]
         (drawing,) = draw(run, ["aids"])
@@ -175,7 +175,7 @@ def test_what_makes_no_ladder(tmp_path):
     with tomeval.run(plain, tmp_path / "plain") as run:
         assert not has_ladders(run)
         assert ladders(run) == []
-        assert "aids" not in run.domain.tables_of(run)
+        assert "aids" not in run.tables
         assert not draw_one(run, "aids")
     some = laddered(rung=["none", "replies", "best_reply"])
     with tomeval.run(some, tmp_path / "some") as run:
@@ -183,7 +183,7 @@ def test_what_makes_no_ladder(tmp_path):
         assert ladders(run) == []
         (note,) = unfinished(run)
         assert note.endswith("missing: own prediction, true action")
-        assert note in run.domain.notes_of_table(run, "aids")
+        assert note in run.tables["aids"].notes(run)
 
 
 def obedient(request):
@@ -196,11 +196,11 @@ def obedient(request):
 
 def test_foreknowledge_is_told_apart(tmp_path):
     with tomeval.run(laddered() | {"partners": "uniform_random"}, tmp_path / "run") as run:
-        rows = run.domain.tables["aids"](run, ())
+        rows = run.tables["aids"].rows(run, ())
         assert rows[4][REGRET] < 0 < rows[4][STEPWISE]  # nobody can foresee a coin
-        assert any("draws its moves" in note for note in run.domain.notes_of_table(run, "aids"))
+        assert any("draws its moves" in note for note in run.tables["aids"].notes(run))
     with tomeval.run(laddered(), tmp_path / "plain") as run:
-        assert not any("draws" in note for note in run.domain.notes_of_table(run, "aids"))
+        assert not any("draws" in note for note in run.tables["aids"].notes(run))
 
 
 def test_strategies_of_one_model_make_a_ladder(tmp_path):
@@ -229,7 +229,7 @@ def test_strategies_of_one_model_make_a_ladder(tmp_path):
             "aids_scripted-mine_QA",
             "aids_scripted-mine_CoT",
         }
-        table = run.domain.tables["aids"](run, ())
+        table = run.tables["aids"].rows(run, ())
         assert json.dumps(table, allow_nan=True)
         assert len(table) == 6 * 4
 
@@ -254,6 +254,5 @@ def test_only_episodes_that_every_rung_has_count(tmp_path):
         assert ladder.climbed().episodes == len(common)
         assert ladder.lost == 16 - len(common)
         assert any(
-            f"{ladder.lost} episodes are left out, not" in x
-            for x in run.domain.notes_of_table(run, "aids")
+            f"{ladder.lost} episodes are left out, not" in x for x in run.tables["aids"].notes(run)
         )

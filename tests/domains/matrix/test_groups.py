@@ -14,8 +14,9 @@ import tomeval
 from tomeval.cli import main
 from tomeval.domains.matrix.groups import by_episode
 from tomeval.domains.matrix.measures import GROUPS
-from tomeval.domains.matrix.tables import TABLES
 from tomeval.models.base import ScoreRequest
+from tomeval.runs.domain import get_domain
+from tomeval.runs.outside import groups_of, known_tables, with_all_extensions
 from tomeval.runs.results import Run
 
 SUBJECTS = [
@@ -62,8 +63,9 @@ def folder(tmp_path_factory):
 
 def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
     with Run(folder) as run:
-        groups = [group for group in GROUPS if group.present(run.store)]
-        assert [group.name for group in groups] == [group.name for group in GROUPS]
+        brought = [g for one in with_all_extensions(run.domain) for g in groups_of(one, "matrix")]
+        groups = [group for group in (*GROUPS, *brought) if group.present(run.store)]
+        assert len(groups) == len(GROUPS) + len(brought)
         for group in groups:
             some = np.zeros(len(run.cells), bool)
             for measure in group.measures:
@@ -106,8 +108,9 @@ def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_p
     tomeval.run(
         {"games": "RPS", "partners": "always(0)", "subjects": "random", "horizon": 2}, path
     ).close()
+    known = known_tables(get_domain("matrix"))
     manual = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
-    for name in [name for name, table in TABLES.items() if table.needs]:
+    for name in [name for name, table in known.items() if table.needs]:
         done = call("table", path, "--what", name)
         assert (done.code, done.crash) == (2, "")
         said = " ".join(done.errors.split())
@@ -116,4 +119,4 @@ def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_p
         assert needs
         assert f"\n## {heading}\n" in manual
     assert call("table", path, "--what", "fitted").code == 0  # the only one that needs nothing
-    assert [name for name, table in TABLES.items() if not table.needs] == ["fitted"]
+    assert [name for name, table in known.items() if not table.needs] == ["fitted"]

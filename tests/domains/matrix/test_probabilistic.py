@@ -326,7 +326,7 @@ def play_run(folder, **keys):
 
 
 def table(run, name="probabilistic"):
-    return run.domain.tables[name](run, [])
+    return run.tables[name].rows(run, [])
 
 
 def test_a_table_by_hand(tmp_path, subjects):
@@ -345,7 +345,7 @@ def test_a_table_by_hand(tmp_path, subjects):
     assert math.isnan(row["log_loss_skill_over_base_rate"])
     assert math.isnan(row["log_loss_skill_over_bayes"])
     with Run(tmp_path / "run") as run:
-        said = " ".join(run.domain.notes_of_table(run, "probabilistic"))
+        said = " ".join(run.tables["probabilistic"].notes(run))
     assert "the base rate loses nothing there" in said
     assert "Bayes loses nothing there" in said
 
@@ -391,7 +391,7 @@ def test_an_infinite_loss_is_shown_and_never_averaged_away(tmp_path, subjects):
     with play_run(tmp_path / "run", **keys) as run:
         certain, _ = table(run)
         first, second = run.rows()
-        said = " ".join(run.domain.notes_of_table(run, "probabilistic"))
+        said = " ".join(run.tables["probabilistic"].notes(run))
         drawings = draw(run, ["probabilistic"])
     assert certain["log_loss"] == math.inf
     assert certain["impossible_steps"] > 0
@@ -408,7 +408,7 @@ def test_only_who_always_states_probabilities_has_them(tmp_path, subjects):
     with play_run(tmp_path / "run", **keys) as run:
         rows = run.rows()
         shown = table(run)
-        said = " ".join(run.domain.notes_of_table(run, "probabilistic"))
+        said = " ".join(run.tables["probabilistic"].notes(run))
     assert [math.isnan(row["log_loss"]) for row in rows] == [True, False, True]
     assert [row["subject"] for row in shown] == ["stubborn"]
     assert "2 cells without probabilities left out" in said
@@ -418,7 +418,7 @@ def test_runs_without_stated_probabilities_have_no_such_columns(tmp_path):
     keys = {"subjects": ["random", "simulated", "rmax"], "partners": "always(0)"}
     with play_run(tmp_path / "run", **keys) as run:
         assert "log_loss" not in run.measures
-        assert "probabilistic" not in run.domain.tables_of(run)
+        assert "probabilistic" not in run.tables
         with pytest.raises(TomevalError, match="does not support the figure 'probabilistic'"):
             draw(run, ["probabilistic"])
 

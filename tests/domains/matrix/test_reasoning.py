@@ -78,7 +78,7 @@ def test_planted_shares_come_back(folder) -> None:
 def test_the_table_has_a_row_for_reasoning_and_the_chance_of_each_share(folder) -> None:
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     with Run(folder) as run:
-        rows = run.domain.tables["reasoning"](run, [])
+        rows = run.tables["reasoning"].rows(run, [])
         assert [row["strategy"] for row in rows] == ["CoT", "CoT + 3-Shot"]
         cell = next(cell for cell in run.cells if cell.columns["strategy"] == "CoT")
         found, predicted = cell.played.more["reasoning"](), cell.played.predicted
@@ -111,7 +111,7 @@ def test_a_prediction_drawn_in_place_of_an_unreadable_one_is_no_answer_of_the_pr
     with scripts(half=half_read):
         run_experiment(make_experiment(EXPERIMENT | changed), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        (row,) = run.domain.tables["reasoning"](run, [])
+        (row,) = run.tables["reasoning"].rows(run, [])
         (cell,) = run.cells
         hits, among = counted(
             "expectation_predicted_percent", cell.played, cell.played.more["reasoning"]()
@@ -178,5 +178,5 @@ def test_a_model_that_does_not_think_before_its_first_action_is_read_all_the_sam
     with scripts(now_and_then=now_and_then):
         run_experiment(experiment, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        (row,) = run.domain.tables["reasoning"](run, [])
+        (row,) = run.tables["reasoning"].rows(run, [])
     assert row["expectation_read_percent"] == 75.0

@@ -40,6 +40,7 @@ from tomeval.runs.domain import (
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.runs.tables import Table, never
 from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 50
@@ -73,7 +74,14 @@ class Arena(Domain):
     unit = "deal"
     own_seat = SUBJECT
     rated: ClassVar = RATED
-    tables: ClassVar = {"results": result_rows, "fitted": fitted_rows}
+    tables: ClassVar = {
+        "results": Table("the measures that say most, and errors", result_rows, reported=never),
+        "fitted": Table(
+            "rewards beside the best replies to policies fitted to the other players",
+            fitted_rows,
+            reported=never,
+        ),
+    }
     first_table = "results"
     aside = ASIDE
     figures: ClassVar = {

@@ -35,15 +35,15 @@ from tomeval.runs.domain import Block, Doing, Domain, Facts, Line, Parts, Score,
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.runs.tables import Table, always, never
 from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""
 
 TEAM = "team"
-PLANTED = "planted"
-BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
 
+_BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
 _MEASURES = {**MEASURES, **LEVEL_MEASURES}
 
 
@@ -65,8 +65,40 @@ def _decided(cell: RunCell) -> bool:
     return None not in cell.played.outcomes
 
 
+def _has_beliefs(run: Run) -> bool:
+    return has_beliefs(run.store)
+
+
 def _asks_levels(run: Run) -> bool:
     return any("levels" in definition for _, definition in run.store.cells())
+
+
+_ABOUT = {
+    "outcomes": "how games ended, by who played",
+    "perspective": "what encoders expect of the other seats, and how often that is right",
+    "beliefs": "what interceptors take keywords for, and how often that is right",
+    "functional": "what hints were worth, and what better ones would have been",
+    "planted": "planted beliefs: use, compliance and what hints were worth",
+    "turns": "predictions and outcomes by turn",
+    "replay": "how guesses at recorded games agree with the record",
+}
+_TABLES = {
+    name: Table(
+        _ABOUT[name],
+        partial(table_rows, name),
+        present=_has_beliefs if name == "planted" else always,
+        reported=always if name == "planted" else never,
+        needs=_BELIEVED if name == "planted" else "",
+    )
+    for name in TABLES
+} | {
+    LEVELS_TABLE: Table(
+        "levels of recursion that hints and guesses fit",
+        level_rows,
+        notes=level_notes,
+        reported=_asks_levels,
+    )
+}
 
 
 class Decrypto(Domain):
@@ -87,10 +119,7 @@ class Decrypto(Domain):
     by = (*ROLES, TEAM)
     task = ("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid")
     shares_draws = ("rules", "words", "records")
-    tables: ClassVar = {
-        **{name: partial(table_rows, name) for name in TABLES},
-        LEVELS_TABLE: level_rows,
-    }
+    tables: ClassVar = _TABLES
     figures: ClassVar = {
         "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
@@ -156,23 +185,6 @@ class Decrypto(Domain):
         if not _asks_levels(run):
             left_out |= {*LEVEL_MEASURES}
         return {n: m for n, m in self.measures.items() if n not in left_out}
-
-    def needs_of_table(self, name: str) -> str:
-        """Return what the one table needs that is of some runs only."""
-        return BELIEVED if name == PLANTED else ""
-
-    def notes_of_table(self, run: Run, name: str) -> list[str]:
-        """Return what the columns of the levels are."""
-        return level_notes(run) if name == LEVELS_TABLE else []
-
-    def tables_of(self, run: Run) -> list[str]:
-        """Return the tables, that of planted beliefs only if Alice was told any."""
-        return [name for name in self.tables if name != PLANTED or has_beliefs(run.store)]
-
-    def reported(self, run: Run) -> list[str]:
-        """Return the table of planted beliefs if there is one, that of levels if asked for."""
-        planted = [PLANTED] if has_beliefs(run.store) else []
-        return planted + ([LEVELS_TABLE] if _asks_levels(run) else [])
 
     def facts(self, run: Run) -> list[Facts]:
         """Return players and rules."""

@@ -42,6 +42,7 @@ from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
     as_block,
+    has_beliefs,
     has_reactions,
     partners_known,
     partners_react,
@@ -105,17 +106,17 @@ class Matrix(Domain):
             "adaptation": "adaptation:adaptation_figures",
             "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
-            "planted": "planted:planted",
             "aids": "aids:aids",
             "fitted": "fitted:fitted_pairings",
         }.items()
     }
     first_figures = (
         *("forest", "literal_against_functional", "decomposition"),
-        *("fitted", "aids", "planted"),  # of runs that have the data
+        *("fitted", "aids"),  # of runs that have the data
     )
     figures_by = ("regret", "tom")
     lists = listing.LISTS
+    data: ClassVar = {"beliefs": has_beliefs}
     tables = TABLES
     first_table = "cells"
     scores: ClassVar = {
@@ -214,27 +215,11 @@ class Matrix(Domain):
         """Tell where the one-step rules of ΔToM are blind, and of what the T-step rule is."""
         return tom_notes(run, names)
 
-    def tables_of(self, run: Run) -> list[str]:
-        """Return the tables that a run has data for."""
-        return [name for name, table in self.tables.items() if table.present(run)]
-
     def figures_for(self, run: Run) -> list[str]:
         """Return the figures; that of a table needs what the table needs."""
-        shown = self.reported(run)
+        shown = [name for name, table in run.tables.items() if table.reported(run)]
         return [name for name in self.figures if name not in self.tables or name in shown]
 
-    def needs_of_table(self, name: str) -> str:
-        """Return what a run needs for a table, and the section of the manual on it."""
-        return self.tables[name].needs
-
-    def notes_of_table(self, run: Run, name: str) -> list[str]:
-        """Return the sentences that go with a table."""
-        return self.tables[name].notes(run)
-
-    def reported(self, run: Run) -> list[str]:
-        """Return the tables that a run has data for, without those that are printed on demand."""
-        said = ((name, self.tables[name]) for name in self.tables_of(run))
-        return [name for name, one in said if one.reported is None or one.reported(run)]
 
     def browser(self, run: Run, reference: str | None) -> Browser:
         """Return the packed steps."""

@@ -8,8 +8,8 @@ from typing import Any
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.planted.measures import cells_with_beliefs
 from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.columns import as_text, unique
 from tomeval.runs.copies import first_names

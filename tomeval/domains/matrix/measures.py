@@ -16,7 +16,6 @@ from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planned import planned_regret
-from tomeval.domains.matrix.planted.measures import PLANTED
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.probabilistic.measures import GROUP as PROBABILISTIC
 from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
@@ -379,14 +378,14 @@ _ALWAYS = (
 
 GROUPS: tuple[Group, ...] = (
     FITTED_GROUP,
-    PLANTED,
     COMPUTING,
     PROBABILISTIC,
     ADAPTATION,
     GAP_GROUP,
     REASONING,
 )
-"""Measures of runs with more than moves and predictions, each group in a module of its own."""
+"""Measures of runs with more than moves and predictions, each group in a module of its own; more
+come with extensions."""
 
 MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))
 """All measures, in the order of the tables. Which of them a run has: `measures_for`, and groups

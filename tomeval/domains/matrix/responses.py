@@ -154,3 +154,28 @@ def expected_response_cost(
     lost = stepwise_regret(game)[:, actual].T
     cost: NDArray[np.float64] = (best * lost).sum(axis=1) / best.sum(axis=1)
     return cost
+
+
+@lru_cache(maxsize=256)
+def rational_responses(game: MatrixGame, accuracy: float) -> NDArray[np.bool_]:
+    """Return what a rational believer plays: its best actions by statement, shape (n, m).
+
+    It knows how often statements are right, and nothing else of the partner: before the statement
+    all of the partner's actions are equally probable to it. After statement s, s has probability
+    `accuracy` and every other action (1 - accuracy) / (m - 1). Ties are all true.
+
+    Examples
+    --------
+    Below one in three, told Rock, it plays against the other two.
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> game = get_game("RPS")
+    >>> [rational_responses(game, p)[:, 0].tolist() for p in (0.2, 0.5)]
+    [[False, False, True], [False, True, False]]
+    """
+    above = gains(game)
+    wrong = (1 - accuracy) / (game.m - 1)
+    worth = accuracy * above + wrong * (above.sum(axis=1, keepdims=True) - above)
+    found: NDArray[np.bool_] = worth >= worth.max(axis=0) - ROUNDING * above.max()
+    found.setflags(write=False)
+    return found

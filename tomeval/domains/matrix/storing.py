@@ -363,3 +363,37 @@ def partners_react(store: Store) -> bool:
         for table in json.loads(tables or "[]")  # a definition without is found damaged
     )
     return any(bool((following != following[:, :1]).any()) for following in moves)
+
+
+@once_each
+def cells_with_beliefs(store: Store) -> frozenset[int]:
+    """Return the cells whose subject was given beliefs; looked up once, by one step each."""
+    rows = store.query(
+        "SELECT s.cell FROM cells c JOIN steps s ON s.cell = c.cell AND s.step = 1 AND s.episode = "
+        "(SELECT MIN(episode) FROM episodes e WHERE e.cell = c.cell AND e.status = ?) "
+        f"WHERE json_extract(s.act_details, '$.{BELIEF}') IS NOT NULL",
+        (COMPLETE,),
+    )
+    return frozenset(number for (number,) in rows)
+
+
+def has_beliefs(store: Store) -> bool:
+    """Tell whether any subject of the run was given beliefs."""
+    return bool(cells_with_beliefs(store))
+
+
+def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return what was stated in the steps of a cell's complete episodes, in the order of `Played`.
+
+    Each is (action, accuracy, right, the partner's action, the wording).
+    """
+    belief = f"'$.{BELIEF}"
+    return store.query(
+        f"SELECT json_extract(act_details, {belief}.action'), "
+        f"json_extract(act_details, {belief}.accuracy'), "
+        f"json_extract(act_details, {belief}.right'), partner_action, "
+        f"json_extract(act_details, {belief}.as') "
+        "FROM steps JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
+        "ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )

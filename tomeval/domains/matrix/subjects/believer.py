@@ -7,8 +7,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.observation import Observation
-from tomeval.domains.matrix.planted.trust import rational_responses
-from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.responses import best_responses, rational_responses
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, stated
 
 USES = ("matching", "rational")

@@ -6,20 +6,22 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tomeval.domains.matrix.groups import data_of
-from tomeval.domains.matrix.planted.measures import NAME, Statements, cells_with_beliefs
-from tomeval.domains.matrix.planted.thresholds import Level, Threshold, own_threshold, verdict
-from tomeval.domains.matrix.planted.trust import slope_ceiling, trust_threshold
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.extensions.planted.measures import NAME, Statements
+from tomeval.extensions.planted.thresholds import Level, Threshold, own_threshold, verdict
+from tomeval.extensions.planted.trust import slope_ceiling, trust_threshold
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, fixed
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import Belief
 
@@ -170,7 +172,7 @@ def follows(found: Threshold) -> str:
     return f"between {100 * found.below:.0f} and {100 * found.above:.0f} %"
 
 
-def has_beliefs(run: Run) -> bool:
+def _present(run: Run) -> bool:
     """Tell whether any subject was given beliefs."""
     planted = cells_with_beliefs(run.store)
     return any(cell.number in planted for cell in run.cells)
@@ -221,3 +223,23 @@ def trust_notes(run: Run) -> list[str]:
             "past ones, so where they switch says nothing of their judgement"
         )
     return notes
+
+
+_NEEDS = 'strategies with belief(...): docs/measures.md, "Planted beliefs"'
+
+TABLES: Mapping[str, Table] = {
+    "planted": Table(
+        "planted beliefs: use, compliance and regret by accuracy",
+        fixed(accuracy_rows),
+        _present,
+        accuracy_notes,
+        needs=_NEEDS,
+    ),
+    "trust": Table(
+        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
+        fixed(trust_rows),
+        _present,
+        trust_notes,
+        needs=_NEEDS,
+    ),
+}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.responses import ROUNDING, best_responses, gains, stepwise_regret
+from tomeval.domains.matrix.responses import (
+    ROUNDING,
+    best_responses,
+    gains,
+    rational_responses,
+    stepwise_regret,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -56,31 +61,6 @@ def expected_slope(game: MatrixGame, responses: NDArray[np.bool_], use: float) -
     """
     policy = responses / responses.sum(axis=0)
     return use * float((policy * contrast(game)).sum(axis=0).mean())
-
-
-@lru_cache(maxsize=256)
-def rational_responses(game: MatrixGame, accuracy: float) -> NDArray[np.bool_]:
-    """Return what a rational believer plays: its best actions by statement, shape (n, m).
-
-    It knows how often statements are right, and nothing else of the partner: before the statement
-    all of the partner's actions are equally probable to it. After statement s, s has probability
-    `accuracy` and every other action (1 - accuracy) / (m - 1). Ties are all true.
-
-    Examples
-    --------
-    Below one in three, told Rock, it plays against the other two.
-
-    >>> from tomeval.domains.matrix.games import get_game
-    >>> game = get_game("RPS")
-    >>> [rational_responses(game, p)[:, 0].tolist() for p in (0.2, 0.5)]
-    [[False, False, True], [False, True, False]]
-    """
-    above = gains(game)
-    wrong = (1 - accuracy) / (game.m - 1)
-    worth = accuracy * above + wrong * (above.sum(axis=1, keepdims=True) - above)
-    found: NDArray[np.bool_] = worth >= worth.max(axis=0) - ROUNDING * above.max()
-    found.setflags(write=False)
-    return found
 
 
 def rational_regret(game: MatrixGame, accuracy: float) -> FloatArray:

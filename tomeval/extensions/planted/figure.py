@@ -9,16 +9,15 @@ import numpy as np
 
 from tomeval.core.numbers import number
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.planted.tables import Told, told_cells
-from tomeval.domains.matrix.planted.tables import families as subjects_of
-from tomeval.domains.matrix.planted.trust import (
+from tomeval.domains.matrix.responses import best_responses, rational_responses
+from tomeval.extensions.planted.tables import Told, told_cells
+from tomeval.extensions.planted.tables import families as subjects_of
+from tomeval.extensions.planted.trust import (
     expected_slope,
     rational_regret,
-    rational_responses,
     slope_ceiling,
     trust_threshold,
 )
-from tomeval.domains.matrix.responses import best_responses
 from tomeval.plots.drawing import CUT, DEFAULT, INTERVAL_WORDS, Drawing, Options, measured
 from tomeval.plots.families import MOST_ABREAST, families, pages
 from tomeval.plots.settings import in_style

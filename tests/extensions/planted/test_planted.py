@@ -14,21 +14,20 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import only_partner_drawn
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.planted.measures import Statements, compliance, regrets, use_slopes
-from tomeval.domains.matrix.planted.tables import accuracy_rows, trust_rows
-from tomeval.domains.matrix.planted.thresholds import Level, crossing, own_threshold, verdict
-from tomeval.domains.matrix.planted.trust import (
-    contrast,
-    expected_slope,
-    rational_regret,
-    rational_responses,
-    slope_ceiling,
-    trust_threshold,
-)
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
-from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.responses import best_responses, rational_responses
+from tomeval.extensions.planted.measures import Statements, compliance, regrets, use_slopes
+from tomeval.extensions.planted.tables import accuracy_rows, trust_rows
+from tomeval.extensions.planted.thresholds import Level, crossing, own_threshold, verdict
+from tomeval.extensions.planted.trust import (
+    contrast,
+    expected_slope,
+    rational_regret,
+    slope_ceiling,
+    trust_threshold,
+)
 from tomeval.plots import draw
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -444,9 +443,9 @@ def folder(tmp_path_factory):
 
 def test_tables_hold_a_row_per_accuracy_and_the_thresholds(folder) -> None:
     with Run(folder) as run:
-        assert set(run.domain.tables_of(run)) >= {"planted", "trust"}
+        assert set(run.tables) >= {"planted", "trust"}
         rows, trust = accuracy_rows(run), trust_rows(run)
-        notes = run.domain.notes_of_table(run, "planted")
+        notes = run.tables["planted"].notes(run)
         cells = {row["subject"]: row for row in run.rows() if row["game"] == "RPS"}
     assert len(rows) == 2 * 2 * 4
     rational = [row for row in rows if "rational" in row["subject"] and row["game"] == "RPS"]
@@ -491,7 +490,7 @@ def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
     run_experiment(make_experiment(data), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert "use_slope" not in run.measures
-        assert not {"planted", "trust"} & set(run.domain.tables_of(run))
+        assert not {"planted", "trust"} & set(run.tables)
 
 
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.once import once_each
-from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.matrix.groups import Group, by_episode, from_data
-from tomeval.domains.matrix.planted.trust import contrast, rational_regret, slope_ceiling
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
-from tomeval.domains.matrix.steps import BELIEF
+from tomeval.domains.matrix.storing import cells_with_beliefs, has_beliefs, read_beliefs
+from tomeval.extensions.planted.trust import contrast, rational_regret, slope_ceiling
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO
@@ -34,36 +32,11 @@ class Statements:
     wording: str = ""  # empty: not in words
 
 
-@once_each
-def cells_with_beliefs(store: Store) -> frozenset[int]:
-    """Return the cells whose subject was given beliefs; looked up once, by one step each."""
-    rows = store.query(
-        "SELECT s.cell FROM cells c JOIN steps s ON s.cell = c.cell AND s.step = 1 AND s.episode = "
-        "(SELECT MIN(episode) FROM episodes e WHERE e.cell = c.cell AND e.status = ?) "
-        f"WHERE json_extract(s.act_details, '$.{BELIEF}') IS NOT NULL",
-        (COMPLETE,),
-    )
-    return frozenset(number for (number,) in rows)
-
-
-def _present(store: Store) -> bool:
-    return bool(cells_with_beliefs(store))
-
-
 def read_statements(store: Store, number: int, definition: Mapping[str, Any]) -> Statements | None:
     """Return what was stated in a cell; None if nothing was."""
     if number not in cells_with_beliefs(store):
         return None
-    belief = f"'$.{BELIEF}"
-    rows = store.query(
-        f"SELECT json_extract(act_details, {belief}.action'), "
-        f"json_extract(act_details, {belief}.accuracy'), "
-        f"json_extract(act_details, {belief}.right'), partner_action, "
-        f"json_extract(act_details, {belief}.as') "
-        "FROM steps JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY cell, episode, step",
-        (number, COMPLETE),
-    )
+    rows = read_beliefs(store, number)
     count = len(definition["game"]["payoffs"][0])
     try:
         table = np.array([row[:4] for row in rows], dtype=np.float64)
@@ -120,7 +93,7 @@ def regrets(played: Played, told: Statements) -> tuple[FloatArray, FloatArray]:
 
     The believer hears the same statements on the same steps; where its best actions tie, their mean
     counts, so that nothing of it is drawn. See
-    `tomeval.domains.matrix.planted.trust.rational_responses`.
+    `tomeval.extensions.planted.trust.rational_responses`.
     """
     own = stepwise_regret(played.game)[played.own, played.partner]
     rational = rational_regret(played.game, told.accuracy)[told.stated, played.partner]
@@ -223,4 +196,4 @@ MEASURES = (
     ),
 )
 
-PLANTED = Group(NAME, MEASURES, _present, read_statements)
+GROUPS = (Group(NAME, MEASURES, has_beliefs, read_statements),)
