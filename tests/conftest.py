@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tomeval import cli
+from tomeval.core.extensions import _LOADED
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
@@ -33,7 +34,7 @@ settings.register_profile(
 )
 settings.load_profile("gate")
 
-REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED)
+REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED, _LOADED)
 
 
 def restored() -> Iterator[None]:

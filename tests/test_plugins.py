@@ -16,7 +16,6 @@ from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import ScriptedModel
-from tomeval.runs import outside
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.advice import Advice
@@ -85,9 +84,6 @@ def clean(monkeypatch):
     for name in list(named_strategies()):
         forget(name)
     _MAKERS.clear()
-    for domain in list(outside._OUTSIDE):
-        for name in list(outside.outside_measures(domain)):
-            outside.forget_measure(domain, name)
     for name in set(sys.modules) - modules:
         if "own_parts" in name or name.startswith("tomeval_plugin"):
             del sys.modules[name]

@@ -33,8 +33,6 @@ def here(tmp_path, monkeypatch):
             del known[name]
     for key in [k for k, part in advice_parts().items() if part.make]:
         forget(key)
-    for name in list(outside.outside_measures("matrix")):
-        outside.forget_measure("matrix", name)
     for name in [n for n in set(outside.LOADED) - domains if n.startswith("my_")]:
         del outside.LOADED[name]
     for name in [name for name in sys.modules if name.startswith(("tomeval_plugin", "my_"))]:

@@ -125,7 +125,7 @@ def test_the_gap_is_a_measure_and_has_a_share(folder):
         frame = run.episodes()
         gap = frame["delta_functional_per_step"] - frame["delta_tom_best_response_per_step"]
         np.testing.assert_allclose(frame[GAP], gap)
-        assert "sensitivity" in MATRIX.tables_of(run)
+        assert "sensitivity" in run.tables
     found, _ = wording_gap(folder)
     assert [one.player for one in found] == ["QA", "CoT", EVERY]
     model = frame[frame["subject"] != "random"]

@@ -11,7 +11,7 @@ import typer
 
 from tomeval.core import extensions, plugins
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import SHIPPED, Extension, NotInstalled, Shipped, resolved
+from tomeval.core.extensions import BY_NAME, SHIPPED, Extension, NotInstalled, Shipped, resolved
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_table_says_what_an_extension_brings(name) -> None:
     assert extension.name == name
     assert extension.about
     assert line.where.startswith(f"tomeval.extensions.{name}:")
-    for kind in extensions.BY_NAME:
+    for kind in BY_NAME:
         assert list(line.names(kind)) == list(getattr(extension, kind)), kind
     by_domain = {*extension.measures, *extension.tables, *extension.figures}
     assert set(line.data) == by_domain
@@ -133,6 +133,62 @@ def test_engines_and_models_come_from_extensions(clean) -> None:
     assert model_name("parrot:J") == "parrot:J"
     assert isinstance(open_model("parrot:J"), ScriptedModel)
     del BACKENDS["parrot"]
+
+
+def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -> None:
+    import tomeval
+    from tomeval.core.resources import experiment_path, shipped, shipped_experiments
+    from tomeval.strategies import parse_strategy
+    from tomeval.strategies.advice import Advice
+    from tomeval.strategies.outside import _MAKERS, AdvicePart
+    from tomeval.strategies.parts import forget
+    from tomeval.strategies.templates import load_prompts, prompt_sets
+
+    class First(tomeval.Subject):
+        """Always takes the first action."""
+
+        def act(self, observation):
+            return tomeval.Decision(0)
+
+        def predict(self, observation, own_action):
+            return tomeval.Decision(0)
+
+    class Calm(Advice):
+        """Says nothing."""
+
+    home = shipped("prompts")
+    template = sorted((home / "matrix").rglob("*.j2"))[0]
+    own = tmp_path / "set" / template.relative_to(home)
+    own.parent.mkdir(parents=True)
+    own.write_text(template.read_text() + "Again.\n")
+    file = tmp_path / "own.toml"
+    file.write_text('games = "RPS"\nsubjects = ["first_one"]\nepisodes = 1\nhorizon = 2\n')
+    load_prompts.cache_clear()
+    extension = Extension(
+        "players",
+        subjects={"first_one": First},
+        strategies={"Calm": AdvicePart(Calm), "Quiet": lambda: "S2A + Calm"},
+        prompts={"twice": tmp_path / "set"},
+        experiments={"own_one": file},
+    )
+    extensions.add(extension)
+    try:
+        assert experiment_path("own_one") == file
+        assert "own_one" in shipped_experiments()
+        [cell] = tomeval.make_experiment({"games": "RPS", "subjects": "first_one"}).cells
+        assert "first_one" in cell.key
+        assert parse_strategy("Quiet + CoT").name == "S2A + Calm + CoT"
+        assert "twice" in prompt_sets("matrix")
+        assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
+        with pytest.raises(TomevalError, match="'first_one' is taken by the extension 'players'"):
+            extensions.add(Extension("others", subjects={"first_one": First}))
+        with pytest.raises(TomevalError, match="the name is taken by tomeval"):
+            extensions.add(Extension("others", subjects={"rmax": First}))
+    finally:
+        load_prompts.cache_clear()
+        forget("calm")
+        forget("Quiet")
+        _MAKERS.clear()
 
 
 def test_names_are_taken_once(clean) -> None:

@@ -19,7 +19,7 @@ from tomeval.core.extensions import (
     resolved,
 )
 from tomeval.core.extensions import part as extension_part
-from tomeval.core.plugins import load_plugins, loaded_plugins
+from tomeval.core.plugins import loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
 from tomeval.runs.domain import Domain, domain_names, get_domain
 from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
@@ -113,7 +113,7 @@ def _whole(name: str) -> Domain:
 def experiments() -> Rows:
     """Return the shipped experiments."""
     rows = []
-    for path in sorted(shipped("experiments").glob("*.toml")):
+    for path in [*sorted(shipped("experiments").glob("*.toml")), *parts("experiments").values()]:
         lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
         first = next(lines, "")
         rows.append({"experiment": path.stem, "about": first.removeprefix("#").strip()})
@@ -145,12 +145,13 @@ def strategies() -> Rows:
     """
     from tomeval.strategies import NAMED, Strategy, parse_strategy
     from tomeval.strategies.beliefs import EXAMPLES
+    from tomeval.strategies.compose import load_strategies
     from tomeval.strategies.parts import advice_parts, named_strategies
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
     sees |= {"s2a": "its own summary of rules and history"}
-    load_plugins()
+    load_strategies()
     shown = {strategy.name: strategy for strategy in NAMED}
     for key, part in advice_parts().items():
         if part.make:
@@ -295,7 +296,7 @@ def extensions() -> Rows:
 
 def _brings(extension: Extension) -> str:
     """Return the kinds of parts that an extension brings."""
-    kinds = (kind for kind in FIELDS if kind not in ("name", "about"))
+    kinds = (kind for kind in FIELDS if kind not in ("name", "about", "docs"))
     return ", ".join(kind for kind in kinds if getattr(extension, kind))
 
 

@@ -7,8 +7,9 @@ name (`part`), which loads the extension that brings it and no other, or for all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -52,7 +53,7 @@ class Extension:
     models : mapping of str to tomeval.models.Backend
         Kinds of model.
     subjects : mapping
-        Kinds of subject of matrix games: name to a class.
+        Kinds of subject of matrix games: name to a subclass of `Subject`.
     partners : mapping
         Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
         `tomeval.domains.matrix.partner_specs.PartnerLibrary`.
@@ -61,6 +62,16 @@ class Extension:
         such a name, and of the place in the file that has it, which returns a kind of game.
     keys : mapping
         Tables of experiment files, ``DOMAIN KEY`` to a `tomeval.runs.experiment.ExtraTable`.
+    strategies : mapping
+        Name to a function that returns a strategy, or to a `tomeval.strategies.outside.AdvicePart`.
+    domains : mapping
+        Kinds of game: name to a `tomeval.runs.domain.Domain`.
+    prompts : mapping of str to Path
+        Sets of templates: name to a folder with a folder for each domain that it words.
+    experiments : mapping of str to Path
+        Experiments that can be run by name: TOML files.
+    docs : str
+        Where its manual is: a page of ``docs/``, or an address.
     """
 
     name: str
@@ -78,6 +89,11 @@ class Extension:
     partners: Mapping[str, Any] = field(default_factory=dict)
     games: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
+    strategies: Mapping[str, Any] = field(default_factory=dict)
+    domains: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, Any] = field(default_factory=dict)
+    experiments: Mapping[str, Any] = field(default_factory=dict)
+    docs: str = ""
 
 
 class Exporter(NamedTuple):
@@ -105,8 +121,8 @@ class Shipped:
         are loaded for runs that have it.
     commands : mapping of str to (str, str)
         Name to a panel of ``--help`` and one line of help.
-    lists, engines, portions, exporters, models, subjects, partners, games, keys : tuple of str
-        Names.
+    lists, engines, exporters, models and further fields of `Extension`
+        Tuples of names.
     """
 
     where: str
@@ -121,6 +137,10 @@ class Shipped:
     partners: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of its parts of a kind that has names here."""
@@ -231,35 +251,66 @@ def load(name: str) -> Extension:
 
 
 def add(extension: Extension) -> None:
-    """Add an extension; one of the same name and place replaces itself.
+    """Add an extension; one of the same name replaces itself.
 
     Raises
     ------
     TomevalError
-        Its name, or that of one of its parts, is taken by another extension.
+        Its name, or that of one of its parts, is taken by something else.
     """
     name = extension.name
     if not isinstance(name, str) or not name.isidentifier():
         raise TomevalError(f"extension {name!r}: a name is letters, digits and _")
     for other in _LOADED.values():
-        for kind, part_name in _names(extension) if other.name != name else ():
-            if part_name in getattr(other, kind):
+        for kind in BY_NAME if other.name != name else ():
+            for taken in set(getattr(extension, kind)) & set(getattr(other, kind)):
                 raise TomevalError(
-                    f"extension {name!r}: {kind}: the name {part_name!r} is taken by the "
-                    f"extension {other.name!r}; choose another"
+                    f"extension {name!r}: {kind}: the name {taken!r} is taken by the extension "
+                    f"{other.name!r}; choose another"
                 )
+    for kind, take in _TAKERS.items():
+        for part_name, made in getattr(extension, kind).items():
+            if not isinstance(made, str):  # what is text is taken when it is asked for
+                take(part_name, made)
     _LOADED[name] = extension
 
 
+def bring(kind: str, name: str, made: Any, of: Any = None) -> None:
+    """Add one part to the extension of the module in which it (or `of`) stands.
+
+    That is what the decorators do; a part that is registered again replaces itself.
+    """
+    before = of_module(made if of is None else of)
+    _TAKERS[kind](name, made)
+    changed: dict[str, Any] = {kind: {**getattr(before, kind), name: made}}
+    _LOADED[before.name] = replace(before, **changed)
+
+
+def of_module(made: Any) -> Extension:
+    """Return the extension of the module in which something stands, empty if it is new."""
+    module = str(getattr(made, "__module__", type(made).__module__))
+    name = re.sub(r"\W", "_", module.removeprefix(FILE_PREFIX))
+    return _LOADED.get(name, Extension(name, f"what {module} registers"))
+
+
+def receive(kind: str, take: Callable[[str, Any], None]) -> None:
+    """Have a room take every part of a kind by name, when its extension is added."""
+    _TAKERS[kind] = take
+    for extension in list(_LOADED.values()):
+        for name, made in getattr(extension, kind).items():
+            if not isinstance(made, str):
+                take(name, made)
+
+
+_TAKERS: dict[str, Callable[[str, Any], None]] = {}
+"""By kind, what enters its parts into the registry of a room."""
+
+FILE_PREFIX = "tomeval_plugin_"
+"""What the module of a file that ``--plugin`` names begins with."""
+
 BY_NAME: tuple[str, ...] = ("lists", "commands", "engines", "portions", "exporters", "models")
-BY_NAME += ("subjects", "partners", "games", "keys")
-"""The fields whose parts have names that no other extension may bring."""
-
-
-def _names(extension: Extension) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of every part that no other extension may bring."""
-    for kind in BY_NAME:
-        yield from ((kind, name) for name in getattr(extension, kind))
+BY_NAME += ("subjects", "partners", "games", "keys", "strategies", "domains", "prompts", "experiments")
+"""Kinds of parts whose names no two extensions may share."""
 
 
 def loaded() -> list[Extension]:

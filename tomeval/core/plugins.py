@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import Extension, add
+from tomeval.core.extensions import FILE_PREFIX, Extension, add
 
 GROUP = "tomeval.extensions"
 """The group of entry points."""
@@ -100,7 +100,7 @@ def use_plugin(spec: str) -> None:
         near = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.py"))])
         raise TomevalError(f"--plugin {path}: no such file{near}")
     stem = path.resolve().parent.name if path.stem == "__init__" else path.stem
-    name = f"tomeval_plugin_{re.sub(r'[^0-9a-zA-Z_]', '_', stem)}"
+    name = f"{FILE_PREFIX}{re.sub(r'[^0-9a-zA-Z_]', '_', stem)}"
     plugin = Plugin(stem, "", str(path))
     _load(plugin, f"the plugin {path}", lambda: _load_file(name, path), "mend the file")
 

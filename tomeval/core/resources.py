@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import named, part
 from tomeval.core.text import check_text
 
 MAX_TOML = 32_000_000
@@ -38,16 +39,18 @@ def experiment_path(experiment: str | Path) -> Path:
     if path.is_file() or path.name != str(experiment):
         return path
     name = path.name.removesuffix(".toml")
-    found = shipped("experiments") / f"{name}.toml"
-    if not found.is_file():
+    file = shipped("experiments") / f"{name}.toml"
+    found: Path | None = file if file.is_file() else part("experiments", name)
+    if found is None:
         near = did_you_mean(name, shipped_experiments())
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return found
 
 
 def shipped_experiments() -> list[str]:
-    """Return the names of the shipped experiments, sorted."""
-    return sorted(file.stem for file in shipped("experiments").glob("*.toml"))
+    """Return the names of the shipped experiments, sorted, then those of extensions."""
+    own = sorted(file.stem for file in shipped("experiments").glob("*.toml"))
+    return [*own, *named("experiments")]
 
 
 def shown_path(path: Path) -> str:

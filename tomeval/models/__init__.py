@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import named, part, parts
+from tomeval.core.extensions import bring, named, part, parts, receive
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
-from tomeval.core.plugins import check_new, load_plugins
+from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.self_test import KeptAnswers
@@ -111,21 +111,31 @@ def register_model(
     """
 
     def register(opener: _Opener) -> _Opener:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
-            raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
-        if (form or kind).partition(":")[0] != kind:
-            raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
-        check_new("model", kind, {name: _made(name) for name in BACKENDS}, opener)
-        BACKENDS[kind] = Backend(opener, form or kind, served, about=about)
+        bring("models", kind, Backend(opener, form or kind, served, about=about), opener)
         return opener
 
     return register
 
 
-def _made(kind: str) -> object:
+def _opener(backend: Backend) -> str:
     """Return what opens a kind of model, by which two of one name are told apart."""
-    opener = BACKENDS[kind].opener
-    return BACKENDS[kind] if isinstance(opener, str) else opener
+    opener = backend.opener
+    return opener.replace(":", ".") if isinstance(opener, str) else ".".join(origin(opener))
+
+
+def _take(kind: str, backend: Backend) -> None:
+    """Enter a kind of model that an extension brings."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
+        raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
+    if backend.form.partition(":")[0] != kind:
+        raise TomevalError(f"model {kind!r}: its form {backend.form!r} must begin with {kind}:")
+    if kind in BACKENDS and _opener(BACKENDS[kind]) != _opener(backend):
+        taken = _opener(BACKENDS[kind])
+        raise TomevalError(f"model {kind!r}: the name is taken by {taken}; choose another")
+    BACKENDS[kind] = backend
+
+
+receive("models", _take)
 
 
 def is_kind(kind: str) -> bool:
@@ -148,10 +158,8 @@ def model_name(spec: str | dict[str, Any]) -> str:
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
-    if kind not in BACKENDS:  # perhaps one that an installed package brings
-        load_plugins()
-    if kind not in BACKENDS and (added := part("models", kind)):
-        BACKENDS[kind] = added
+    if kind not in BACKENDS:
+        part("models", kind)  # perhaps one that an extension brings
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
     if rest and (word := placeholder(name)):

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import bring, loaded, named, part, receive
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.measures import Measure
-from tomeval.runs.outside import LOADED, add_outside_measures
+from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
@@ -606,6 +607,9 @@ def get_domain(name: str, where: str = "") -> Domain:
     """
     load_plugins()
     if not isinstance(name, str) or name not in LOADED:
+        if isinstance(name, str) and name not in DOMAINS and (brought := part("domains", name)):
+            _take(name, brought)
+            return LOADED[name]
         if not isinstance(name, str) or name not in DOMAINS:
             raise TomevalError(
                 f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
@@ -627,9 +631,22 @@ def register_domain(domain: _Kind) -> _Kind:
     checked = check_domain(name, made)
     if checked.name in DOMAINS and type(checked).__module__ != _home(checked.name):
         raise TomevalError(f"domain {checked.name!r}: the name is taken by a domain that ships")
-    LOADED[checked.name] = checked
-    add_outside_measures(checked)
+    if checked.name in DOMAINS:
+        _take(checked.name, checked)
+    else:
+        bring("domains", checked.name, checked)
     return domain
+
+
+def _take(name: str, domain: Domain) -> None:
+    """Enter a domain: one that ships, or one that an extension brings."""
+    LOADED[name] = check_domain(name, domain)
+    for extension in loaded():
+        if domain.name in extension.measures:
+            adopt(domain, extension)
+
+
+receive("domains", _take)
 
 
 def _home(name: str) -> str:
@@ -639,7 +656,7 @@ def _home(name: str) -> str:
 def domain_names() -> list[str]:
     """Return the names of all domains."""
     load_plugins()
-    return list({**DOMAINS, **LOADED})
+    return list(dict.fromkeys([*DOMAINS, *LOADED, *named("domains")]))
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:

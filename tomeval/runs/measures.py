@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -138,6 +139,7 @@ def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], To
     It returns `Totals`, or the array of its values. What it raises becomes one `TomevalError`.
     """
 
+    @wraps(of)
     def checked(played: Any, reference: str) -> Totals:
         try:
             found = of(played, reference)

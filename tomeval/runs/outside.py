@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import (
     SHIPPED,
     Extension,
+    add,
     load_if_installed,
     loaded,
+    of_module,
     resolved,
 )
 from tomeval.core.plugins import check_new
@@ -105,47 +108,23 @@ def register_measure(
             spoken=spoken,
             label=label,
         )
-        mine = _OUTSIDE.setdefault(domain, {})
-        check_new("measure", name, {key: _MADE_BY[domain, key] for key in mine}, of)
+        extension = of_module(of)
+        added = [m for m in extension.measures.get(domain, ()) if m.name != name]
+        known = {m.name: m.of for one in loaded() for m in lone_measures(one, domain)}
+        check_new("measure", name, known, made.of)
+        changed = replace(extension, measures={**extension.measures, domain: [*added, made]})
         if domain in LOADED:
-            _add_measure(LOADED[domain], made)
-        mine[name], _MADE_BY[domain, name] = made, of
+            adopt(LOADED[domain], changed)
+        add(changed)
         return of
 
     return register
 
 
-def outside_measures(domain: str) -> Mapping[str, Measure]:
-    """Return the measures of a domain that were registered from outside, by name."""
-    return _OUTSIDE.get(domain, {})
-
-
-def forget_measure(domain: str, name: str) -> None:
-    """Forget a measure from outside."""
-    del _OUTSIDE[domain][name], _MADE_BY[domain, name]
-    if domain in LOADED:
-        kept = LOADED[domain].measures
-        LOADED[domain].measures = {key: kept[key] for key in kept if key != name}
-
-
-_OUTSIDE: dict[str, dict[str, Measure]] = {}
-_MADE_BY: dict[tuple[str, str], object] = {}
-
-
-def add_outside_measures(domain: Domain) -> None:
-    """Give a domain that was just loaded the measures that were registered for it."""
-    for measure in outside_measures(domain.name).values():
-        _add_measure(domain, measure)
-
-
-def _add_measure(domain: Domain, measure: Measure) -> None:
-    """Give a domain one more measure; its own ones keep their names."""
-    if measure.name in domain.measures and measure.name not in outside_measures(domain.name):
-        raise TomevalError(
-            f"measure {measure.name!r}: the domain {domain.name!r} has one of this name; choose "
-            "another"
-        )
-    domain.measures = {**domain.measures, measure.name: measure}
+def lone_measures(extension: Extension, domain: str) -> list[Measure]:
+    """Return the measures that an extension brings a domain for every run, in no group."""
+    brought = resolved(extension.measures.get(domain, ()))
+    return [one for one in brought if isinstance(one, Measure)]
 
 
 def extensions_for(domain: Domain, store: Store) -> list[Extension]:
@@ -154,7 +133,7 @@ def extensions_for(domain: Domain, store: Store) -> list[Extension]:
     found += [one for one in loaded() if one.name not in SHIPPED]
     adding = [one for one in found if one and _adds_to(one, domain.name)]
     for extension in adding:
-        _adopt(domain, extension)
+        adopt(domain, extension)
     return adding
 
 
@@ -221,13 +200,13 @@ def with_all_extensions(domain: Domain) -> list[Extension]:
     found = [one for one in (*shipped, *loaded()) if one and _adds_to(one, domain.name)]
     extensions = list({one.name: one for one in found}.values())
     for extension in extensions:
-        _adopt(domain, extension)
+        adopt(domain, extension)
     return extensions
 
 
 def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
     """Return the measures that a run of a domain has data for, those of extensions last."""
-    found = {**domain.measured(run), **outside_measures(domain.name)}
+    found = dict(domain.measured(run))
     for name in _ADOPTED.get(domain.name, ()):
         found.pop(name, None)
     for extension in extensions_for(domain, run.store):
@@ -241,13 +220,14 @@ _ADOPTED: dict[str, dict[str, str]] = {}
 """By domain, the names of measures that extensions have brought, and by which."""
 
 
-def _adopt(domain: Domain, extension: Extension) -> None:
+def adopt(domain: Domain, extension: Extension) -> None:
     """Give a domain an extension's measures; its own ones keep their names."""
     adopted = _ADOPTED.setdefault(domain.name, {})
     for group in groups_of(extension, domain.name):
         for measure in group.measures:
-            name = measure.name
-            if name in domain.measures and adopted.get(name) != extension.name:
+            name, owner = measure.name, adopted.get(measure.name)
+            there = {one.name for one in loaded()} - {extension.name}
+            if name in domain.measures and (owner is None or owner in there):
                 raise TomevalError(
                     f"extension {extension.name!r}: measure {name!r}: the domain {domain.name!r} "
                     "has one of this name; choose another"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.plugins import HINT, load_plugins
+from tomeval.core.extensions import parts, resolved
+from tomeval.core.plugins import HINT
 from tomeval.strategies.beliefs import WORDINGS, read_belief
 from tomeval.strategies.parts import (
     ADVICE,
@@ -59,8 +60,8 @@ class Strategy:
     answer: str = DEFAULT_ANSWER
 
     def __post_init__(self) -> None:
-        if advice_part(self.advice) is None:  # perhaps one that an installed package brings
-            load_plugins()
+        if advice_part(self.advice) is None:  # perhaps one that an extension brings
+            load_strategies()
         made = advice_part(self.advice) is not None
         advice = (*(() if not made else (self.advice,)), "none", *advice_parts())
         for field, known in zip(KINDS, (CONTEXTS, advice, ANSWERS), strict=True):
@@ -201,8 +202,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"replies\+?(social|oracle)", r"replies\1", rest)
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     keys = read_words(rest)
-    if keys is None:  # perhaps a part that an installed package brings
-        load_plugins()
+    if keys is None:  # perhaps a part that an extension brings
+        load_strategies()
         keys = read_words(rest)
     if keys is None:
         raise _unreadable(spec)
@@ -270,3 +271,12 @@ def _nearest(spec: str, parts: Iterable[str]) -> str:
     if len(words) > 1 and wrong:
         return did_you_mean(wrong[0], [*parts, "ladder"])
     return did_you_mean(spec, names)
+
+
+def load_strategies() -> None:
+    """Load what extensions bring of strategies and their parts."""
+    from tomeval.strategies.outside import take
+
+    for name, made in parts("strategies").items():
+        if isinstance(made, str):
+            take(name, resolved(made))

@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import bring, receive
 from tomeval.core.plugins import check_new
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.compose import Strategy, all_strategies, parse_strategy
@@ -26,6 +27,14 @@ _Class = TypeVar("_Class", bound=type[Advice])
 _Made = TypeVar("_Made", bound=Callable[[], "str | dict[str, Any] | Strategy"])
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
+
+
+class AdvicePart(NamedTuple):
+    """An advice part; see `register_advice` for what each is."""
+
+    made: type[Advice]
+    about: str = ""
+    templates: Path | None = None
 
 
 def register_advice(
@@ -51,28 +60,34 @@ def register_advice(
     """
 
     def register(made: _Class) -> _Class:
-        _check_name(name)
-        key = name.lower().replace(" ", "_")
-        check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
-        old = advice_parts().get(key)
-        add_part(
-            key,
-            Part(
-                name,
-                about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
-                predicts_first=made.predicts_first,
-                is_told=made.is_told,
-                takes_notes=made.takes_notes,
-                calls=made.calls,
-                writes=bool(made.calls or made.predicts_first or made.takes_notes),
-                make=made,
-                templates=None if templates is None else Path(templates),
-            ),
-        )
-        _check_names(name, key, old)
+        folder = None if templates is None else Path(templates)
+        bring("strategies", name, AdvicePart(made, about, folder), made)
         return made
 
     return register
+
+
+def _take_advice(name: str, part: AdvicePart) -> None:
+    """Enter an advice part that an extension brings."""
+    _check_name(name)
+    made, key = part.made, name.lower().replace(" ", "_")
+    check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
+    old = advice_parts().get(key)
+    add_part(
+        key,
+        Part(
+            name,
+            part.about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
+            predicts_first=made.predicts_first,
+            is_told=made.is_told,
+            takes_notes=made.takes_notes,
+            calls=made.calls,
+            writes=bool(made.calls or made.predicts_first or made.takes_notes),
+            make=made,
+            templates=part.templates,
+        ),
+    )
+    _check_names(name, key, old)
 
 
 def register_strategy(name: str) -> Callable[[_Made], _Made]:
@@ -90,16 +105,21 @@ def register_strategy(name: str) -> Callable[[_Made], _Made]:
     """
 
     def register(made: _Made) -> _Made:
-        _check_name(name)
-        check_new("strategy", name, _MAKERS, made)
-        whole = parse_strategy(made())
-        found = {kind: getattr(whole, kind) for kind in KINDS}
-        add_named(name, {kind: key for kind, key in found.items() if key != DEFAULTS[kind]})
-        _check_names(name, name)
-        _MAKERS[name] = made
+        bring("strategies", name, made)
         return made
 
     return register
+
+
+def _take_name(name: str, made: Callable[[], Any]) -> None:
+    """Enter a name of a strategy that an extension brings."""
+    _check_name(name)
+    check_new("strategy", name, _MAKERS, made)
+    whole = parse_strategy(made())
+    found = {kind: getattr(whole, kind) for kind in KINDS}
+    add_named(name, {kind: key for kind, key in found.items() if key != DEFAULTS[kind]})
+    _check_names(name, name)
+    _MAKERS[name] = made
 
 
 def _check_name(name: str) -> None:
@@ -137,3 +157,14 @@ def _reading(name: str) -> Strategy | None:
 
 _MAKERS: dict[str, Callable[[], Any]] = {}
 """What the named strategies were made by."""
+
+
+def take(name: str, made: Any) -> None:
+    """Enter an advice part, or a name of a strategy, that an extension brings."""
+    if isinstance(made, AdvicePart):
+        _take_advice(name, made)
+    else:
+        _take_name(name, made)
+
+
+receive("strategies", take)

@@ -520,3 +520,14 @@ def test_the_figure_shows_every_subject_beside_the_rational_believer(folder) -> 
     assert "RPS, believer(use=rational): 0 %:" in drawing.description
     plain = drawing.figure.axes[0].get_lines()[0].get_ydata()
     assert plain[-1] == 0  # a rational believer that is told the truth loses nothing
+
+
+def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
+    from tomeval.runs import outside
+
+    monkeypatch.setattr(outside, "load_if_installed", lambda name: None)
+    with Run(folder) as run:
+        assert "use_slope" not in run.measures
+        assert "planted" not in run.tables
+        [said] = outside.lacking(run.domain, run.store)
+    assert said.startswith("The extension 'planted' cannot be loaded here: what it measures")

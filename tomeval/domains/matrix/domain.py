@@ -220,7 +220,6 @@ class Matrix(Domain):
         shown = [name for name, table in run.tables.items() if table.reported(run)]
         return [name for name in self.figures if name not in self.tables or name in shown]
 
-
     def browser(self, run: Run, reference: str | None) -> Browser:
         """Return the packed steps."""
         return StepBrowser(run, reference)

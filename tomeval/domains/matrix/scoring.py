@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import loaded
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED
 from tomeval.domains.matrix.facts import rules_of_tom
 from tomeval.domains.matrix.limits import measure_limits, one_horizon
@@ -20,7 +21,7 @@ from tomeval.domains.matrix.measures import measures_for
 from tomeval.runs.columns import flat
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import Totals
-from tomeval.runs.outside import outside_measures
+from tomeval.runs.outside import lone_measures
 from tomeval.statistics.bounded import FEWEST, Bounds
 from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
@@ -74,8 +75,8 @@ def score(
         [cell.partners is not None for cell in log.cells],
         reacts=any(partner.reacts for partner in tables),
     )
-    get_domain("matrix")  # with the measures of plugins
-    names = (*names, *outside_measures("matrix"))
+    get_domain("matrix")  # with plugins
+    names = (*names, *(m.name for one in loaded() for m in lone_measures(one, "matrix")))
     if episodes:
         rows = [
             row for cell in log.cells for row in _match_rows(cell, log, reading, names, reference)

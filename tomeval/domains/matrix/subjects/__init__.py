@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tomeval.core.errors import unknown
-from tomeval.core.extensions import named, part, parts, resolved
+from tomeval.core.extensions import bring, named, part, parts, receive, resolved
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.believer import Believer
@@ -91,12 +91,19 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
     """
 
     def register(made: _Class) -> _Class:
-        check_new("subject", name, SUBJECTS, made)
-        SUBJECTS[name] = made
+        bring("subjects", name, made)
         return made
 
     return register
 
+
+def _take(name: str, made: type[Subject]) -> None:
+    """Enter a kind of subject that an extension brings."""
+    check_new("subject", name, SUBJECTS, made)
+    SUBJECTS[name] = made
+
+
+receive("subjects", _take)
 
 __all__ = [
     "SUBJECTS",
