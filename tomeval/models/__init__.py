@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import bring, named, part, parts, receive
+from tomeval.core.extensions import bring, named, part, parts, receive, resolved
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
@@ -145,7 +145,7 @@ def is_kind(kind: str) -> bool:
 
 def all_backends() -> dict[str, Backend]:
     """Return every kind of model, with those of all extensions that can be loaded."""
-    return {**parts("models"), **BACKENDS}
+    return {**{kind: resolved(one) for kind, one in parts("models").items()}, **BACKENDS}
 
 
 def model_name(spec: str | dict[str, Any]) -> str:
@@ -158,8 +158,8 @@ def model_name(spec: str | dict[str, Any]) -> str:
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
-    if kind not in BACKENDS:
-        part("models", kind)  # perhaps one that an extension brings
+    if kind not in BACKENDS and (brought := part("models", kind)):
+        _take(kind, brought)
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
     if rest and (word := placeholder(name)):
