@@ -20,8 +20,8 @@ from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
-from tomeval.runs.part import Share, share_of
 from tomeval.runs.outside import extensions_for, figures_of, measures_for, tables_of
+from tomeval.runs.part import Share, share_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
