@@ -13,6 +13,7 @@ from tomeval.models.base import (
     ContextExceeded,
     GenerateRequest,
     Message,
+    Opening,
     Prompt,
     Sampling,
     ScoreRequest,
@@ -20,7 +21,7 @@ from tomeval.models.base import (
 )
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_api import OpenAIModel, open_server
 from tomeval.models.served.openai_fields import OpenAIOptions
 from tomeval.models.trust import trusting
 
@@ -697,7 +698,7 @@ def test_a_dead_server_fails_the_start_with_its_name():
 
 
 def test_names_of_experiments():
-    model = OpenAIModel.from_name("openai:org/a@b@http://127.0.0.1:1", {"concurrency": 2})
+    model = open_server("openai:org/a@b@http://127.0.0.1:1", {"concurrency": 2}, Opening())
     assert model.name == "openai:org/a@b@http://127.0.0.1:1/v1"
     assert model.options.concurrency == 2
 
@@ -717,4 +718,4 @@ def test_names_of_experiments():
 )
 def test_wrong_names_and_options_say_what_is_wrong(name, options, message):
     with pytest.raises(TomevalError, match=message):
-        OpenAIModel.from_name(name, options)
+        open_server(name, options, Opening())

@@ -246,7 +246,7 @@ class HttpClient:
         None if it tells no more than that there was no reply.
         """
         url = self._url(path)
-        if trouble.status == 500:
+        if trouble.status == 500 and attempt > 1:
             return Refused(url, 500, str(trouble))
         if trouble.absent:
             return Unanswered(
@@ -333,8 +333,9 @@ class HttpClient:
         """Return parsed JSON without the key, which escapes may have hidden in its text."""
         if "\\" not in text or not self._secret:
             return data
-        # JSON has one way to write each character of the key when it is written here.
-        return json.loads(json.dumps(data).replace(json.dumps(self._secret)[1:-1], "***"))
+        written = json.dumps(data)  # one way to write every character, as that of the key
+        cleaned = written.replace(json.dumps(self._secret)[1:-1], "***")
+        return data if cleaned == written else json.loads(cleaned)
 
 
 def check_url(url: str) -> str:

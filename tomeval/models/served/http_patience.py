@@ -1,4 +1,4 @@
-"""How long a server is waited for, what the user is told meanwhile, and when a run gives it up.
+"""How much is asked of a server at a time, how long it is waited for, and when it is given up.
 
 Nobody waits in silence: after `SOON` seconds without a reply, or with one request that keeps
 failing, a line says what the server does and how long it is waited for. Requests that nobody

@@ -1,7 +1,8 @@
 """The body of a server's answer: bounded, whole, in UTF-8 and JSON, or a `Trouble` that says why.
 
 A server that is ill sends half a reply, a page of its proxy, bytes of another encoding, or a few
-kilobytes that unpack to gigabytes. None of it is a reply, and all of it may pass.
+kilobytes that unpack to gigabytes. None of it is a reply, and all of it may pass. What it refuses
+does not.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class SglangTokenIds(_ByToken):
             "return_logprob": True,
             "token_ids_logprob": wanted if several else wanted[0],
             "logprob_start_len": -1,
-            "sampling_params": {"max_new_tokens": 1, **greedy_fields(query.kind)},
+            "sampling_params": {"max_new_tokens": 1, **greedy_fields(query.requests.kind)},
         }
         data = await query.run("/generate", body, len(contexts))
         found = []
@@ -186,7 +186,7 @@ class LlamaCpp(_ByToken):
         """See `_ByToken.split`."""
         prompt = query.request.prompt
         text = rendered = plain_text(prompt)
-        if query.chat:
+        if query.requests.chat:
             body = {"messages": messages_of(prompt), "chat_template_kwargs": NO_THINKING}
             template = (await query.ask("/apply-template", body)).get("prompt")
             if not isinstance(template, str):
@@ -213,7 +213,7 @@ class LlamaCpp(_ByToken):
                 "n_predict": 1,
                 "n_probs": count,
                 "cache_prompt": self.cached,
-                **greedy_fields(query.kind),
+                **greedy_fields(query.requests.kind),
             }
             data = await query.run("/completion", body, len(contexts))
             found = [_likeliest(reply) for reply in _in_order(data.get("replies", [data]))]

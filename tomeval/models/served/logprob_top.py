@@ -85,13 +85,13 @@ class TopKOllama(TopK):
     async def entries(self, query: Query) -> list[tuple[bytes, float]]:
         """Return the likeliest first tokens."""
         body = {
-            "model": query.model,
+            "model": query.requests.model,
             "messages": chat_fields(query.request.prompt)["messages"],
             "stream": False,
             "think": False,
             "logprobs": True,
             "top_logprobs": self.count,
-            "options": {"num_predict": 1, **greedy_fields(query.kind)},
+            "options": {"num_predict": 1, **greedy_fields(query.requests.kind)},
         }
         data = await query.run("/api/chat", body)
         return read_entries(dig(data, "logprobs", 0, "top_logprobs"))

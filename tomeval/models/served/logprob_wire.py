@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 from tomeval.models.base import ScoreRequest, Unlisted, Unusable, Usage
 from tomeval.models.local.labels import LabelQuery, split_labels
-from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.limits import read_usage, total_usage
 from tomeval.models.served.openai_fields import greedy_fields
-from tomeval.models.served.openai_wire import chat_fields, label_texts, plain_text
+from tomeval.models.served.openai_wire import Requests, chat_fields, label_texts, plain_text
 
 NO_THINKING = {"enable_thinking": False}
 """Template switch sent with every request that scores: a label is not the first thought."""
@@ -35,14 +34,8 @@ class Query:
     """One score request on its way: sends requests and adds up what they used."""
 
     client: HttpClient
-    model: str  # as the server calls it
+    requests: Requests  # how the model is asked
     request: ScoreRequest
-    chat: bool  # whether the prompt is a conversation for the server's chat template
-    codec: PromptCodec | None = None  # the tokenizer, if there is one
-    kind: str = ""  # of server, see `openai_fields`
-    label_space: str = "auto"  # for routes without tokenizer: ``auto``, ``space`` or ``bare``
-    # Sent with requests to the OpenAI-compatible paths.
-    extra_body: dict[str, Any] = field(default_factory=dict)
     tokens: int = 0  # the most tokens that one request can use, for the caps
     probing: bool = False  # whether this is the self-test
     # What came together, as `Scores` keeps it; latency is the sum over requests.
@@ -76,14 +69,16 @@ class Query:
     def texts(self, rendered: str | None) -> list[str]:
         """Return the labels as texts that continue the prompt, see `label_texts`."""
         prompt, labels = self.request.prompt, self.request.labels
-        texts = label_texts(prompt, labels, rendered, self.label_space)
+        texts = label_texts(prompt, labels, rendered, self.requests.options.label_space)
         self.details["label_texts"] = texts
         return texts
 
     def body(self, **fields: Any) -> dict[str, Any]:
         """Return a request for one greedy token on an OpenAI-compatible path."""
-        greedy = greedy_fields(self.kind)
-        return {**self.extra_body, "model": self.model, "max_tokens": 1, **greedy, **fields}
+        how = self.requests
+        greedy = greedy_fields(how.kind)
+        extra = how.options.extra_body
+        return {**extra, "model": how.model, "max_tokens": 1, **greedy, **fields}
 
 
 def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
@@ -184,19 +179,19 @@ async def split(query: Query) -> LabelQuery:
     SGLang): it renders the conversation, its text is taken back, and every label is tokenised
     together with that text. `Unusable` if the text does not give the same tokens again.
     """
-    if query.codec is not None:
-        return query.noted(query.codec.label_query(query.request))
+    if query.requests.codec is not None:
+        return query.noted(query.requests.codec.label_query(query.request))
     prompt = query.request.prompt
-    if query.chat:
+    if query.requests.chat:
         ids = await _ids(query, **chat_fields(prompt), chat_template_kwargs=NO_THINKING)
     else:
         ids = await _ids(query, prompt=plain_text(prompt))
-    body = {"model": query.model, "tokens": ids, "skip_special_tokens": False}
+    body = {"model": query.requests.model, "tokens": ids, "skip_special_tokens": False}
     reply = await query.ask("/detokenize", body)
     text = reply.get("prompt", reply.get("text"))
     if not isinstance(text, str):
         raise Unusable("needs a tokenizer (option tokenizer): /detokenize gave no text")
-    ends = ["", *query.texts(None if query.chat else text)]
+    ends = ["", *query.texts(None if query.requests.chat else text)]
     again, *joint = await together(
         _ids(query, prompt=text + end, add_special_tokens=False) for end in ends
     )
@@ -210,7 +205,7 @@ async def split(query: Query) -> LabelQuery:
 
 
 async def _ids(query: Query, **fields: Any) -> list[int]:
-    data = await query.ask("/tokenize", {"model": query.model, **fields})
+    data = await query.ask("/tokenize", {"model": query.requests.model, **fields})
     ids = dig(data, "tokens")
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
         raise Unusable("needs a tokenizer (option tokenizer): /tokenize gave no tokens")

@@ -134,28 +134,6 @@ class OpenAIModel(Model):
             if route not in known:
                 raise unknown("route", route, sorted(known), self.name)
 
-    @classmethod
-    def from_name(
-        cls,
-        name: str,
-        options: Mapping[str, Any] | None = None,
-        budget: Budget | None = None,
-        waiting: Waiting | None = None,
-        kept: KeptAnswers | None = None,
-    ) -> OpenAIModel:
-        """Build the model that an experiment names ``openai:MODEL@BASE_URL``.
-
-        Raises `TomevalError` for a name without base URL or a wrong option.
-        """
-        found = _NAME.fullmatch(name)
-        if found is None:
-            raise TomevalError(
-                f"{name!r} is not openai:MODEL@BASE_URL, such as "
-                f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
-            )
-        checked = OpenAIOptions.of(options or {})
-        return cls(found["model"], found["url"], checked, budget=budget, waiting=waiting, kept=kept)
-
     @property
     def price(self) -> Price | None:
         """What its tokens cost by the user's price file; None if that does not say."""
@@ -310,13 +288,8 @@ class OpenAIModel(Model):
         prompt = self._requests.shown(request.prompt)
         return Query(
             self._client,
-            self._requests.model,
+            self._requests,
             replace(request, prompt=prompt),
-            self._requests.chat,
-            self._requests.codec,
-            kind=self._requests.kind,
-            label_space=self.options.label_space,
-            extra_body=self.options.extra_body,
             tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
             probing=probing,
         )
@@ -402,11 +375,27 @@ class OpenAIModel(Model):
         )
 
 
-def open_server(name: str, options: dict[str, Any], opening: Opening) -> OpenAIModel:
-    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment."""
+def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
+    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment.
+
+    Raises `TomevalError` for a name without base URL or a wrong option.
+    """
+    named = _NAME.fullmatch(name)
+    if named is None:
+        raise TomevalError(
+            f"{name!r} is not openai:MODEL@BASE_URL, such as "
+            f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
+        )
     options = {"scoring": "required" if opening.scores else "off", **options}
     for key in ("prices", "tokenizer"):
         path = (opening.base or Path()) / str(options.get(key, ""))
         if key in options and path.exists():
             options[key] = str(path)
-    return OpenAIModel.from_name(name, options, opening.budget, opening.waiting, opening.kept)
+    return OpenAIModel(
+        named["model"],
+        named["url"],
+        OpenAIOptions.of(options),
+        budget=opening.budget,
+        waiting=opening.waiting,
+        kept=opening.kept,
+    )

@@ -1,4 +1,4 @@
-"""Fields of a request: how to draw, how much to think, what a reply is restricted to."""
+"""What can be set for a served model, the fields of its requests, and those a server refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tomeval.models.served.http_reading import Refused
 VLLM, SGLANG, LLAMA_CPP, OLLAMA, HOSTED = "vllm", "sglang", "llama.cpp", "ollama", "hosted"
 LLAMA_PYTHON = "llama-cpp-python"  # a server of its own on llama.cpp, with other paths and defaults
 """Kinds of server, told by what they say of themselves; hosted APIs by their host's name."""
-
 OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
 """Values that switch truncation off; 0 is "all" to some servers and "none" to others, and
 llama-cpp-python takes nothing below it."""
@@ -28,6 +27,13 @@ PENALTIES_OFF: Mapping[str, Mapping[str, float]] = {
 }
 """Penalties that a server would else take from the model's ``generation_config.json`` or its own
 settings, so that equal options would draw differently on different servers."""
+
+OPTIONAL = (
+    *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "chat_template_kwargs"),
+    *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
+    *("reasoning_effort", "thinking_token_budget", "thinking_budget_tokens", "custom_params"),
+)
+"""Fields that a request can do without, see `Mends`."""
 
 _SEED_BITS = 31  # llama.cpp keeps 32 bits, and all ones mean "random" there
 
@@ -218,19 +224,8 @@ class Mends:
     `omit` names fields to leave out from the start.
     """
 
-    _OPTIONAL = frozenset(
-        (
-            *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "chat_template_kwargs"),
-            *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
-            *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
-            "reasoning_effort",
-        )
-    )
     # Values that switch a field off, so that leaving it out is the smallest change.
-    _NEUTRAL: ClassVar[dict[str, Any]] = {
-        **{"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0},
-        **{"repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
-    }
+    _NEUTRAL: ClassVar[dict[str, Any]] = {**OFF, **PENALTIES_OFF[VLLM], **PENALTIES_OFF[LLAMA_CPP]}
     _UNWANTED = re.compile(
         r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|available)"
         r"|only the default|deprecated|invalid (parameter|argument|field)"
@@ -274,9 +269,7 @@ class Mends:
             return ["system message merged into the first user message"]
         if not self._UNWANTED.search(said):
             return []
-        named = [
-            name for name in sent if name in self._OPTIONAL and re.search(rf"\b{name}\b", said)
-        ]
+        named = [name for name in sent if name in OPTIONAL and re.search(rf"\b{name}\b", said)]
         if self._WRONG_VALUE.search(said):
             named = [name for name in named if name != "reasoning_effort"]
         off = [name for name in named if sent[name] == self._NEUTRAL.get(name)]

@@ -1,4 +1,4 @@
-"""What the start-up test finds out by asking: seeds, thinking, prefills."""
+"""What the start-up test finds out: server, seeds, thinking, prefills, how labels are scored."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ from tomeval.models.served.openai_fields import (
     VLLM,
 )
 from tomeval.models.served.openai_wire import chat_fields
+
+logger = logging.getLogger(__name__)
 
 _DRAW_TEST = Prompt((Message("user", "Write ten random words."),))
 _DRAW_TOKENS = 16
@@ -121,8 +123,6 @@ async def continues_prefill(client: HttpClient, query: Query) -> bool | None:
     return False if text.startswith(_BEGUN.split()[0]) else None
 
 
-logger = logging.getLogger(__name__)
-
 _OWNERS = {"vllm": VLLM, "sglang": SGLANG, "llamacpp": LLAMA_CPP, "me": LLAMA_PYTHON}
 # Only APIs that have no sampling defaults per model. A proxy may say that OpenAI owns its models.
 _HOSTED = (
@@ -201,8 +201,6 @@ def _context(mine: Mapping[str, Any], answers: Mapping[str, Any]) -> int | None:
 def _kept(data: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     return {field: data[field] for field in fields if data.get(field) is not None}
 
-
-logger = logging.getLogger(__name__)
 
 TEST_REQUESTS = tuple(
     ScoreRequest(Prompt((Message("user", text),)), ("A", "B", "C"))

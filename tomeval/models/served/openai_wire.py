@@ -1,4 +1,4 @@
-"""Requests for one model: by its options, and by what its start-up test found out."""
+"""Prompts as one model is asked them, by its options and its start-up test, and its replies."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tomeval.models.served.http_client import Answer
 from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.limits import read_usage
 from tomeval.models.served.openai_fields import (
+    OPTIONAL,
     OpenAIOptions,
     choice_fields,
     sampling_fields,
@@ -184,12 +185,7 @@ def load_tokenizer(name: str) -> Any:
         raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None
 
 
-_SENT = (
-    *("temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens"),
-    *("repetition_penalty", "repeat_penalty", "presence_penalty", "frequency_penalty"),
-    *("seed", "stop", "chat_template_kwargs", "reasoning_effort", "thinking_token_budget"),
-    *("thinking_budget_tokens", "custom_params"),
-)
+_SENT = ("max_tokens", "max_completion_tokens", *OPTIONAL)  # what a call's record repeats
 _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
     "length": "length",
     "max_tokens": "length",
