@@ -40,6 +40,7 @@ def call(*arguments: object, typed: str = "") -> Called:
     with (
         mock.patch.object(sys, "argv", ["tomeval", *map(str, arguments)]),
         mock.patch.object(sys, "stdin", io.StringIO(typed)),
+        mock.patch.object(logging.root, "handlers", []),  # those of a test would keep warnings
         contextlib.redirect_stdout(streams[0]),
         contextlib.redirect_stderr(streams[1]),
     ):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE, INVALID_REASONS
+from tomeval.core.outcomes import COMPLETE
 from tomeval.report.blocks import (
     Bases,
     Block,
@@ -20,6 +20,7 @@ from tomeval.report.blocks import (
     shortened,
 )
 from tomeval.report.facts import task_text
+from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import Line
@@ -75,14 +76,8 @@ class Episodes:
         self._names = run.headline if names is None else names
         self.browser = run.domain.browser(run, reference) or LineBrowser(run)
         self._rows = {cell.number: self._read(cell) for cell in run.cells}
-        here = f"cell IN ({', '.join(map(str, self._rows))})"
-        sql = f"SELECT cell, episode, COUNT(*) FROM calls WHERE {here} GROUP BY 1, 2"
-        self._calls = self._count(sql)
-        reasons = ", ".join(f"'{reason}'" for reason in INVALID_REASONS)
-        self._invalid = self._count(
-            "SELECT cell, episode, COUNT(*) FROM asked "
-            f"WHERE {here} AND outcome IN ({reasons}) GROUP BY cell, episode"
-        )
+        self._calls = self._by_row(tallies.calls_by_episode(run.store, self._rows))
+        self._invalid = self._by_row(tallies.invalid_by_episode(run.store, self._rows))
         talking = sum(any(counts) for counts in self._calls.values())
         share = CALLS_BY_DEFAULT // max(talking, 1)
         self._chosen = {number: self._choose(number, transcripts, share) for number in self._rows}
@@ -129,19 +124,16 @@ class Episodes:
 
     def _read(self, cell: RunCell) -> list[_Row]:
         """Return the rows of the list."""
-        typed = "".join(f", {name}" for name in self._run.domain.schema.episodes)
+        columns = ", ".join(("episode", "status", "steps", *self._run.domain.schema.episodes))
         rows = []
-        for episode, status, steps, *own in self._run.store.query(
-            f"SELECT episode, status, steps{typed} FROM episodes WHERE cell = ? ORDER BY episode",
-            (cell.number,),
-        ):
+        for row in self._run.store.episode_records(cell.number, columns):
+            episode, status, steps, *own = row
             drawn = cell.shown_episode(own)[0] if own else None
             rows.append(_Row(episode, status, steps, "" if drawn is None else str(drawn)))
         return rows
 
-    def _count(self, sql: str) -> dict[int, list[int]]:
-        """Return a query's counts by cell and episode, 0 for what it does not list."""
-        found = {(cell, episode): count for cell, episode, count in self._run.store.query(sql)}
+    def _by_row(self, found: Mapping[tuple[int, int], int]) -> dict[int, list[int]]:
+        """Return counts of episodes by cell, in the order of its rows; 0 for what is not there."""
         return {
             number: [found.get((number, row.episode), 0) for row in rows]
             for number, rows in self._rows.items()
@@ -192,8 +184,7 @@ class Episodes:
 
     def _packed(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (cell, episode in short form) for all episodes, in order."""
-        asked = "SELECT cell, COUNT(DISTINCT seat) FROM calls GROUP BY cell"
-        seats = dict(self._run.store.query(asked))
+        seats = tallies.seats(self._run.store)
         for cell in self._run.cells:
             episodes = self.browser.packed(cell)
             for row, episode in zip(self._rows[cell.number], episodes, strict=True):
@@ -241,9 +232,7 @@ class LineBrowser:
 
     def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
         """Yield the episodes of a cell."""
-        for (episode,) in self._run.store.query(
-            "SELECT episode FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
-        ):
+        for episode in self._run.store.episodes(cell.number):
             yield self.one(cell, episode)
 
     def one(self, cell: RunCell, episode: int) -> dict[str, Any]:

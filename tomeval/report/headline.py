@@ -12,6 +12,7 @@ from tomeval.core.numbers import number
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.report import facts
 from tomeval.report.notices import counted
+from tomeval.runs import tallies
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -67,10 +68,9 @@ def _played(run: Run) -> str:
 def episode_counts(run: Run) -> Counter[str]:
     """Return the episodes of a run's cells by status."""
     found: Counter[str] = Counter()
-    sql = "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
-    numbers = {cell.number for cell in run.cells}
-    for cell, status, count in run.store.query(sql):
-        found[status] += count if cell in numbers else 0
+    counts = tallies.episodes(run.store)
+    for cell in run.cells:
+        found.update(counts.get(cell.number, {}))
     return found
 
 

@@ -45,8 +45,8 @@ def signed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def holds(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object read from a JSON file is what was written; true without a checksum."""
-    return _KEY not in data or data[_KEY] == _of_object(data)
+    """Tell whether an object read from a JSON file is what was written; it has a checksum."""
+    return data.get(_KEY) == _of_object(data)
 
 
 def read_signed(path: Path) -> Any:

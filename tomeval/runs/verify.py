@@ -14,11 +14,12 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.runs.checksums import SEAL, of_rows, read_seal, read_signed
 from tomeval.runs.database import Damaged, Database
-from tomeval.runs.domain import Block, Domain
+from tomeval.runs.domain import Domain
 from tomeval.runs.folder import is_damaged, locked, read_json
 from tomeval.runs.origins import Origin
-from tomeval.runs.packing import unpack
+from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION
+from tomeval.runs.spent import MADE
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import (
     EXPERIMENT,
@@ -29,7 +30,7 @@ from tomeval.runs.store import (
 )
 from tomeval.runs.stored import identity_sha256, own_domain, read_meta
 from tomeval.runs.sums import (
-    OF_EPISODES,
+    SUMMED,
     Place,
     check_whole,
     damaged_replies,
@@ -229,10 +230,8 @@ def _copy_sound(db: Database, draft: Path, found: Verified) -> None:
             )
         }
         for place in found.intact:
-            rows = {table: rows_of(db.query, table, place) for table in OF_EPISODES}
-            *episode, number = rows["episodes"][0]
-            rows["episodes"] = [tuple(episode)]
-            copy.add(place[0], _block(rows), copy.origin(*origins.get(number, Origin())))
+            rows, number = _rows(db, place)
+            copy.add(place[0], rows, copy.origin(*origins.get(number, Origin())))
         done = copy.finished()
         sql = "SELECT cell, episode, seat, request, reply, sum FROM answered"
         for *reply, checksum in _readable(db, sql, known):
@@ -241,14 +240,11 @@ def _copy_sound(db: Database, draft: Path, found: Verified) -> None:
                 copy.keep_replies([(cell, episode, *reply[2:])])
 
 
-def _block(rows: dict[str, list[tuple[Any, ...]]]) -> Block:
-    """Return stored rows as those of a finished episode."""
-    calls = [
-        (episode, step, seat, form, json.loads(unpack(record)))
-        for _, episode, _, step, seat, form, record in rows["calls"]
-    ]
-    plain = {table: [row[1:] for row in rows[table]] for table in ("episodes", "steps", "answers")}
-    return Block(plain["episodes"], plain["steps"], plain["answers"], calls)
+def _rows(db: Database, place: Place) -> tuple[Rows, int]:
+    """Return an episode as it is added to a store, and the number of its origin."""
+    (episode,), steps, answers, calls, spent = (rows_of(db.query, t, place) for t in SUMMED)
+    said = {number: text for _, number, made, text in spent if made == MADE}
+    return Rows(place[0], [episode[1:-1]], steps, answers, calls, said), int(episode[-1])
 
 
 def _identity(db: Database, meta: dict[str, Any], folder: Path) -> dict[str, Any]:
