@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tomeval.core.extensions import SHIPPED
+from tomeval.core.shipped import SHIPPED
 
 SCRIPT = Path(__file__).with_name("without_extension.py")
 

@@ -82,7 +82,7 @@ def main(package: str, extension: str, folder: Path) -> None:
             assert blocker.asked == [], blocker.asked
     if not extension:
         return
-    from tomeval.core.extensions import SHIPPED
+    from tomeval.core.shipped import SHIPPED
 
     assert "cannot be loaded" in out  # of the list of extensions
     line = SHIPPED[extension]

@@ -11,7 +11,8 @@ import typer
 
 from tomeval.core import extensions, plugins
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import BY_NAME, SHIPPED, Extension, NotInstalled, Shipped, resolved
+from tomeval.core.extensions import BY_NAME, Extension, NotInstalled, resolved
+from tomeval.core.shipped import SHIPPED, Shipped
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError
+from tomeval.core.shipped import SHIPPED
 
 OWN_PANEL = "Extensions"
 """The panel of commands whose extension names none."""
@@ -32,7 +33,7 @@ class ExtendedGroup(TyperGroup):
         if own is not None:
             return own
         whole = self._path() + cmd_name
-        for line in extensions.SHIPPED.values():
+        for line in SHIPPED.values():
             if whole in line.commands:
                 return _Later(whole, *line.commands[whole])
         made = extensions.part("commands", whole)

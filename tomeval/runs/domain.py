@@ -317,7 +317,7 @@ class Domain(ABC):
         What regret can be measured from, the default first.
     data : mapping
         Kinds of data that only some runs have, by name: each tells whether a store has it.
-        Extensions name what their measures need (`tomeval.core.extensions.Shipped`).
+        Extensions name what their measures need (`tomeval.core.shipped.Shipped`).
     tables : mapping of str to Table
         Tables besides that of cells by name, in the order in which a report shows them.
     rated : mapping

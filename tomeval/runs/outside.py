@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import (
-    SHIPPED,
     Extension,
     add,
     load_if_installed,
@@ -17,6 +16,7 @@ from tomeval.core.extensions import (
     resolved,
 )
 from tomeval.core.plugins import check_new
+from tomeval.core.shipped import SHIPPED
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:

@@ -1,0 +1,122 @@
+"""The extensions that ship: where each is, and the names that are known before it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What is known of an extension that ships before it is loaded: where it is, and names.
+
+    Attributes
+    ----------
+    where : str
+        ``module:object``.
+    data : mapping of str to str
+        By domain, the kind of data (`Domain.data`) that its measures, tables and figures need: they
+        are loaded for runs that have it.
+    commands : mapping of str to (str, str)
+        Name to a panel of ``--help`` and one line of help.
+    lists, engines, exporters, models and further fields of `Extension`
+        Tuples of names.
+    """
+
+    where: str
+    data: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    lists: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    portions: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    partners: tuple[str, ...] = ()
+    games: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the names of its parts of a kind that has names here."""
+        return tuple(getattr(self, kind))
+
+
+_GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
+
+SHIPPED: dict[str, Shipped] = {
+    "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
+    "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
+    "hub": Shipped(
+        "tomeval.extensions.hub:EXTENSION",
+        commands={
+            "push": (
+                _SHARE,
+                "Show what a run's dataset on the Hugging Face Hub would hold; with --upload, "
+                "upload it.",
+            )
+        },
+        exporters=("hub",),
+    ),
+    "inspect": Shipped(
+        "tomeval.extensions.inspect:EXTENSION",
+        exporters=("inspect", "lm-eval"),
+        models=("inspect",),
+    ),
+    "live": Shipped(
+        "tomeval.extensions.live:EXTENSION",
+        commands={
+            "view": (
+                "Measure",
+                "Show a run in a browser while it is played: progress, table, figures, episodes.",
+            ),
+            "watch": (
+                "Measure",
+                "Show runs that other processes play, here or on machines that share the folder.",
+            ),
+        },
+    ),
+    "people": Shipped(
+        "tomeval.extensions.people:EXTENSION",
+        commands={
+            "play": (
+                _GUESTS,
+                "Play a matrix game yourself: choose and predict in every round; kept as a run.",
+            ),
+            "study": (
+                _GUESTS,
+                "Let people play an experiment's cells of kind person in a browser, until Ctrl-C.",
+            ),
+        },
+        subjects=("person",),
+        keys=("matrix study",),
+    ),
+    "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
+    "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
+    "shards": Shipped(
+        "tomeval.extensions.shards:EXTENSION",
+        commands={
+            "merge": (
+                "Measure",
+                "Merge run folders of one experiment into one; they are verified first, and not "
+                "changed.",
+            )
+        },
+        portions=("shard", "status", "merge"),
+    ),
+    "textarena": Shipped("tomeval.extensions.textarena:EXTENSION", games=("textarena",)),
+    "trajectories": Shipped(
+        "tomeval.extensions.trajectories:EXTENSION",
+        commands={
+            "arena import": (
+                _GUESTS,
+                "Make a run folder of games that TextArena played, for table, ratings, report and "
+                "the rest.",
+            )
+        },
+    ),
+}
+"""The extensions that ship, by name. A test holds each line to its object."""
