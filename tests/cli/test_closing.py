@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import math
 import os
 import pty
 import re
@@ -12,10 +12,12 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import replace
 
 import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
 from fake_server import FakeServer
+from rich.console import Console
 from support import renew_checksums, scripts
 
 from tomeval.cli import progress
@@ -25,8 +27,7 @@ from tomeval.models.served.limits import BudgetExceeded
 from tomeval.models.waiting import Waiting
 from tomeval.runs.counts import Counts
 from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.pace import Pace
-from tomeval.runs.pace_fit import Work
+from tomeval.runs.live_file import state_of
 from tomeval.strategies.readers import MARKER
 
 
@@ -235,17 +236,16 @@ def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) ->
         return "what?" if episode_of(request) in void else good(domain)(request)
 
     _, _, errors = play(domain, script, "--concurrency", "1")
-    pattern = (
-        r"^(\d+) %, (.+?); episodes: (\d+) complete, (\d) void, 0 failed; \d questions? asked "
-        r"again; (.+)$"
-    )
+    pattern = r"^(\d+) %, (.+?); episodes: (\d+) complete, (\d) void, 0 failed; \d quest.+ again$"
     lines = re.findall(pattern, errors, re.MULTILINE)
     shares = [int(share) for share, *_ in lines]
     assert len(lines) > 3
     assert shares == sorted(shares)
-    assert len({complete for _, _, complete, _, _ in lines}) > 2
-    assert all(re.fullmatch(r"time left: not known yet|\d:\d\d:\d\d left", a) for _, a, *_ in lines)
-    calls = [int(n) for n in re.findall(r"scripted:rule: (\d+) calls, 0 tokens in", errors)]
+    assert len({complete for _, _, complete, _ in lines}) > 2
+    left = re.compile(r"time left: not known yet|(> )?\d:\d\d:\d\d left")
+    assert all(left.fullmatch(said) for _, said, *_ in lines)
+    rows = re.findall(r"^  scripted:rule: episodes (\d)/\d+, calls (\d+), ", errors, re.MULTILINE)
+    calls = [int(n) for _, n in rows]
     assert calls == sorted(calls)
     assert calls[-1] > 6
 
@@ -259,7 +259,8 @@ def played_live(**more):
     live = Live()
     live.steps, live.total, live.counts = 320, 7_600, Counts(12, 3, 1, 40)
     waiting = Waiting(retries=117, under_way=16, at_a_time=8)
-    waiting.trouble, waiting.until = "HTTP 429: " + "slow down, please; " * 9, math.inf
+    waiting.trouble = "HTTP 429: " + "slow down, please; " * 9
+    waiting.until = time.monotonic() + 37.5
     names = ["openai:meta-llama/Llama-3.1-70B-Instruct@http://gpu-box.example.org:8000/v1"]
     names += [f"hf:somebody/a-model-with-quite-a-long-name-{i}" for i in range(more["count"] - 1)]
     for name in names:
@@ -272,52 +273,71 @@ def played_live(**more):
     return live
 
 
+def rendered(state, width):
+    """Return the lines that a terminal of this width shows."""
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(progress.screen(state))
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("priced", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 20])
-def test_what_is_shown_of_models_fits_eighty_columns(monkeypatch, count, priced) -> None:
+def test_what_is_shown_of_models_fits_the_terminal(count, priced, width) -> None:
     live = played_live(count=count, priced=priced)
-    live.models[next(iter(live.models))].waiting.until = time.monotonic() + 37.5
-    lines = progress.screen_of(live)
-    assert all(len(line) <= 80 for line in lines)
-    (head,) = [number for number, line in enumerate(lines) if line.startswith("model ")]
-    row = lines[head + 1].split()
-    assert head <= 2  # episodes, and what all cost if that does not fit beside them
-    assert row[0].startswith("meta-llama/Llama")
+    state = state_of(live)
+    lines = rendered(state, width)
+    assert all(len(line) <= width for line in lines)
+    assert lines[0].split()[0] == "4"
+    assert "320 of 7,600 steps" in lines[0]
+    assert lines[1] == "episodes: 12 complete, 3 void, 1 failed; 40 questions asked again"
+    assert lines[2].split() == [
+        *("model", "episodes", "calls", "tokens"), *["cost"] * priced, "retries", "unread", "left"
+    ]  # fmt: skip
+    row = lines[3].split()
+    assert row[0].startswith("meta-llama/")
     cost = ["1,234.57"] if priced else []
-    assert row[1:] == ["1,200/12,000", "123k", "98.8M", "1.23M", *cost, "117", "2.16", "%"]
-    first = "meta-llama/Llama-3.1-70B-Instruct: again in 38 s; HTTP 429: slow down"
-    assert lines[-2].startswith(first)
-    assert len(lines) <= head + 1 + 8 + 3  # a head, a row each, how many more, two for a server
-    assert all(len(line) <= 60 for line in progress.screen_of(live, 60))
-    told = progress.line_of(live)
-    assert "again in 38 s; HTTP 429: slow down" in told
+    assert row[1:] == ["1,200/12,000", "123k", "100M", *cost, "117", "2.16", "%", "0:00:00"]
+    assert lines[-1].startswith("meta-llama/Llama-3.1-70B-Instruct: again in 38 s; HTTP 429")
+    assert len(lines) == 3 + min(count, 8) + (count > 8) + (count > 1) + 1
+    if count > 1:
+        total = lines[-2].split()
+        sums = {2: ["247k", "200M"], 20: ["2.47M", "2G"]}[count]
+        assert total[:3] == ["all", *sums]
+        assert total[3:] == [*([f"{1234.5678 * count:,.2f}"] * priced), "0:00:00"]
+    told = "\n".join(progress.lines_of(state))
     assert "; 16 requests under way, 8 at a time" in told
     assert "gpu-box" not in told + "".join(lines)
-    assert "123,456 calls, 98.8M tokens in, 1.23M out" in told
-    assert "117 retries, 2.16 % unreadable, 1,200 of 12,000 episodes" in told
+    assert "episodes 1,200/12,000, calls 123k, tokens 100M, " in told
+    assert "retries 117, unread 2.16 %" in told
     assert ("cost 1,234.57" in told) == priced
 
 
-def test_the_time_left_says_what_it_supposes() -> None:
+def test_what_was_not_seen_is_said_of_the_time_left() -> None:
     live = played_live(count=2, priced=False)
-    works = [Work(10, ("a",)), Work(10, ("b",)), Work(10, ("c",))]
-    now = [0.0]
-    live.pace = Pace(works, {0: 2, 1: 2, 2: 2}, 1, clock=lambda: now[0])
-    live.pace.group()
-    live.pace.begun(0, 0)
-    for step in range(3):
-        now[0] = step + 1.0
-        live.pace.stepped(0, 0)
-    served = next(iter(live.models.values())).waiting
-    served.heard, served.until = time.monotonic() - 1, time.monotonic() + 60
-    said = "2 models have not begun: the time left takes the speed of the others"
-    assert said in progress.screen_of(live)
-    assert f"; {said}; " in progress.line_of(live)
-    assert "left after the wait" not in progress.line_of(live)  # others are answered meanwhile
-    served.heard -= 20
-    assert "left after the wait" in progress.line_of(live)
+    state = replace(state_of(live), left=75.0, unseen=1)
+    assert "> 0:01:15 left" in rendered(state, 80)[0]
+    assert progress.lines_of(state)[0].startswith("4 %, > 0:01:15 left; ")
     live.note = "tomeval: finishing what is in flight"
-    assert progress.screen_of(live)[-1] == live.note
+    state = state_of(live)
+    assert rendered(state, 80)[-1] == live.note
+    assert "stopping" in rendered(state, 80)[0]
+
+
+@pytest.mark.parametrize("number", [2, 64])
+def test_replicas_have_a_line_each_those_in_trouble_first(number) -> None:
+    row = {"where": "node, H200", "state": "playing", "episodes": 10, "trouble": ""}
+    rows = [row | {"name": f"replica {n + 1}"} for n in range(number)]
+    rows[-1] |= {"state": "lost", "trouble": "node\x1b[31m died " + "x" * 90}
+    state = replace(state_of(played_live(count=1, priced=False)), replicas=tuple(rows))
+    lines = rendered(state, 80)
+    said = [line for line in lines if line.startswith("replica ")]
+    assert all(len(line) <= 80 for line in lines)
+    assert len(said) == min(number, 8)
+    (lost,) = [line for line in said if "lost" in line]
+    assert r"10 episodes; node\x1b[31m died xxx" in lost
+    assert (said[0] == lost) == (number == 64)
+    assert ("56 more replicas: 560 episodes" in lines) == (number == 64)
 
 
 def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:
@@ -471,11 +491,12 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> No
         assert not (tmp_path / "run").exists()
 
 
-def test_times_that_are_not_known_for_one_reason_are_said_once() -> None:
-    from tomeval.cli.progress_words import time_words
+def test_times_that_are_known_and_those_that_are_not_are_said() -> None:
+    from tomeval.cli.playing import _time_words
     from tomeval.runs.timing import Took
 
-    found = [Took("a", None, "no weights"), Took("b", 60.0, "timed"), Took("c", None, "no weights")]
-    assert time_words(found) == (
-        "time: about 0:01:00 and what is not known; b 0:01:00 (timed); a, c not known (no weights)"
+    took = [Took("a", None, "no weights"), Took("b", 60.0, "timed"), Took("c", 30.0, "timed")]
+    assert _time_words(took) == (
+        "time: about 0:01:30 and what is not known; a not known (no weights); b 0:01:00 (timed); "
+        "c 0:00:30 (timed)"
     )

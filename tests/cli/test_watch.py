@@ -1,4 +1,4 @@
-"""`tomeval watch`, the file that it reads, and what is shown of replicas."""
+"""`tomeval watch` and the file that it reads."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
-from tomeval.cli import progress_replicas, progress_words, watching
+from tomeval.cli import watching
+from tomeval.cli.watching import Watched
 from tomeval.core.errors import TomevalError
+from tomeval.models.naming import brief_names
 from tomeval.runs import live_file as files
 from tomeval.runs import writer
-from tomeval.runs.checksums import signed
+from tomeval.runs.counts import Counts
 from tomeval.runs.folder import locked
-from tomeval.runs.live import Live, ModelCount, ReplicaCount
-from tomeval.runs.live_file import live_file, read_live
-from tomeval.runs.live_state import State, state_of
-from tomeval.runs.standing import Looking
+from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live_file import experiment_of, live_file, read_live, state_of
 
 EXPERIMENT = (
     'name = "mine"\ngames = ["RPS"]\nsubjects = ["best_response", "random"]\nepisodes = 3\n'
@@ -40,96 +40,35 @@ def run(tomeval, tmp_path):
     return tmp_path / "run"
 
 
-def spread(number: int, troubled: bool = True) -> State:
-    """Return the state of a made-up run on replicas, some of them in trouble."""
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(watching, "_SECOND_LOOK", 0.0)
+
+
+def written(folder, **more) -> None:
+    """Write a made-up state into a folder, as of now."""
     live = Live()
-    live.steps, live.total, live.wanted = 300, 1000, 600
+    live.steps, live.total, live.wanted, live.counts = 300, 1000, 60, Counts(complete=18)
     live.models["m"] = ModelCount("hf:org/model", 10, 2000, 100, 1.5, 10, 1, 3, 60)
-    live.replicas = [
-        ReplicaCount(
-            f"replica {n + 1}", f"node-{n}.cluster", "H200", "playing", 2, 10, memory=7 << 30
-        )
-        for n in range(number)
+    live.replicas = lambda: [
+        {"name": "replica 1", "where": "node", "state": "playing", "episodes": 18, "trouble": ""}
     ]
-    if troubled and number > 1:
-        live.replicas[-1].state, live.replicas[-1].last_error = (
-            "lost",
-            "node\x1b[31m died " + "x" * 90,
-        )
-        live.replicas[-2].state, live.replicas[-2].last_error = "silent", "no answer for 60 s"
-    state = state_of(live)
-    fast = [replace(one, episodes_speed=0.5, tokens_speed=1000.0) for one in state.replicas]
-    return replace(state, replicas=tuple(fast), left=100.0, episodes_speed=0.5 * number)
-
-
-# --- what is shown of replicas --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [1, 2, 7, 64])
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 24), (80, 12)])
-def test_replicas_fit_a_terminal(number, width, height) -> None:
-    state = spread(number)
-    lines = progress_words.screen_of(state, width, height)
-    assert all(len(line) <= width for line in lines)
-    rows = [line for line in lines if re.match(r"replica \d", line)]
-    if number <= 7 and height == 24:
-        assert len(rows) == number
-    else:
-        assert len(rows) >= min(3, number)
-        assert len(lines) <= max(height - 1, 3 + 2 + 1 + 5 + 1)
-    if number > 1:
-        (lost,) = [n for n, line in enumerate(lines) if " lost " in line]
-        assert lines[lost].split()[:4] == ["replica", str(number), "lost", "10"]
-        assert lines[lost + 1].startswith(r"  node\x1b[31m died xxx")
-        assert "no answer for 60 s" in "".join(lines)
-    if number == 64:
-        more, episodes = re.match(r"(\d+) more playing: (\d+) episodes", lines[-1]).groups()
-        assert int(more) + len(rows) == 64
-        assert int(episodes) == 10 * int(more)
-    assert "node-0, H200" in "".join(lines) or number == 64
-
-
-@pytest.mark.parametrize(("number", "lines"), [(1, 1), (7, 7), (64, 9)])
-def test_a_log_has_a_line_for_each_replica_of_few(number, lines) -> None:
-    head, *said = progress_words.line_of(spread(number)).split("\n")
-    assert head.startswith("30 %, 0:01:40 left; episodes: 0 complete")
-    assert len(said) == lines
-    assert (
-        "  replica 1 (node-0, H200): playing, 10 episodes, 0.5 episodes/s"
-        in said[-1 if number == 1 else 0]
-        or number == 64
-    )
-    if number == 64:
-        assert said[0].startswith("  replica 63 (node-62, H200): silent, 10 episodes; no answer")
-        assert said[1].startswith(r"  replica 64 (node-63, H200): lost, 10 episodes; node\x1b[31m")
-        assert said[-1].startswith("  56 more playing: 560 episodes, 28 episodes/s")
-
-
-def test_closing_lines_of_replicas() -> None:
-    counts = [ReplicaCount(f"replica {n}", "h", "cpu", episodes=n) for n in range(1, 13)]
-    assert progress_replicas.closing_lines(counts)[0] == "replicas: 12, none was lost"
-    counts[11].lost, counts[11].last_error = 2, "gone"
-    counts[0].second, counts[1].second, counts[1].differed = 3, 1, 1
-    found = progress_replicas.closing_lines(counts)
-    assert found[0] == "replicas: 12, lost 2 times"
-    assert "  replica 12 (h, cpu): 12 episodes; lost 2 times, the last: gone" in found
-    assert "  4 more: 8 to 11 episodes each" in found
-    assert found[-1].startswith("episodes played twice, and compared: 4, 1 of them different; ")
-    assert progress_replicas.closing_lines([]) == []
+    more = {"name": "e", "left": 100.0, "written": time.time(), **more}
+    state = replace(state_of(live), **more)
+    (folder / "live.json").write_text(json.dumps(asdict(state)))
 
 
 # --- the file -------------------------------------------------------------------------------------
 
 
-def test_a_state_is_read_as_it_was_written(tmp_path) -> None:
-    state = spread(3)
-    (tmp_path / "live.json").write_text(json.dumps(signed(state.to_dict())))
-    assert read_live(tmp_path) == state
-
-
-def test_the_file_says_how_a_run_ended(run, tomeval, tmp_path) -> None:
-    state = read_live(run)
-    assert (state.over, state.name, state.complete, state.wanted) == ("finished", "mine", 6, 6)
+def test_the_file_says_how_a_run_ended(run, tmp_path) -> None:
+    state = read_live(run, experiment_of(run))
+    assert (state.over, state.name, state.counts, state.wanted) == (
+        "finished",
+        "mine",
+        Counts(6),
+        6,
+    )
     assert (state.steps, state.total, state.left) == (600, 600, 0.0)
     assert state.process == f"process {os.getpid()} on {platform.node()}"
     for error, over, why in (
@@ -138,31 +77,31 @@ def test_the_file_says_how_a_run_ended(run, tomeval, tmp_path) -> None:
     ):
         with pytest.raises(type(error)):
             broken_off(tmp_path, error)
-        found = read_live(tmp_path)
-        assert (found.over, found.why, found.name, found.shard) == (over, why, "other", "2/3")
+        state = read_live(tmp_path, "0")
+        assert (state.over, state.why, state.name) == (over, why, "other")
 
 
 def broken_off(folder, error) -> None:
-    with live_file(folder, Live(), "other", "2/3"):
-        assert read_live(folder).over == ""
+    with live_file(folder, Live(), "other", "0"):
+        assert read_live(folder, "0").over == ""
         raise error
 
 
 def test_the_file_is_written_again_and_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(files, "EVERY", 0.02)
     live = Live()
-    with live_file(tmp_path, live, "e") as file:
+    with live_file(tmp_path, live, "e", "0") as ticking:
         live.total = 7
         time.sleep(0.03)
-        file.tell(False)  # nobody writes by itself
-        assert read_live(tmp_path).total == 7
+        ticking.step(False)  # nobody writes by itself
+        assert read_live(tmp_path, "0").total == 7
         live.total = 8
-        file.tell(True)
+        ticking.step(True)
         for _ in range(200):
-            if (found := read_live(tmp_path)).total == 8:
+            if (state := read_live(tmp_path, "0")).total == 8:
                 break
             time.sleep(0.02)
-        assert found.total == 8
+        assert state.total == 8
 
 
 def test_a_file_that_cannot_be_written_stops_no_run(tmp_path, monkeypatch, caplog) -> None:
@@ -170,74 +109,84 @@ def test_a_file_that_cannot_be_written_stops_no_run(tmp_path, monkeypatch, caplo
         raise TomevalError(f"{path}: cannot be written (No space left on device)")
 
     monkeypatch.setattr(files, "write_text", full)
-    with live_file(tmp_path, Live(), "e") as file:
-        file.write()
-    said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 1
-    assert "No space left on device" in said[0]
+    with live_file(tmp_path, Live(), "e", "0"):
+        pass
+    [said] = [record.getMessage() for record in caplog.records]
+    assert "No space left on device" in said
 
 
 def test_neither_prompts_nor_addresses_are_in_it() -> None:
     live = Live()
     count = ModelCount("openai:m@http://user.example.org:8000/v1")
-    count.waiting.model = "m"
+    [count.waiting.model] = brief_names([count.name])
     live.models["key"] = count
-    assert "example.org" not in json.dumps(state_of(live).to_dict())
+    assert "example.org" not in json.dumps(asdict(state_of(live)))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "live.json: damaged"),
-        ('{"version": 1, "crc32": "0"}', "live.json: damaged"),
-        ('{"version": 9}', "live.json: is of version 9, not 1"),
-        ('{"version": 1, "steps": "many"}', "live.json: steps: Input should be a valid integer"),
+        ("{", "live.json: Invalid JSON"),
+        ('{"steps": "many"}', "live.json: steps: Input should be a valid integer"),
+        ('{"experiment": "1", "name": "b"}', "live.json: is of another experiment than run.sqlite"),
     ],
 )
-def test_a_file_that_is_no_state_is_named(tmp_path, text, message) -> None:
-    (tmp_path / "live.json").write_text(text)
-    with pytest.raises(TomevalError, match=re.escape(message)):
-        read_live(tmp_path)
+def test_a_file_that_is_not_the_run_s_own_is_one_line(tmp_path, tomeval, run, text, message):
+    (run / "live.json").write_text(text)
+    code, out, errors = tomeval("watch", run)
+    assert (code, out) == (2, "")
+    assert message in " ".join(errors.split())
+    assert errors.count("tomeval: ") == 1
+
+
+def test_a_swapped_store_is_one_line(tomeval, tmp_path, run) -> None:
+    (tmp_path / "e.toml").write_text(EXPERIMENT.replace("RPS", "IPD"))
+    assert tomeval("run", tmp_path / "e.toml", "--out", tmp_path / "b")[0] == 0
+    for name in ("live.json", "experiment.json"):
+        (tmp_path / "b" / name).replace(run / name)
+    code, _, errors = tomeval("watch", run)
+    assert code == 2
+    assert str(run) in errors
+    assert "experiment" in errors
 
 
 # --- how a run is, seen from outside --------------------------------------------------------------
 
 
-def written(folder, **more) -> None:
-    state = replace(spread(2), name="e", **{"written": time.time(), **more})
-    (folder / "live.json").write_text(json.dumps(signed(state.to_dict())))
-
-
 def test_a_run_that_goes_and_its_end_without_a_word(tmp_path) -> None:
     with locked(tmp_path):
+        assert Watched(tmp_path).doing == "begins"
         written(tmp_path)
-        assert Looking(tmp_path).look().goes == "goes"
+        assert Watched(tmp_path).doing == "plays"
         written(tmp_path, written=time.time() - 100)
-        seen = Looking(tmp_path).look()
-        assert seen.goes == "silent"
+        seen = Watched(tmp_path)
+        assert seen.doing == "silent"
         assert 99 < seen.age < 105
     written(tmp_path)
-    assert Looking(tmp_path).look().goes == "gone"  # who held the folder does not hold it any more
+    assert Watched(tmp_path).doing == "gone"  # who held the folder does not hold it any more
     (tmp_path / "run.pid").write_text(f"process {2**22 + 1} on {platform.node()}")
-    assert Looking(tmp_path).look().goes == "gone"  # it was killed
+    assert Watched(tmp_path).doing == "gone"  # it was killed
 
 
 def test_clocks_that_differ(tmp_path, monkeypatch) -> None:
     """The file of a machine whose clock is ten minutes late, or early, changes: it is played."""
     monkeypatch.setattr(writer, "filesystem", lambda folder: "nfs4")
+    (tmp_path / "run.lock").touch()
     (tmp_path / "run.pid").write_text("process 1 on elsewhere")
     now = [1000.0]
-    looking = Looking(tmp_path, lambda: now[0])
     written(tmp_path, written=400.0)
-    assert looking.look().goes == "silent"
+    run = Watched(tmp_path, lambda: now[0])
+    assert run.doing == "silent"
     now[0] += 3
     written(tmp_path, written=402.0)
-    assert looking.look().goes == "goes"
-    ahead = Looking(tmp_path, lambda: now[0])
+    run.look()
+    assert run.doing == "plays"
     written(tmp_path, written=2000.0)
-    assert ahead.look().goes == "goes"
+    ahead = Watched(tmp_path, lambda: now[0])
+    assert ahead.doing == "plays"
     now[0] += 30  # it did not change
-    assert ahead.look().goes == "silent"
+    ahead.look()
+    assert ahead.doing == "silent"
 
 
 def test_folders_that_are_no_runs(tomeval, tmp_path, run) -> None:
@@ -246,15 +195,12 @@ def test_folders_that_are_no_runs(tomeval, tmp_path, run) -> None:
     for name, message in (
         ("none", "none: there is no such folder"),
         ("other", "other: not a run folder"),
-        ("e.toml", "e.toml: is a file, not a run folder"),
     ):
         code, _, errors = tomeval("watch", tmp_path / name)
         assert code == 2
         assert message in errors
+    assert tomeval("watch", tmp_path / "e.toml")[0] == 2
     assert "is named twice" in tomeval("watch", run, run)[2]
-    code, _, errors = tomeval("watch", "s3://bucket/run")
-    assert code == 2
-    assert "s3://bucket/run: this needs a folder, not an address" in errors
 
 
 def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:
@@ -268,10 +214,7 @@ def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:
     (run / "live.json").unlink()
     code, out, _ = tomeval("watch", run)
     assert code == 0
-    assert "nobody plays it, and no live.json says how it went" in out
-    assert f"tomeval status {run}" in out
-    with locked(run):
-        assert "it begins just now" in tomeval("watch", run)[1]
+    assert f"no live.json tells how it goes; see tomeval status {run}" in out
 
 
 def test_a_run_that_was_asked_to_stop_says_what_it_finishes(tomeval, tmp_path) -> None:
@@ -287,53 +230,56 @@ def test_a_run_that_was_asked_to_stop_says_what_it_finishes(tomeval, tmp_path) -
     assert code == 1
     assert "its process is gone without a word" in out.splitlines()[1]
     assert out.splitlines()[2].startswith("30 %, gone; ")
-    assert "replica 1 (node-0, H200): ended, 10 episodes" in out
 
 
-def test_shards_have_a_line_each_and_a_total(tomeval, tmp_path, run, monkeypatch) -> None:
-    monkeypatch.setattr(watching, "_REFRESH", 0.01)
-    for shard in (1, 2):
-        (tmp_path / f"s{shard}").mkdir()
-    with locked(tmp_path / "s1"):
-        written(tmp_path / "s1", shard="1/2", left=65.0)
-        written(tmp_path / "s2", shard="2/2", over="failed", why="no space\x1b[2J")
-        code, out, _ = tomeval("watch", run, tmp_path / "s1", tmp_path / "s2")
-    head, whole, first, second, trouble, total = out.splitlines()
-    assert code == 1
-    assert head.split() == ["run", "done", "left", "episodes", "per", "s", "tokens/s", "cost"]
-    assert whole.split()[1:] == ["100", "%", "finished", "6/6", "–", "–", "–"]
-    assert first.split()[1:] == ["(1/2)", "30", "%", "0:01:05", "0/600", "1", "–", "1.50"]
-    assert second.split()[2:5] == ["30", "%", "failed"]
-    assert "no space\\x1b[2J" in trouble
-    # 600 + 300 + 300 of 600 + 1000 + 1000 steps
-    assert total.split()[:6] == ["all", "46", "%", "not", "known", "6/1,206"]
+def rendered(folders, columns, until, stop=True):
+    """Watch at a terminal until it shows a text; return exit code, lines and standard error."""
+    main, side = pty.openpty()
+    command = [sys.executable, "-m", "tomeval.cli", "watch", *map(str, folders)]
+    environment = os.environ | {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=side, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(side)
+        text = ""
+        while until not in text:
+            text += os.read(main, 65536).decode()
+        if stop:
+            process.send_signal(signal.SIGINT)
+        while True:
+            try:
+                text += os.read(main, 65536).decode()
+            except OSError:  # how Linux says that nobody writes any more
+                break
+        errors = process.stderr.read().decode()
+    os.close(main)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    return process.returncode, re.split(r"[\r\n]+", plain), errors
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_ctrl_c_leaves_the_run_alone(tmp_path, columns) -> None:
     with locked(tmp_path):
         written(tmp_path)
-        main, side = pty.openpty()
-        command = [sys.executable, "-m", "tomeval.cli", "watch", str(tmp_path)]
-        environment = os.environ | {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm"}
-        with subprocess.Popen(
-            command, stdout=side, stderr=subprocess.PIPE, env=environment
-        ) as process:
-            os.close(side)
-            text = ""
-            while "replica 2" not in text:
-                text += os.read(main, 65536).decode()
-            process.send_signal(signal.SIGINT)
-            while True:
-                try:
-                    text += os.read(main, 65536).decode()
-                except OSError:  # how Linux says that nobody writes any more
-                    break
-            errors = process.stderr.read().decode()
-        os.close(main)
-    assert process.returncode == 0
+        code, lines, errors = rendered([tmp_path], columns, "replica 1")
+    assert code == 0
     assert errors == f"the run goes on; look again: tomeval watch {tmp_path}\n"
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    lines = [line for line in re.split(r"[\r\n]+", plain) if not line.startswith(str(tmp_path))]
-    assert any(re.match(r" 30 % .* 300 of 1,000 steps 0:01:40 left", line) for line in lines)
+    assert any(re.match(r" *30 % .* 300 of 1,000 steps 0:01:40 left", line) for line in lines)
     assert all(len(line) <= columns for line in lines)
+
+
+def test_shards_have_a_row_each_and_a_total(tmp_path, run) -> None:
+    for shard in (1, 2):
+        (tmp_path / f"s{shard}").mkdir()
+    with locked(tmp_path / "s1"):
+        written(tmp_path / "s1", left=65.0)
+        written(tmp_path / "s2", over="failed", why="no space\x1b[2J")
+        folders = [run, tmp_path / "s1", tmp_path / "s2"]
+        code, lines, _ = rendered(folders, 120, "no space")
+        assert code == 0  # it was left
+    start = max(n for n, line in enumerate(lines) if line.startswith("run "))
+    head, whole, first, second, total, *words = lines[start:]
+    assert head.split() == ["run", "done", "left", "episodes", "cost"]
+    assert whole.split()[1:] == ["100", "%", "finished", "6/6", "–"]
+    assert first.split()[1:] == ["30", "%", "0:01:05", "18/60", "1.50"]
+    assert second.split()[1:] == ["30", "%", "failed", "18/60", "1.50"]
+    assert total.split() == ["all", "42/126", "3.00"]
+    assert any("no space\\x1b[2J" in line for line in words)

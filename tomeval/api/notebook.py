@@ -56,7 +56,10 @@ class _Shown:
     def _state(self) -> dict[str, str]:
         """Return a bar, steps and time left, and a line per model that was asked."""
         live = self.live
-        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
+        seconds, unseen = live.remaining.left()
+        left = ""
+        if seconds and live.total:
+            left = f", {'> ' * bool(unseen)}{timedelta(seconds=round(seconds))} left"
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
         for model in live.models.values():
             share = model.unreadable_share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.places.working import Place
     from tomeval.runs.spread.sharding import Shard
+    from tomeval.runs.timing import Took
 
 
 WIDTH = 116
@@ -157,7 +159,6 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
     """
     from tomeval.cli.progress import showing_progress
-    from tomeval.cli.progress_replicas import closing_lines
     from tomeval.models.served.limits import Budget
     from tomeval.runs.live import Live
     from tomeval.runs.places.working import working_on
@@ -184,8 +185,8 @@ def play_into(
                 live=live,
             )
         tell(f"{place.name}: {played} episodes played")
-        for line in closing_lines(live.replicas):
-            tell(line)
+        for line in live.closing:
+            tell(in_line(line))
         whole = _close(place)
     if not whole:
         raise typer.Exit(1)
@@ -254,7 +255,6 @@ def plan(
 
     Models of this machine are loaded, for the time of a few made-up questions (--no-time does not).
     """
-    from tomeval.cli.progress_words import time_words
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
@@ -292,7 +292,7 @@ def plan(
         if needed:
             lines.insert(-1, scoring_words(loaded))
         if took:
-            lines.insert(1, time_words(took))
+            lines.insert(1, _time_words(took))
         blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
@@ -310,6 +310,21 @@ def plan(
         )
     if found:
         raise typer.Exit(1)
+
+
+def _time_words(known: Sequence[Took]) -> str:
+    """Say how long a run will take, model by model."""
+    from tomeval.cli.progress import clock
+
+    seconds = [took.seconds for took in known if took.seconds is not None]
+    text = f"time: about {clock(sum(seconds))}" if seconds else "time: not known"
+    if seconds and len(seconds) < len(known):
+        text += " and what is not known"
+    each = [
+        f"{took.name} {'not known' if took.seconds is None else clock(took.seconds)} ({took.why})"
+        for took in known
+    ]
+    return in_line("; ".join([text, *each]))
 
 
 def prompt(

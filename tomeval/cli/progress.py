@@ -8,39 +8,38 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tomeval.cli.progress_text import cut, short
-from tomeval.cli.progress_words import (
-    WIDTH,
-    clock,
-    left_words,
-    line_of,
-    percent,
-    screen_of,
-    time_left,
-)
+from tomeval.core.numbers import MISSING
 from tomeval.core.printing import notes_handler, tell
 from tomeval.core.text import in_line
+from tomeval.core.ticking import Ticking
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
 
     from tomeval.runs.live import Live
-    from tomeval.runs.live_state import State
+    from tomeval.runs.live_file import ModelState, State
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
+
+_ROWS = 8
+"""So many models, and replicas, have a row: of more, those at work and those in trouble."""
 
 _SAID = "tomeval.runs.startup"
 """The log whose notes are shown too, not only its warnings."""
 
 _RETRIES = "tomeval.models.served"
 """The log of servers, each retry included."""
+
+HEAD = ("episodes", "calls", "tokens", "cost", "retries", "unread", "left")
+"""The columns of a model, after its name."""
 
 OnSteps = Callable[[int, int], None]
 
@@ -51,16 +50,17 @@ def showing_progress(live: Live, verbose: bool = False) -> Iterator[OnSteps]:
 
     What the start-up questions found is shown too, and if `verbose` each retry of a request.
     """
+    from tomeval.runs.live_file import state_of
+
     with _heard(_SAID), _heard(_RETRIES if verbose else ""):
         if sys.stderr.isatty():
             live.shown = "field"
-            with _display(live):
+            with _shown(lambda: screen(state_of(live)) if live.total else _line("starting")):
                 yield lambda done, total: None
         else:
             live.shown = "lines"
-            with _lines(lambda: line_of(live)) as start:
-                # Where cells play in several processes, these are forked before there is a thread.
-                yield lambda done, total: start(live.asking)
+            with _ticking(EVERY, lambda: tell("\n".join(lines_of(state_of(live))))) as ticking:
+                yield lambda done, total: ticking.step(live.asking)
 
 
 class Working:
@@ -71,12 +71,12 @@ class Working:
         self._started, self._done, self._name = time.monotonic(), 0, ""
 
     def __call__(self, name: str) -> None:
-        """Hear that a thing is done."""
+        """Record that a thing is done."""
         self._done, self._name = self._done + 1, name
         self._note()
 
     def at(self, name: str, number: int, of: int) -> None:
-        """Hear that a thing is begun, the first being number 1."""
+        """Record that a thing is begun, the first being number 1."""
         self._done, self._name, self._total = number - 1, name, of
         self._note()
 
@@ -103,14 +103,23 @@ def working(what: str, total: int | None = None) -> Iterator[Working]:
     """
     if sys.stderr.isatty():
         state = Working(what, total, lambda: None)
-        with _field(lambda: str(state)):
+        with _shown(lambda: _line(str(state)), transient=True):
             yield state
     else:
-        with _lines(lambda: str(state)) as start:
-            state = Working(what, total, lambda: start(False))
+        with _ticking(EVERY, lambda: tell(str(state))) as ticking:
+            state = Working(what, total, lambda: ticking.step(False))
             if total is None:  # nobody may ever call
-                start(True)
+                ticking.step(True)
             yield state
+
+
+@contextmanager
+def _ticking(every: float, call: Callable[[], None]) -> Iterator[Ticking]:
+    ticking = Ticking(every, call)
+    try:
+        yield ticking
+    finally:
+        ticking.close()
 
 
 @contextmanager
@@ -130,94 +139,177 @@ def _heard(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _lines(state: Callable[[], str]) -> Iterator[Callable[[bool], None]]:
-    """Tell a state each minute; yield what to call now and then.
-
-    Called with true it makes a thread that tells by itself from then on.
-    """
-    over, last = threading.Event(), time.monotonic()
-    thread = threading.Thread(target=lambda: by_itself(), daemon=True)
-
-    def by_itself() -> None:
-        while not over.wait(EVERY):
-            tell(state())
-
-    def start(alone: bool) -> None:
-        nonlocal last
-        if thread.is_alive():
-            return
-        if alone:
-            thread.start()
-        elif (now := time.monotonic()) - last >= EVERY:
-            last = now
-            tell(state())
-
-    try:
-        yield start
-    finally:
-        over.set()
-        if thread.is_alive():
-            thread.join()
-
-
-@contextmanager
-def _field(state: Callable[[], str]) -> Iterator[None]:
-    """Show a state in one line at a terminal, which is gone afterwards."""
+def _shown(render: Callable[[], Group | Text], transient: bool = False) -> Iterator[None]:
+    """Show at a terminal what `render` returns, again and again; if `transient`, it then goes."""
     from rich.console import Console
     from rich.live import Live as Shown
-    from rich.text import Text
 
-    def shown() -> Text:
-        return Text(cut(state(), WIDTH), no_wrap=True)
-
-    console = Console(stderr=True)
     with Shown(
-        get_renderable=shown,
-        console=console,
-        refresh_per_second=4,
-        transient=True,
+        get_renderable=render,
+        console=Console(stderr=True),
+        refresh_per_second=2,
+        transient=transient,
         redirect_stdout=False,  # to a file or a pipe it may go, which is not this console
     ):
         yield
 
 
-def screen(state: State, console: Console, above: int = 0) -> Group:
-    """Return what a terminal shows of a run: a bar with the time left, and below it the counts.
+# What is said of a run
 
-    So many lines stand `above` it.
+
+def clock(seconds: float) -> str:
+    """Return seconds as hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def time_left(seconds: float | None, unseen: int = 0) -> str:
+    """Return a time left in words; it is longer by the kinds of cells that were not seen yet.
+
+    Examples
+    --------
+    >>> time_left(3725.2), time_left(0.4, unseen=2), time_left(None)
+    ('1:02:05 left', '> 0:00:00 left', 'time left: not known yet')
     """
+    if seconds is None:
+        return "time left: not known yet"
+    return f"{'> ' * bool(unseen)}{clock(seconds)} left"
+
+
+def short(number: float) -> str:
+    """Return a count in at most six characters.
+
+    Examples
+    --------
+    >>> short(999), short(12_345), short(123_456), short(1_234_567), short(99_999_999)
+    ('999', '12,345', '123k', '1.23M', '100M')
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e5, "k")):
+        if number >= size:
+            size = 1e3 if letter == "k" else size
+            text = f"{number / size:.3g}" if number / size < 999.5 else f"{number / size:.0f}"
+            return f"{text}{letter}"
+    return f"{number:,.0f}"
+
+
+def money(cost: float | None) -> str:
+    """Return a cost; a dash if there is no price."""
+    return MISSING if cost is None else f"{cost:,.2f}"
+
+
+def percent(state: State) -> str:
+    """Return the share of steps that are done."""
+    return f"{100 * state.steps // state.total if state.total else 100} %"
+
+
+def left_words(state: State) -> str:
+    """Return the time left, or how a run ended or is about to."""
+    return state.over or ("stopping" if state.note else time_left(state.left, state.unseen))
+
+
+def _models(state: State) -> tuple[list[ModelState], int]:
+    """Return the models to show, of many those at work, and how many are not shown."""
+    models = list(state.models)
+    if len(models) > _ROWS:
+        models.sort(key=lambda model: (not model.calls, model.ended >= model.wanted))
+    return models[:_ROWS], max(0, len(models) - _ROWS)
+
+
+def _left(seconds: float | None, unseen: int) -> str:
+    return MISSING if seconds is None else time_left(seconds, unseen).removesuffix(" left")
+
+
+def _cells(model: ModelState) -> list[str]:
+    return [
+        f"{model.ended:,}/{model.wanted:,}",
+        *map(short, (model.calls, model.tokens)),
+        money(model.cost),
+        short(model.retries),
+        MISSING if model.unreadable is None else f"{100 * model.unreadable:.3g} %",
+        _left(model.left, model.unseen),
+    ]
+
+
+def _replicas(state: State) -> list[str]:
+    """Return a line for each replica, of many for those in trouble, and how many others play."""
+    rows = list(state.replicas)
+    if len(rows) > _ROWS:
+        rows.sort(key=lambda row: not row["trouble"])
+    lines = []
+    for row in rows[:_ROWS]:
+        where = f" ({row['where']})" if row["where"] else ""
+        trouble = f"; {row['trouble']}" if row["trouble"] else ""
+        lines.append(f"{row['name']}{where}: {row['state']}, {row['episodes']:,} episodes{trouble}")
+    if rest := rows[_ROWS:]:
+        episodes = sum(int(row["episodes"]) for row in rest)
+        lines.append(f"{len(rest):,} more replicas: {episodes:,} episodes")
+    return lines
+
+
+def _waits(state: State) -> list[str]:
+    """Return a line for each server that is waited for."""
+    return [f"{model.name}: {model.waits}" for model in state.models if model.waits]
+
+
+def lines_of(state: State) -> list[str]:
+    """Return all that is shown of a run as lines, as a log has them."""
+    cost = "" if state.cost is None else f"; cost {money(state.cost)}"
+    first = f"{percent(state)}, {left_words(state)}; episodes: {state.counts}{cost}"
+    models, hidden = _models(state)
+    lines = [f"and {hidden:,} more models"] * bool(hidden) + _waits(state) + _replicas(state)
+    for model in reversed(models):
+        cells = zip(HEAD, _cells(model), strict=True)
+        said = ", ".join(f"{name} {cell}" for name, cell in cells if cell != MISSING)
+        lines.insert(0, f"{model.name}: {said}")
+    return [in_line(first), *(in_line(f"  {line}") for line in lines)]
+
+
+def screen(state: State) -> Group:
+    """Return what a terminal shows of a run: a bar with the time left, below it the rest."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
-    from rich.text import Text
 
+    head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=max(1, state.total), completed=state.steps, width=24)
     steps = f"{short(state.steps)} of {short(state.total)} steps"
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row(f"{percent(state):>3} %", bar, steps, left_words(state))
-    lines = screen_of(state, console.width, console.height - above)
-    return Group(grid, *(Text(line, no_wrap=True, overflow="crop") for line in lines))
+    head.add_row(f"{percent(state):>5}", bar, steps, left_words(state))
+    parts: list[Text | Table] = [head, _line(f"episodes: {state.counts}")]
+    models, hidden = _models(state)
+    rows = [[model.name, *_cells(model)] for model in models]
+    if hidden:
+        rows.append([f"and {hidden:,} more models", *[""] * len(HEAD)])
+    if len(models) > 1:
+        calls, tokens = (
+            sum(getattr(m, name) for m in state.models) for name in ("calls", "tokens")
+        )
+        left = _left(state.left, state.unseen)
+        rows.append(["all", "", short(calls), short(tokens), money(state.cost), "", "", left])
+    if rows:
+        parts.append(table_of(["model", *HEAD], rows))
+    lines = [*_waits(state), *_replicas(state), *filter(None, [state.note])]
+    return Group(*parts, *map(_line, lines))
 
 
-@contextmanager
-def _display(live: Live) -> Iterator[None]:
-    """Show a run at a terminal."""
-    from rich.console import Console, Group
-    from rich.live import Live as Shown
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of names and numbers; names give way where there is too little room.
 
-    from tomeval.runs.live_state import state_of
+    Columns without a number other than 0 are left out.
+    """
+    from rich.table import Table
 
-    over = False
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
+    table.add_column(head[0], overflow="ellipsis", min_width=8)
+    told = [n for n in range(1, len(head)) if {row[n] for row in rows} - {"", "0", MISSING}]
+    for number in told:
+        table.add_column(head[number], justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_line(row[number]) for number in (0, *told)))
+    return table
 
-    def shown() -> Group:
-        # Nothing may have begun, and perhaps nothing will: then nothing of it stays.
-        if live.total:
-            return screen(state_of(live), console)
-        return Group() if over else Group("starting")
 
-    console = Console(stderr=True)
-    with Shown(get_renderable=shown, console=console, refresh_per_second=2, redirect_stdout=False):
-        try:
-            yield
-        finally:
-            over = True
+def _line(text: str) -> Text:
+    """Return a text in one line, which is cut where there is too little room."""
+    from rich.text import Text
+
+    return Text(in_line(text), no_wrap=True, overflow="ellipsis")

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.numbers import MISSING
 from tomeval.core.printing import show, tell
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.standing import Looking, Standing
+    from rich.console import Group
+
+    from tomeval.runs.live_file import State
 
 EVERY = 60.0
 """Seconds between two reports where standard output is not a terminal."""
 
-_REFRESH = 1.0
+OLD = 20.0
+"""Seconds after which a file that did not change is old: it is written every two."""
 
-_ENDED = ("over", "gone", "none", "unknown")
+_REFRESH, _SECOND_LOOK = 1.0, 2.5
+
+_AGAIN = "everything finished is kept: run the same command again to go on"
 
 
 def watch(
@@ -42,79 +51,158 @@ def watch(
 
     Exit codes: 0, what was seen goes on or is finished;
     1, a run was stopped, failed, or its process is gone;
-    2, a folder is no run folder.
+    2, a folder is no run folder, or holds files of two experiments.
     """
-    from tomeval.runs.places.remote import refuse_address
-    from tomeval.runs.standing import Looking
-
-    for folder in folders:
-        refuse_address(folder, "name the one that `tomeval run` says it works in")
-    if len(set(folders)) < len(folders):
-        (twice, *_) = [folder for folder in folders if folders.count(folder) > 1]
-        raise TomevalError(f"{twice}: is named twice")
-    looking = [Looking(folder) for folder in folders]
+    if twice := [folder for folder in folders if folders.count(folder) > 1]:
+        raise TomevalError(f"{twice[0]}: is named twice")
+    runs = [Watched(folder) for folder in folders]
     try:
-        seen = _at_terminal(looking) if sys.stdout.isatty() else _in_lines(looking, follow)
+        _at_terminal(runs) if sys.stdout.isatty() else _in_lines(runs, follow)
     except KeyboardInterrupt:
-        runs = "the run goes" if len(folders) == 1 else "the runs go"
-        tell(f"{runs} on; look again: tomeval watch {' '.join(map(str, folders))}")
+        goes = "the run goes" if len(folders) == 1 else "the runs go"
+        tell(f"{goes} on; look again: tomeval watch {' '.join(map(str, folders))}")
         return
-    if any(_broken(one) for one in seen):
+    if any(run.doing in ("gone", "stopped", "failed") for run in runs):
         raise typer.Exit(1)
 
 
-def _broken(one: Standing) -> bool:
-    return one.goes == "gone" or bool(
-        one.goes == "over" and one.state and one.state.over != "finished"
-    )
+class Watched:
+    """A run that another process plays, looked at again and again.
+
+    Attributes
+    ----------
+    folder : Path
+    state : State
+        As its file said last.
+    doing : str
+        ``plays``; ``silent``: its process is there and writes nothing; ``gone``: it ended without a
+        word; ``finished``, ``stopped``, ``failed``. Without a file: ``begins`` or ``unknown``.
+    age : float
+        Seconds since the file changed, as far as the clocks of two machines agree.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        from tomeval.runs.live_file import State
+
+        self.folder, self._clock, self.state = folder, clock, State()
+        self.doing, self.age, self._changed, self._experiment = "unknown", 0.0, 0.0, ""
+        self.look()
+        if self.doing in ("silent", "gone") and self.age < 86_400:
+            time.sleep(_SECOND_LOOK)  # clocks may differ: it has to be seen to change
+            self.look()
+
+    def look(self) -> None:
+        """Look at the folder.
+
+        Raises
+        ------
+        TomevalError
+            It is no run folder, or its files are not of one experiment.
+        """
+        from tomeval.runs.live_file import experiment_of, read_live
+        from tomeval.runs.writer import writer_of
+
+        self._experiment = self._experiment or experiment_of(self.folder)
+        state, now = read_live(self.folder, self._experiment), self._clock()
+        writer = writer_of(self.folder)
+        if state is None:
+            self.doing = "begins" if writer.there else "unknown"
+            return
+        if state.written != self.state.written:
+            self._changed = now if self.state.written else min(now, state.written)
+        self.state, self.age = state, now - self._changed
+        if state.over:
+            self.doing = state.over
+        elif self.age < OLD and not (writer.sure and writer.there is False):
+            self.doing = "plays"
+        else:
+            self.doing = "gone" if writer.there is False else "silent"
+
+    @property
+    def shown(self) -> State:
+        """The state; of a run that does not play, nothing is left."""
+        over = "" if self.doing in ("plays", "silent") else self.doing
+        return self.state if self.doing == "plays" else replace(self.state, over=over, note="")
+
+    @property
+    def headline(self) -> str:
+        """Which run this is, who plays it and since when."""
+        state = self.state
+        if not state.began:
+            return in_line(str(self.folder))
+        since = datetime.fromtimestamp(state.began).strftime("%Y-%m-%d %H:%M:%S")
+        return in_line(f"{self.folder}: {state.name}, {state.process}, since {since}")
+
+    @property
+    def words(self) -> str:
+        """Whether the run goes on, and what to do if it does not; empty while it does."""
+        from tomeval.cli.progress import clock
+
+        state, age = self.state, clock(self.age)
+        lasted = clock(state.written - state.began)
+        said = {
+            "unknown": f"no live.json tells how it goes; see tomeval status {self.folder}",
+            "begins": "it begins just now",
+            "plays": state.note.removeprefix("tomeval: ") or ("" if state.total else "it starts"),
+            "silent": f"not heard of for {age}, but its process holds the folder: its machine may "
+            "be suspended, or the shared folder slow",
+            "gone": f"its process is gone without a word, {age} ago; {_AGAIN}",
+            "finished": f"finished after {lasted}; see tomeval table {self.folder}",
+            "stopped": f"stopped after {lasted}; {_AGAIN}",
+            "failed": f"failed after {lasted}: {state.why}",
+        }
+        return in_line(said[self.doing])
 
 
-def _in_lines(looking: Sequence[Looking], follow: bool) -> list[Standing]:
-    """Report once, or each minute until all have ended; return what was seen last."""
-    from tomeval.cli.watch_words import report
+def _playing(runs: Sequence[Watched]) -> bool:
+    return any(run.doing in ("plays", "silent", "begins") for run in runs)
+
+
+def _in_lines(runs: Sequence[Watched], follow: bool) -> None:
+    """Report once, or each minute until all have ended."""
+    from tomeval.cli.progress import lines_of
 
     while True:
-        seen = [one.look_twice() for one in looking]
-        for line in report(seen):
-            show(line)
+        for run in runs:
+            lines = [run.headline, run.words, *(lines_of(run.shown) if run.state.total else [])]
+            show("\n".join(filter(None, lines)))
         sys.stdout.flush()
-        if not follow or _all_ended(seen):
-            return seen
+        if not follow or not _playing(runs):
+            return
         time.sleep(EVERY)
+        for run in runs:
+            run.look()
 
 
-def _all_ended(seen: Sequence[Standing]) -> bool:
-    return all(one.goes in _ENDED for one in seen)
-
-
-def _at_terminal(looking: Sequence[Looking]) -> list[Standing]:
-    """Show the runs until all have ended; return what was seen last, which stays on the screen."""
-    from rich.console import Console, Group
+def _at_terminal(runs: Sequence[Watched]) -> None:
+    """Show the runs until all have ended; what was seen last stays on the screen."""
     from rich.live import Live as Shown
+
+    with Shown(get_renderable=lambda: _screen(runs), refresh_per_second=2):
+        while _playing(runs):
+            time.sleep(_REFRESH)
+            for run in runs:
+                run.look()
+
+
+def _screen(runs: Sequence[Watched]) -> Group:
+    """Return what a terminal shows: all of one run, or a row for each of several and a total."""
+    from rich.console import Group
     from rich.text import Text
 
-    from tomeval.cli.progress import screen
-    from tomeval.cli.watch_words import headline, several, standing_words, still
+    from tomeval.cli.progress import left_words, money, percent, screen, table_of
 
-    console = Console()
-    seen = [one.look_twice() for one in looking]
-
-    def shown() -> Group:
-        if len(seen) > 1:
-            lines = several(seen, console.width)
-            return Group(*(Text(line, no_wrap=True, overflow="crop") for line in lines))
-        (one,) = seen
-        goes = one.goes == "goes" and one.state is not None and one.state.total
-        lines = [headline(one), *([] if goes and not one.trouble else [standing_words(one)])]
-        text = Text("\n".join(filter(None, lines)))
-        if one.state is None or not one.state.total:
-            return Group(text)
-        return Group(text, screen(still(one), console, above=len(lines)))
-
-    with Shown(get_renderable=shown, console=console, refresh_per_second=2):
-        while not _all_ended(seen):
-            time.sleep(_REFRESH)
-            seen = [one.look() for one in looking]
-            if _all_ended(seen):
-                seen = [one.look_twice() for one in looking]
-    return seen
+    words = [Text(f"{run.folder}: {run.words}") for run in runs if run.words]
+    if len(runs) == 1:
+        (run,) = runs
+        parts = [screen(run.shown)] if run.state.total else []
+        return Group(Text("\n".join(filter(None, [run.headline, run.words]))), *parts)
+    rows, states = [], [run.shown for run in runs]
+    for run, state in zip(runs, states, strict=True):
+        left = left_words(state).removesuffix(" left")
+        ended = f"{state.counts.ended:,}/{state.wanted:,}"
+        rows.append([str(run.folder), percent(state), left, ended, money(state.cost)])
+    costs = [state.cost for state in states if state.cost is not None]
+    ended = f"{sum(s.counts.ended for s in states):,}/{sum(s.wanted for s in states):,}"
+    rows.append(["all", "", "", ended, money(sum(costs)) if costs else MISSING])
+    return Group(table_of(["run", "done", "left", "episodes", "cost"], rows), *words)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.ticking import Ticking
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
@@ -19,7 +20,6 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.jobs import Job, without
 from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.live_file import LiveFile
 from tomeval.runs.origins import here
 from tomeval.runs.processes import Task, play_all
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
@@ -39,7 +39,7 @@ class Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
-    shown: LiveFile
+    shown: Ticking
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
@@ -116,7 +116,7 @@ class Filler:
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
         self.origin = here()
-        self._tell_counts()  # first, for speeds are taken from when the steps are known
+        self._tell_counts()
         self._tell_steps()
 
     def play(self, how: How) -> None:
@@ -140,7 +140,7 @@ class Filler:
         """Return the episodes that language models are still to play, by models and by cell.
 
         They are played episode by episode over all cells: a run that is stopped has some of
-        everything, and the time left is estimated from the mix of strategies that is still to come.
+        everything, and every kind of cell is soon seen, so that the time left is known.
         """
         groups: dict[tuple[str, ...], dict[int, Sequence[int]]] = {}
         cells = sorted(
@@ -170,7 +170,6 @@ class Filler:
         }
         opened: dict[str, Model | LocalModel] = {}
         for specs, mine in groups.items():
-            self.live.pace.group()
             self.live.asking = True
             self._tell_steps()
             for gone in opened.keys() - set(specs):
@@ -227,18 +226,18 @@ class Filler:
         """Return the counts of a model."""
         return self.live.models[key]
 
-    def begun(self, number: int, episode: int, replica: str = "") -> None:
-        """Note that an episode begins, and on which replica."""
-        self.live.pace.begun(number, episode, replica)
+    def begun(self, number: int, episode: int) -> None:
+        """Note that an episode begins."""
+        self.live.remaining.begun(number, episode)
 
     def over(self, number: int, episode: int) -> None:
         """Note that an episode is over, or broken off."""
-        self.live.pace.ended(number, episode)
+        self.live.remaining.ended(number, episode)
 
     def lost(self, number: int, episode: int, under_way: int) -> None:
         """Note that an episode will begin anew; `under_way` of its steps were counted."""
         self.under_way -= under_way
-        self.live.pace.returned(number, episode)
+        self.live.remaining.returned(number, episode)
         self._tell_steps()
 
     def on_step(self, number: int, episode: int) -> None:
@@ -248,7 +247,7 @@ class Filler:
     def stepped(self, number: int, episode: int, count: int) -> None:
         """Count so many steps of a language model."""
         self.under_way += count
-        self.live.pace.stepped(number, episode, count)
+        self.live.remaining.stepped(number, episode, count)
         self._tell_steps()
 
     def asked_again(self) -> None:
@@ -318,15 +317,15 @@ class Filler:
 
     def _leave_out(self, number: int, count: int) -> None:
         """Count episodes of a cell as not to be played."""
-        self.live.pace.dropped(number, count)
+        self.live.remaining.dropped(number, count)
         self.total -= count * self.cells[number].length
         self._tell_steps()
 
     # What is stored and told
 
-    def together(self, number: int, block: Block | Rows, replica: str = "") -> None:
+    def together(self, number: int, block: Block | Rows) -> None:
         """Store episodes of a cell without a model that were played at once."""
-        self.live.pace.together(number, len(block.episodes), replica)
+        self.live.remaining.together(number, len(block.episodes))
         self._store(number, block)
 
     def _store(self, number: int, block: Block | Rows) -> None:
@@ -349,7 +348,7 @@ class Filler:
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
-        self._told.shown.tell(self.live.asking)
+        self._told.shown.step(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 

@@ -7,7 +7,7 @@ folder, but for the retries of requests, which are of this one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,9 +17,7 @@ from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.counts import Asked, Counts
 from tomeval.runs.domain import Cell, Player
-from tomeval.runs.pace import Pace
-from tomeval.runs.pace_fit import Work
-from tomeval.runs.speeds import Speeds
+from tomeval.runs.remaining import Remaining, Work
 from tomeval.runs.store import Store
 
 
@@ -78,59 +76,13 @@ class ModelCount:
 
     def replied(self, reply: Reply | Scores) -> None:
         """Count a reply that came."""
-        self.calls += 1
-        self.prompt += reply.usage.prompt
-        self.completion += reply.usage.completion
-        if (cost := reply.details.get("cost")) is not None:
-            self.cost = (self.cost or 0.0) + cost
+        usage = reply.usage
+        self.add(Asked(1, usage.prompt, usage.completion, reply.details.get("cost")))
 
     def judged(self, readable: bool) -> None:
         """Count an answer."""
         self.answers += 1
         self.unreadable += not readable
-
-
-@dataclass
-class ReplicaCount:
-    """What a replica does, where a run is played on several.
-
-    Attributes
-    ----------
-    name, host, device : str
-    state : {"starting", "playing", "idle", "silent", "lost"}
-        Whether it has said that it started, has a lease, and answers.
-    leases : int
-        Leases that it holds.
-    episodes, steps, tokens : int
-        Episodes and steps that were committed, and tokens of prompts and replies, of this session.
-    memory : int
-        Bytes; 0: not known.
-    last_error : str
-        The last thing that went wrong; empty: nothing did.
-    lost : int
-        How often it was lost and another one took its place, or none.
-    second, differed, rounded : int
-        Results that came after those of another replica, how many of them were different, and how
-        many only by rounding.
-    since : float
-        When it started, by `time.monotonic`.
-    """
-
-    name: str
-    host: str = ""
-    device: str = ""
-    state: Literal["starting", "playing", "idle", "silent", "lost"] = "starting"
-    leases: int = 0
-    episodes: int = 0
-    steps: int = 0
-    tokens: int = 0
-    memory: int = 0
-    last_error: str = ""
-    lost: int = 0
-    second: int = 0
-    differed: int = 0
-    rounded: int = 0
-    since: float = 0.0
 
 
 class Live:
@@ -144,14 +96,14 @@ class Live:
         Episodes by what became of them.
     models : dict of str to ModelCount
         By `engine.spec_key`, in the order of play.
-    replicas : list of ReplicaCount
-        Where it is played; empty: in this process.
+    replicas : callable
+        Returns what an engine says of its replicas, see `live_file.State`.
+    closing : list of str
+        What an engine says of them at the end.
     wanted : int
         Episodes in all.
-    pace : Pace
-        Who knows the time left.
-    speeds : Speeds
-        How fast counts grow, see `live_state`.
+    remaining : Remaining
+        Knows the time left.
     asking : bool
         Whether language models play by now.
     shown : str
@@ -163,9 +115,10 @@ class Live:
     def __init__(self) -> None:
         self.steps, self.total, self.counts = 0, 0, Counts()
         self.models: dict[str, ModelCount] = {}
-        self.replicas: list[ReplicaCount] = []
+        self.replicas: Callable[[], list[dict[str, str | int]]] = list
+        self.closing: list[str] = []
         self.wanted = 0
-        self.pace, self.speeds = Pace([], {}), Speeds()
+        self.remaining = Remaining()
         self.shown: Literal["", "field", "lines"] = ""
         self.asking, self.note = False, ""
 
@@ -184,17 +137,12 @@ class Live:
         those to play; `slots` are played at a time.
         """
         works = [
-            Work(
-                cell.length,
-                tuple(sorted(set(mine.values()))),
-                _players(cell.seats),
-                not any(who and who.served for who in cell.seats.values()),
-            )
-            for cell, mine in zip(cells, keys, strict=True)
+            Work(tuple(sorted(set(mine.values()))), _players(cell.seats), cell.length, lacks)
+            for cell, mine, lacks in zip(cells, keys, missing, strict=True)
         ]
-        self.pace = Pace(works, dict(enumerate(missing)), slots)
+        self.remaining = Remaining(works, slots, lambda: sum(m.calls for m in counts.values()))
         self.wanted = sum(wanted)
-        found: dict[str, ModelCount] = {}
+        counts: dict[str, ModelCount] = {}
         ended = tallies.episodes(store) if any(keys) else {}
         for number, (cell, mine) in enumerate(zip(cells, keys, strict=True)):
             names = {
@@ -203,26 +151,21 @@ class Live:
                 if (who := cell.seats[seat]) is not None
             }
             for key, name in names.items():
-                count = found.setdefault(key, ModelCount(name))
+                count = counts.setdefault(key, ModelCount(name))
                 count.wanted += wanted[number]
                 over = Counter(ended.get(number, {}))
                 count.ended += over["complete"] + over["void"]
-        asked = tallies.by_seat(store) if found else {}
+        asked = tallies.by_seat(store) if counts else {}
         for (number, seat), said in asked.items():
             whose = keys[number].get(seat) if number < len(keys) else None
             if whose is not None:
                 sums = (said.calls, said.prompt, said.completion, said.cost)
-                found[whose].add(Asked(*sums, said.answers, said.unreadable))
-        brief = brief_names(count.name for count in found.values())
-        for count, name in zip(found.values(), brief, strict=True):
+                counts[whose].add(Asked(*sums, said.answers, said.unreadable))
+        brief = brief_names(count.name for count in counts.values())
+        for count, name in zip(counts.values(), brief, strict=True):
             count.waiting.model = name
-        self.models = found
+        self.models = counts
         return sum(said.again for said in asked.values())
-
-    @property
-    def left(self) -> float | None:
-        """The seconds left; None as long as nothing is known."""
-        return self.pace.left() if self.total else None
 
 
 def _players(seats: Mapping[str, Player | None]) -> tuple[tuple[str, str, str], ...]:

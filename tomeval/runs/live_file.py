@@ -1,28 +1,24 @@
-"""The file ``live.json`` of a run folder: how a run goes, for those who did not start it.
-
-The process that plays writes it every two seconds and at the end, whole or not at all. Whoever can
-read the folder, on this machine or on another one that has it too, sees the run by it.
-"""
+"""The file ``live.json`` of a run folder: how a run goes, for those who did not start it."""
 
 from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.text import excerpt
+from tomeval.core.ticking import Ticking
 from tomeval.models.naming import said_without_address
-from tomeval.runs.checksums import holds, signed
+from tomeval.runs.counts import Counts
+from tomeval.runs.database import NothingPlayed
 from tomeval.runs.live import Live
-from tomeval.runs.live_state import Over, State, state_of
-from tomeval.runs.store import LIVE
+from tomeval.runs.store import LIVE, STORE, Store
 from tomeval.runs.writer import this_process
 
 logger = logging.getLogger(__name__)
@@ -30,99 +26,151 @@ logger = logging.getLogger(__name__)
 EVERY = 2.0
 """Seconds between two states that are written."""
 
+_LONGEST = 300
+"""Characters of what servers and machines said."""
 
-class LiveFile:
-    """Writes the state of a run while it plays.
 
-    Parameters
-    ----------
-    folder : Path
-    live : Live
-    name, shard : str
-        As of `State`.
-    """
+@dataclass(frozen=True)
+class ModelState:
+    """What is shown of one language model; see `live.ModelCount` and `State`."""
 
-    def __init__(self, folder: Path, live: Live, name: str, shard: str = "") -> None:
-        self._path, self._live, self._last = folder / LIVE, live, -EVERY
-        self._whose = State(name=name, shard=shard, process=this_process(), began=time.time())
-        self._over, self._lock, self._failed = threading.Event(), threading.Lock(), False
-        self._thread = threading.Thread(target=self._by_itself, daemon=True)
+    name: str
+    ended: int
+    wanted: int
+    calls: int
+    tokens: int
+    cost: float | None
+    unreadable: float | None  # a share
+    retries: int
+    left: float | None
+    unseen: int
+    waits: str  # what its server is waited for
 
-    def tell(self, alone: bool) -> None:
-        """Write the state if it is time to; if `alone`, a thread does so by itself from now on.
 
-        Where cells play in several processes, these are forked before there is a thread.
-        """
-        if self._thread.is_alive():
-            return
-        if alone:
-            self._thread.start()
-        elif time.monotonic() - self._last >= EVERY:
-            self.write()
+@dataclass(frozen=True)
+class State:
+    """What is shown of a run at one moment; no prompt, no reply and no address of a server."""
 
-    def write(self, over: Over = "", why: str = "") -> None:
-        """Write the present state; what keeps it from that is logged, and the run goes on."""
-        with self._lock:
-            self._last = time.monotonic()
-            state = replace(state_of(self._live, self._whose), over=over, why=why)
-            try:
-                write_text(self._path, json.dumps(signed(state.to_dict())))
-            except TomevalError as error:
-                if not self._failed:
-                    logger.warning("%s; the run goes on, tomeval watch does not see it", error)
-                self._failed = True
+    name: str = ""
+    experiment: str = ""  # its hash, as the store has it
+    process: str = ""  # who plays it
+    began: float = 0.0  # this session, in seconds since 1970
+    written: float = 0.0
+    over: str = ""  # ``finished``, ``stopped`` or ``failed``
+    why: str = ""
+    steps: int = 0
+    total: int = 0
+    counts: Counts = field(default_factory=Counts)
+    wanted: int = 0
+    left: float | None = None  # seconds, without the kinds of cells that were not seen
+    unseen: int = 0  # kinds of cells
+    note: str = ""
+    models: tuple[ModelState, ...] = ()
+    replicas: tuple[dict[str, str | int], ...] = ()  # name, where, state, episodes, trouble
 
-    def end(self, over: Over, why: str) -> None:
-        """Write the last state."""
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        self.write(over, why)
+    @property
+    def cost(self) -> float | None:
+        """What the models with a price cost so far; None if none has one."""
+        known = [model.cost for model in self.models if model.cost is not None]
+        return sum(known) if known else None
 
-    def _by_itself(self) -> None:
-        while not self._over.wait(EVERY):
-            self.write()
+
+def state_of(live: Live, whose: State | None = None) -> State:
+    """Return what is true of a run now, whose name and process `whose` has."""
+    left, unseen = live.remaining.left()
+    models = [
+        ModelState(
+            *(count.waiting.model or count.name, count.ended, count.wanted, count.calls),
+            *(count.prompt + count.completion, count.cost, count.unreadable_share),
+            *(count.waiting.retries, *live.remaining.left(key)),
+            excerpt(count.waiting.line(), _LONGEST),
+        )
+        for key, count in list(live.models.items())
+    ]
+    return replace(
+        whose or State(),
+        written=time.time(),
+        steps=live.steps,
+        total=live.total,
+        counts=live.counts,
+        wanted=live.wanted,
+        left=left if live.total else None,
+        unseen=unseen,
+        note=live.note,
+        models=tuple(models),
+        replicas=tuple(live.replicas()),
+    )
 
 
 @contextmanager
-def live_file(folder: Path, live: Live, name: str, shard: str = "") -> Iterator[LiveFile]:
-    """Write how a run goes into its folder inside the block, and at its end how it ended."""
-    file = LiveFile(folder, live, name, shard)
-    file.write()
-    over, why = "failed", ""
+def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[Ticking]:
+    """Write how a run goes into its folder inside the block, and at its end how it ended.
+
+    Yield what is to be told of every step. What keeps the file from being written is logged once.
+    """
+    whose = State(name=name, experiment=experiment, process=this_process(), began=time.time())
+    told: list[str] = []
+
+    def write(over: str = "", why: str = "") -> None:
+        state = replace(state_of(live, whose), over=over, why=excerpt(why, _LONGEST))
+        try:
+            write_text(folder / LIVE, json.dumps(asdict(state)))
+        except TomevalError as error:
+            if not told:
+                logger.warning("%s; the run goes on, tomeval watch does not see it", error)
+            told.append(str(error))
+
+    write()
+    ticking, over, why = Ticking(EVERY, write), "failed", ""
     try:
-        yield file
+        yield ticking
         over = "finished"
     except (KeyboardInterrupt, SystemExit):
         over = "stopped"
         raise
     except Exception as error:
-        why = excerpt(said_without_address(error) or type(error).__name__, 300)
+        why = said_without_address(error) or type(error).__name__
         raise
     finally:
-        file.end(over, why)
+        ticking.close()
+        write(over, why)
 
 
-def read_live(folder: Path) -> State | None:
+def experiment_of(folder: Path) -> str:
+    """Return the hash of the experiment in a run folder; empty while nothing is stored."""
+    if not folder.exists():
+        raise TomevalError(f"{folder}: there is no such folder")
+    try:
+        with closing(Store(folder)) as store:
+            return str(store.meta()["sha256"])
+    except NothingPlayed:
+        return ""
+
+
+def read_live(folder: Path, experiment: str) -> State | None:
     """Return what a folder's file says; None if there is none.
 
     Raises
     ------
     TomevalError
-        It cannot be read, or is damaged.
+        It cannot be read, is no such file, or is of another experiment than the one of this hash.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     path = folder / LIVE
     try:
-        text = path.read_text(encoding="utf-8")
+        state = TypeAdapter(State).validate_json(path.read_bytes())
+        if experiment and state.experiment != experiment:
+            raise TomevalError(
+                f"{path}: is of another experiment than {STORE} ({state.name!r}); the next "
+                "`tomeval run` into the folder writes it anew"
+            )
+        return state
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TomevalError(f"{path}: cannot be read ({what or error})") from None
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or not holds(data):
-        raise TomevalError(f"{path}: damaged; the next run into the folder writes it anew")
-    return State.from_dict(data, str(path))
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise TomevalError(f"{path}: {where}{first['msg']}") from None

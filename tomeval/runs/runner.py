@@ -100,7 +100,8 @@ def run_experiment(
             )
             add_session(folder, experiment.stop_after_voids, part)
             # Not before: a run that is refused must not be shown in place of the one that is there.
-            shown = stack.enter_context(live_file(folder, live, experiment.name, part))
+            sha256 = str(store.meta()["sha256"])
+            shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
             _note_share(store, experiment, shard, most)
             log = StartUpLog(folder)
             startup = StartUp(log, experiment) if startup_test else None

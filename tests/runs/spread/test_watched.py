@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from fake_engine import FakeEngine
 
-from tomeval.cli.progress_replicas import closing_lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
-from tomeval.runs.live_file import read_live
+from tomeval.runs.live_file import experiment_of, read_live
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.schedule import Schedule
 from tomeval.runs.spread.leases import Group, Leases
+from tomeval.runs.spread.replicas import ReplicaCount, closing_lines
 
 
 @pytest.mark.parametrize("kills", [(), (3,)])
@@ -22,20 +22,30 @@ def test_replicas_are_counted(tmp_path, kills) -> None:
     run_experiment(
         make_experiment(keys | {"horizon": 5}), tmp_path, engine=engine, replicas=2, live=live
     )
-    state = read_live(tmp_path)
+    state = read_live(tmp_path, experiment_of(tmp_path))
     assert state.over == "finished"
-    assert [one.name for one in state.replicas] == ["replica 1", "replica 2"]
-    assert state.complete == state.wanted == sum(one.episodes for one in state.replicas)
-    assert (
-        state.steps == state.total == 5 * state.wanted == sum(one.steps for one in state.replicas)
-    )
-    assert sum(one.lost for one in state.replicas) == len(kills)
-    assert all(one.host and one.device for one in state.replicas if one.episodes)
-    assert live.left == 0
-    head, *each = closing_lines(live.replicas)
+    assert [one["name"] for one in state.replicas] == ["replica 1", "replica 2"]
+    assert state.counts.complete == state.wanted == sum(one["episodes"] for one in state.replicas)
+    assert state.steps == state.total == 5 * state.wanted
+    assert all(one["where"] for one in state.replicas if one["episodes"])
+    assert state.left == 0
+    head, *each = live.closing
     assert head == ("replicas: 2, lost once" if kills else "replicas: 2, none was lost")
     assert [" ".join(line.split()[:2]) for line in each] == ["replica 1", "replica 2"]
     assert ("killed at message 3" in "".join(each)) == bool(kills)
+
+
+def test_closing_lines_of_replicas() -> None:
+    counts = [ReplicaCount(f"replica {n}", "h", "cpu", episodes=n) for n in range(1, 13)]
+    assert closing_lines(counts)[0] == "replicas: 12, none was lost"
+    counts[11].lost, counts[11].last_error = 2, "gone"
+    counts[0].second, counts[1].second, counts[1].differed = 3, 1, 1
+    found = closing_lines(counts)
+    assert found[0] == "replicas: 12, lost 2 times"
+    assert "  replica 12 (h, cpu): 12 episodes; lost 2 times, the last: gone" in found
+    assert "  4 more: 8 to 11 episodes each" in found
+    assert found[-1].startswith("episodes played twice, and compared: 4, 1 of them different; ")
+    assert closing_lines([]) == []
 
 
 def test_how_long_the_leases_under_way_take() -> None:

@@ -29,7 +29,7 @@ from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import Watch
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.jobs import Job, Jobs
-from tomeval.runs.live import Live, ReplicaCount
+from tomeval.runs.live import Live
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.processes import Task
 from tomeval.runs.rows import Rows
@@ -54,6 +54,7 @@ from tomeval.runs.spread.messages import (
     TooLong,
     Withdraw,
 )
+from tomeval.runs.spread.replicas import ReplicaCount, closing_lines
 from tomeval.runs.spread.same import Same
 from tomeval.runs.stopping import IN_FLIGHT, Stopping
 from tomeval.runs.store import Store
@@ -97,11 +98,8 @@ class Filler(Watch, Protocol):
     def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over, see `Watch`."""
 
-    def together(self, number: int, block: Rows, replica: str) -> None:
+    def together(self, number: int, block: Rows) -> None:
         """Take a stretch of a cell that asks no model, which a replica played."""
-
-    def begun(self, number: int, episode: int, replica: str = "") -> None:
-        """Hear that an episode of a cell begins on a replica."""
 
     def stepped(self, number: int, episode: int, count: int) -> None:
         """Hear that an episode has got through so many steps."""
@@ -216,7 +214,6 @@ class _Driver:
         """Play until nothing is left; once the run is to stop, what is under way."""
         filler = self._filler
         filler.live.asking = True
-        filler.live.pace.group()
         filler.store.note_stops(dict.fromkeys(filler.schedules, ""))
         try:
             for number in range(self._replicas):
@@ -225,7 +222,8 @@ class _Driver:
                     number, self._engine.start(number, self._setting), ReplicaCount(name)
                 )
                 self._places.append(place)
-            filler.live.replicas = [place.count for place in self._places]
+            counts = [place.count for place in self._places]
+            filler.live.replicas = lambda: [count.row() for count in counts]
             self._ask()
             while not self.leases.done and not (self._stopping.signal and self.leases.idle):
                 self._turn()
@@ -233,6 +231,7 @@ class _Driver:
             for place in self._places:
                 place.replica.stop()
         self._tell_differences()
+        filler.live.closing += closing_lines(counts)
 
     # A turn
 
@@ -285,8 +284,6 @@ class _Driver:
             place.count.leases = self.leases.leases_of(place.number)
             if place.origin is not None:
                 place.count.state = "playing" if place.count.leases else "idle"
-        live = sum(place.count.state in ("playing", "idle") for place in self._places)
-        self._filler.live.pace.replicas(live)
         self._stopping.what = self._under_way(now)
 
     def _under_way(self, now: float) -> str:
@@ -327,7 +324,6 @@ class _Driver:
         place.lost = why
         place.count.state, place.count.last_error, place.count.leases = "lost", why, 0
         place.count.lost += 1
-        self._filler.live.pace.gone(place.count.name)
         for job in gone.failed:
             self._fail(job, f"its replica was lost three times: {why}")
         if self._stopping.signal:
@@ -359,7 +355,6 @@ class _Driver:
             if quiet > SILENT and place.origin is not None and place.count.state != "silent":
                 self._take_back(self.leases.silent(place.number))
                 place.count.state, place.count.leases = "silent", 0
-                self._filler.live.pace.gone(place.count.name)
                 place.count.last_error = f"no answer for {SILENT:.0f} s"
                 logger.warning("%s does not answer; what it held is given out again", place)
             if quiet > GONE and place.count.state == "silent":
@@ -423,8 +418,6 @@ class _Driver:
         place.count.host, place.count.device = said.host, said.device
         place.origin = Origin(place.count.name, said.host, said.device, said.versions)
         place.count.last_error = place.lost  # no longer that it waits
-        place.count.since = time.monotonic()
-        self._filler.live.pace.leased(place.count.name)
         with self._noting():
             self._same.versions(str(place), said.versions)
 
@@ -448,7 +441,7 @@ class _Driver:
     def _begin(self, place: _Place, job: Job) -> None:
         if job not in self._counts:
             self._steps[job] = 0
-            self._filler.begun(*job, place.count.name)
+            self._filler.begun(*job)
 
     def _ends(self, place: _Place, job: Job) -> bool:
         """Tell whether this is the end of a job, which then has begun."""
@@ -471,7 +464,7 @@ class _Driver:
         assert place.origin is not None
         self._filler.origin = place.origin
         if job in self._counts:
-            self._filler.together(said.cell, block, place.count.name)
+            self._filler.together(said.cell, block)
         else:
             self._filler.done(said.cell, block, self._steps.pop(job), said.unusable)
         place.count.episodes += len(block.episodes)
