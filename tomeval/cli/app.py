@@ -26,8 +26,6 @@ from tomeval.cli import (
     spreading,
     starting,
     table,
-    viewing,
-    watching,
 )
 from tomeval.cli.extended import ExtendedGroup
 from tomeval.core.errors import TomevalError
@@ -90,8 +88,8 @@ def _options(
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (
-        *(playing.run, playing.plan, playing.prompt, viewing.view, reading.status),
-        *(watching.watch, spreading.merge),
+        *(playing.run, playing.plan, playing.prompt, reading.status),
+        spreading.merge,
     ),
     "Read": (
         *(table.table, plotting.plot, share.report, reading.transcript),

@@ -136,6 +136,19 @@ SHIPPED: dict[str, Shipped] = {
         exporters=("inspect", "lm-eval"),
         models=("inspect",),
     ),
+    "live": Shipped(
+        "tomeval.extensions.live:EXTENSION",
+        commands={
+            "view": (
+                "Measure",
+                "Show a run in a browser while it is played: progress, table, figures, episodes.",
+            ),
+            "watch": (
+                "Measure",
+                "Show runs that other processes play, here or on machines that share the folder.",
+            ),
+        },
+    ),
     "people": Shipped(
         "tomeval.extensions.people:EXTENSION",
         commands={

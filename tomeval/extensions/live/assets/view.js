@@ -1,19 +1,15 @@
 // The page asks what has changed, and takes over the parts that have.
 const view = {
   EVERY: 1000, // milliseconds between two questions
-  etag: null,
-  state: { parts: {}, changed: 0, trouble: "" }, // as the server said last
+  state: { parts: {}, trouble: "" }, // as the server said last
   shown: {}, // by part the version that is shown
   taking: new Set(), // the parts that are being fetched
   problem: "", // why the page may not be up to date
   viewer: null, // the domain's script is loaded once
 
   async ask() {
-    const headers = view.etag === null ? {} : { "If-None-Match": view.etag };
-    const answer = await fetch("state", { headers });
-    if (answer.status === 304) return;
+    const answer = await fetch("state");
     if (!answer.ok) throw new Error(`the server says ${answer.status}`);
-    view.etag = answer.headers.get("etag");
     view.state = await answer.json();
   },
 
@@ -98,16 +94,8 @@ const view = {
 
   say() {
     const said = document.getElementById("live-said");
-    const { changed } = view.state;
     said.className = view.problem === "" ? "soft small" : "small stale";
-    if (view.problem !== "") said.textContent = dom.seen(view.problem);
-    else said.textContent = changed === 0 ? "Nothing is written yet." : `Last written ${view.ago(Date.now() / 1000 - changed)} ago.`;
-  },
-
-  ago(seconds) {
-    if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
-    if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-    return `${Math.round(seconds / 3600)} h`;
+    said.textContent = view.problem === "" ? "This page renews itself." : dom.seen(view.problem);
   },
 };
 

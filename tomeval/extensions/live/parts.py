@@ -13,24 +13,26 @@ from typing import Any
 
 import jinja2
 
+from tomeval.cli.progress import lines_of
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.extensions.live.changes import Part
 from tomeval.report import facts, notices
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes, LineBrowser, heads
 from tomeval.report.headline import headline
 from tomeval.report.page import environment
 from tomeval.report.table import Column, Table, Value, results
+from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
+from tomeval.runs.live_file import read_live
 from tomeval.runs.results import Run
 from tomeval.runs.writer import writer_of
 from tomeval.statistics.estimates import AUTO
-from tomeval.web.watched import Part
-
-_HERE = Path(__file__).parent
 
 _COUNTED = {
+    "wanted": "wanted",
     COMPLETE: "complete",
     VOID: "void",
     FAILED: "failed",
@@ -46,65 +48,64 @@ _COUNTED = {
 def parts(folder: Path) -> dict[str, Part]:
     """Return the parts of the page by name, in its order."""
     return {
-        "progress": Part(partial(_progress, folder), least=0.5),
-        "results": Part(_results, least=2),
-        "figures": Part(_figures, least=5),
-        "episodes": Part(_episodes, least=2),
+        "progress": Part(partial(_progress, folder), live=True),
+        "results": Part(_results),
+        "figures": Part(_figures),
+        "episodes": Part(_episodes),
     }
 
 
 @cache
-def templates() -> jinja2.Environment:
+def _templates() -> jinja2.Environment:
     """Return the templates of the live page and those of the report."""
-    return environment(_HERE / "templates")
+    return environment(Path(__file__).parent / "templates")
 
 
-def _render(name: str, **values: Any) -> str:
-    return templates().get_template(name).render(values)
+def render(template: str, /, **values: Any) -> str:
+    """Return a page or a part by the name of its template."""
+    return _templates().get_template(template).render(values)
 
 
 def _progress(folder: Path, run: Run | None) -> str:
-    """Say how far the run is: in all and by cell."""
-    if run is None:
-        return _render("progress.html.j2", run=None, state=_state(folder, done=False))
-    status = run.status()
-    wanted = [run.wanted(cell) for cell in run.cells]
-    shown = [name for name in _COUNTED if name in status[0]]
-    totals = {name: sum(row[name] for row in status) for name in shown}
-    ended = totals[COMPLETE] + totals[VOID]
-    whole = None if None in wanted else sum(filter(None, wanted))
-    said = [(_number(totals[name]), _COUNTED[name]) for name in shown]
-    return _render(
+    """Say how far the run is: in all, by what the process that plays says, and by cell."""
+    experiment = "" if run is None else str(run.store.meta()["sha256"])
+    live = read_live(folder, experiment)
+    lines = [] if live is None or live.over or not live.total else lines_of(live)
+    status = [] if run is None else run.status()
+    shown = [name for name in _COUNTED if status and name in status[0]]
+    sums = {name: sum(row[name] or 0 for row in status) for name in shown}
+    known = bool(status) and all(row["wanted"] is not None for row in status)
+    ended = sums.get(COMPLETE, 0) + sums.get(VOID, 0)
+    whole = sums["wanted"] if known else None
+    done = whole is not None and ended >= whole
+    return render(
         "progress.html.j2",
         run=run,
-        state=_state(folder, done=whole is not None and ended >= whole),
+        state=_state(folder, done=done),
+        lines=lines,
         ended=ended,
         whole=whole,
-        said=said,
-        table=_cells(run, status, wanted, shown),
-        numbers=[cell.number for cell in run.cells],
+        said=[(_number(sums[name]), _COUNTED[name]) for name in shown if name != "wanted"],
+        table=None if run is None else _cells(run, status, shown),
+        numbers=[] if run is None else [cell.number for cell in run.cells],
     )
 
 
-def _cells(
-    run: Run, status: list[dict[str, Any]], wanted: list[int | None], shown: list[str]
-) -> Table:
+def _cells(run: Run, status: list[dict[str, Any]], shown: list[str]) -> Table:
     """Return the table of progress by cell."""
     columns = [Column("cell", "cell", False), Column("task", "task", False)]
-    columns += [Column("wanted", "wanted", True)]
     columns += [Column(name, _COUNTED[name], True) for name in shown]
     rows = []
-    for cell, row, count in zip(run.cells, status, wanted, strict=True):
-        words = [cell.title, facts.task_text(cell)]
-        numbers = [count, *(row[name] for name in shown)]
-        values = ["–" if number is None else _number(number) for number in numbers]
-        keys = ["" if number is None else repr(number) for number in numbers]
-        texts = [Value(word, "", word) for word in words]
-        rows.append([*texts, *(Value(v, "", k) for v, k in zip(values, keys, strict=True))])
+    for cell, row in zip(run.cells, status, strict=True):
+        texts = [Value(word, "", word) for word in (cell.title, facts.task_text(cell))]
+        numbers = [row[name] for name in shown]
+        rows.append(texts + [Value(_number(n), "", "" if n is None else repr(n)) for n in numbers])
     return Table(columns, rows, [], [])
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
@@ -125,7 +126,7 @@ def _results(run: Run | None) -> str:
     rows = run.rows(AUTO)
     names = list(run.headline)
     episodes = Episodes(run, sys.maxsize)  # nothing is left out here
-    return _render(
+    return render(
         "live.html.j2",
         headline=headline(run, rows, names),
         drawings=[],
@@ -141,16 +142,16 @@ def _figures(run: Run | None) -> str:
     if run is None or not any(len(cell.episodes) for cell in run.cells):
         return ""
     drawings, glyphs = Figures(run, AUTO).page()
-    return _render("live_figures.html.j2", rest=drawings, glyphs=glyphs)
+    return render("live_figures.html.j2", rest=drawings, glyphs=glyphs)
 
 
 def _episodes(run: Run | None) -> str:
     """Return the frame of the list of episodes; the page asks for their data one by one."""
-    if run is None or not run.store.query("SELECT 1 FROM episodes LIMIT 1"):
+    if run is None or not any(tallies.episodes(run.store).values()):
         return ""
     listed = [run.measures[name] for name in run.headline]
     drawn = heading(next(iter(run.domain.schema.episodes), ""))
-    return _render("episodes.html.j2", listed=listed, drawn=drawn)
+    return render("episodes.html.j2", listed=listed, drawn=drawn)
 
 
 def cells(run: Run) -> str:
@@ -158,7 +159,7 @@ def cells(run: Run) -> str:
     return json.dumps([heads(cell) for cell in run.cells])
 
 
-def cell(number: int, run: Run) -> str:
+def cell(run: Run, cell: int) -> str:
     """Return what the list of episodes shows of one cell, as JSON.
 
     Raises
@@ -166,13 +167,13 @@ def cell(number: int, run: Run) -> str:
     TomevalError
         The run has no such cell.
     """
-    found = _cell(run, number)
+    one = _cell(run, cell)
     # The measures of the whole run, which the list has columns for, whatever this cell has.
-    episodes = Episodes(run.part([found]), names=run.headline)
-    return json.dumps(episodes.summary(found), allow_nan=False)
+    episodes = Episodes(run.part([one]), names=run.headline)
+    return json.dumps(episodes.summary(one), allow_nan=False)
 
 
-def episode(number: int, wanted: int, run: Run) -> str:
+def episode(run: Run, cell: int, episode: int) -> str:
     """Return one episode with all prompts and replies, as JSON.
 
     Raises
@@ -180,15 +181,15 @@ def episode(number: int, wanted: int, run: Run) -> str:
     TomevalError
         The run has no such cell, or the cell no such episode.
     """
-    found = _cell(run, number)
-    return json.dumps(Episodes(run.part([found])).one(found, wanted), allow_nan=False)
+    one = _cell(run, cell)
+    return json.dumps(Episodes(run.part([one])).one(one, episode), allow_nan=False)
 
 
 def _cell(run: Run, number: int) -> RunCell:
-    found = {one.number: one for one in run.cells}
-    if number not in found:
-        raise TomevalError(f"{run.folder}: has no cell {number}")
-    return found[number]
+    for one in run.cells:
+        if one.number == number:
+            return one
+    raise TomevalError(f"{run.folder}: has no cell {number}")
 
 
 def script(run: Run) -> str:

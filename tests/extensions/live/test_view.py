@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import time
@@ -18,12 +19,12 @@ from support import scripts
 from viewer_support import interrupt, viewing
 
 import tomeval
+from tomeval.extensions.live.viewing import check, view_app
 from tomeval.report.blocks import unpack
 from tomeval.report.episodes import Episodes
 from tomeval.runs.folder import locked
 from tomeval.runs.results import Run
 from tomeval.web.server import POLICY
-from tomeval.web.view import check, view_app
 
 TOKEN = "t0ken"
 
@@ -165,14 +166,29 @@ def test_the_page_has_no_script_and_no_style_of_its_own(run) -> None:
         assert ask(run.folder, f"/{address}")[0].status_code == 200, address
 
 
-def test_nothing_is_said_twice_if_nothing_changed(run) -> None:
-    first = ask(run.folder, "/state")[0]
-    again = ask(run.folder, "/state", headers={"If-None-Match": first.headers["etag"]})[0]
-    assert (again.status_code, again.text) == (304, "")
+def test_a_change_of_the_folder_is_a_new_version_of_a_part(run) -> None:
+    first = ask(run.folder, "/state")[0].json()
+    assert ask(run.folder, "/state")[0].json() == first
     (run.folder / "sessions.json").touch()
-    changed = ask(run.folder, "/state", headers={"If-None-Match": first.headers["etag"]})[0]
-    assert changed.status_code == 200
-    assert changed.json()["parts"]["progress"] != first.json()["parts"]["progress"]
+    changed = ask(run.folder, "/state")[0].json()
+    assert all(changed["parts"][name] != version for name, version in first["parts"].items())
+    (run.folder / "live.json").touch()
+    again = ask(run.folder, "/state")[0].json()["parts"]
+    assert [name for name in again if again[name] != changed["parts"][name]] == ["progress"]
+
+
+def test_what_the_process_that_plays_says_is_shown(tmp_path) -> None:
+    experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 2}
+    folder = tmp_path / "run"
+    tomeval.run(experiment, folder).close()
+    assert "left; episodes" not in part(folder, "progress")  # it is over
+    state = json.loads((folder / "live.json").read_text())
+    state |= {"over": "", "steps": 3, "left": 75.0, "note": ""}
+    (folder / "live.json").write_text(json.dumps(state))
+    assert "<li>50 %, 0:01:15 left; episodes: 2 complete" in part(folder, "progress")
+    (folder / "live.json").write_text(json.dumps(state | {"experiment": "0"}))
+    with pytest.raises(tomeval.TomevalError, match="is of another experiment"):
+        check(folder)
 
 
 def test_what_others_wrote_is_escaped(tmp_path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hostile import model_run
 
 import tomeval
-from tomeval.web.watched import SHARE, Part, Watched
+from tomeval.extensions.live.changes import SHARE, Changes, Part
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def watched(played, tmp_path):
         clock.now += 3.0
         return f"{len(run.cells)} cells"
 
-    parts = {"quick": Part(quick, least=1.0), "slow": Part(slow, least=1.0)}
-    return Watched(folder, parts, clock), clock, made
+    parts = {"quick": Part(quick), "slow": Part(slow)}
+    return Changes(folder, parts, clock), clock, made
 
 
 def test_nothing_is_made_again_without_a_change(watched) -> None:
@@ -73,8 +73,7 @@ def test_a_change_is_taken_up_after_a_rest_in_proportion_to_the_work(watched) ->
 
 def test_every_commit_of_a_writer_is_a_change(tmp_path) -> None:
     experiment = {"games": "RPS", "subjects": "random", "horizon": 3, "episodes": 1}
-    page = Watched(tmp_path / "run", {})
-    assert page.changed() == 0
+    page = Changes(tmp_path / "run", {})
     seen = [page.version()]
     for episodes in (1, 2, 3):
         tomeval.run(experiment | {"episodes": episodes}, tmp_path / "run").close()
@@ -99,15 +98,14 @@ def test_before_anything_is_played_parts_are_made_without_a_run(tmp_path) -> Non
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "run.lock").touch()
-    page = Watched(folder, {"one": Part(lambda run: "waiting" if run is None else run.name)})
+    page = Changes(folder, {"one": Part(lambda run: "waiting" if run is None else run.name)})
     assert page.part("one").text == "waiting"
     assert page.trouble == ""
 
 
 def test_reading_changes_nothing_in_the_store(watched) -> None:
     page, _, _ = watched
-    before = (page.folder / "run.sqlite").read_bytes()
-    changed = page.changed()
-    assert page.read(lambda run: str(len(run.cells))) == "10"
+    before, version = (page.folder / "run.sqlite").read_bytes(), page.version()
+    assert page.part("slow").text == "10 cells"
     assert (page.folder / "run.sqlite").read_bytes() == before
-    assert page.changed() == changed
+    assert page.version() == version

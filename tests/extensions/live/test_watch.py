@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from tomeval.cli import watching
-from tomeval.cli.watching import Watched
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.live import watching
+from tomeval.extensions.live.watching import Watched
 from tomeval.models.naming import brief_names
 from tomeval.runs import live_file as files
 from tomeval.runs import writer
