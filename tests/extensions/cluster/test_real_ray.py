@@ -15,6 +15,7 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.cluster.ray_replicas import RayCluster
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
@@ -104,7 +105,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(tmp_pat
     assert first["answered"] == second["answered"] == []
 
     with pytest.raises(TomevalError, match=r"--replicas 3, .* Ray has room for 2"):
-        make_engine(f"ray:{cluster.address}", replicas=3).check()  # one node is left
+        RayCluster(cluster.address, 3, 0.0).check()  # one node is left
 
     (tmp_path / "more.toml").write_text(toml(EXPERIMENT | {"episodes": 10}))
     more = [sys.executable, "-m", "tomeval", "run", "more.toml", "--out", "ray"]
@@ -158,6 +159,6 @@ def test_what_answers_at_an_address_must_be_ray(monkeypatch) -> None:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         began = time.monotonic()
         with pytest.raises(TomevalError, match="no head of a Ray cluster answers there") as told:
-            make_engine(f"ray:{address}").check()
+            RayCluster(address, 1, 0.0).check()
     assert address in str(told.value)
     assert time.monotonic() - began < 20
