@@ -17,13 +17,13 @@ from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
     blind_notes,
+    people_notes,
     player_notes,
     recorded_notes,
     run_facts,
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.facts_of_people import people_notes
 from tomeval.domains.matrix.fitted.measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES

@@ -329,6 +329,15 @@ def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | N
     return [tuple(row) for row in store.query(sql, (cell, episode))]
 
 
+def checks_of(store: Store, cell: int) -> dict[int, list[bool]]:
+    """Return which answers to the checks of a study were right, by episode."""
+    sql = f"SELECT episode, value FROM answers WHERE cell = ? AND question LIKE '{CHECK} %'"
+    found: dict[int, list[bool]] = {}
+    for episode, value in store.query(sql, (cell,)):
+        found.setdefault(episode, []).append(json.loads(value)["right"])
+    return found
+
+
 def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
     sql = (
