@@ -183,7 +183,7 @@ def test_accepted(text):
         ("Final answer: J (not F)", "unparsable"),
         ("Final answer: J (F would pay less)", "unparsable"),
         ("Final answer: Cooperate (J)", "illegal"),
-        ('Final answer: {"action": "J", "alternative": "F"}', "illegal"),
+        ('Final answer: {"action": "J", "alternative": "F"}', "unparsable"),
         ('Final answer: {"avoid": "J"}', "illegal"),
     ],
 )

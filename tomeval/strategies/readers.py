@@ -52,7 +52,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\
 _NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
 _WORD = (
     rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?"
-    r"|(?:(?:i|we)(?:['’]ll|\s+will|\s+would)?\s+)?(?:choose|pick|play|select|predict)\b)\s*:?"
+    r"|(?:(?:i|we)(?:['’]ll|\s+will|\s+would)?\s+)?(?:choose|pick|play|select|predict)\b)[\"'”*]*\s*:?"
 )
 _REASON = re.compile(
     rf"{_AFTER}(?:[,;:(\[–—]|-+\s|[.!。](?![\w.])|(?<=\W)(?:because|since)\b)", re.IGNORECASE
@@ -250,7 +250,7 @@ class Labels:
         """What a marked line begins with that names a label."""
         names = "|".join(map(_pattern, sorted(self._names, key=len, reverse=True)))
         return re.compile(
-            rf"(?:{MARK})*(?:{_WORD}{_BEFORE})?(?P<label>{names or '(?!)'})(?![^\W_])",
+            rf"(?:{MARK})*(?:{_WORD}{_BEFORE}){{0,2}}(?P<label>{names or '(?!)'})(?![^\W_])",
             re.IGNORECASE,
         )
 
