@@ -55,7 +55,7 @@ _NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
 _WHO = r"(?:i|we|you|they|he|she|it|(?:the\s+other\s+)?player(?:\s+\d+)?|my\s+(?:partner|opponent))"
 _WORD = (
     rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?|(?:{_WHO}\s+)?(?:choose|pick|play|select|predict)\b"
-    rf"|{_WHO}(?:['’]ll|\s+will|\s+would)\b(?:\s+(?:choose|pick|play|select|predict)\b)?)[\"'”*]*\s*:?"
+    rf"|{_WHO}(?:['’](?:ll|d)|\s+will|\s+would)\b(?:\s+(?:choose|pick|play|select|predict)\b)?)[\"'”*]*\s*:?"
 )
 _REASON = re.compile(
     rf"{_AFTER}(?:[,;:(\[–—]|-+\s|[.!。](?![\w.])|(?<=\W)(?:because|since)\b)", re.IGNORECASE
