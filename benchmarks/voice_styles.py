@@ -1,12 +1,14 @@
 """Voices: how a model dresses what it has to say.
 
 A voice gets what is asked for (`Asked`) and a generator, and returns its thinking and its reply.
-Cooperative voices follow the instruction in their own manner: the marked line is the last thing
-that they write. The others refuse, hedge, think without end or ramble.
+Cooperative voices follow the instruction in their own manner, and some of them end as people end:
+with a courtesy, how sure they are, or a reason below the marked line. The others refuse, hedge,
+think without end, ramble, or take their answer back for another.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -217,30 +219,36 @@ def _keyed(asked: Asked) -> str:
 
 
 def _two_answers(asked: Asked) -> str:
-    """Answer twice, not with the same."""
-    other = next((o for o in asked.options if o not in asked.answer.split()), "something else")
-    return f"{asked.line} {asked.answer}\n\nWait, that is wrong.\n\n{asked.line} {other}"
+    """Answer, and take it back for another answer."""
+    other = next((o for o in asked.options if o not in asked.answer.split()), "")
+    if not other:
+        ((key, items),) = json.loads(asked.answer).items()
+        other = f"\n{json.dumps({key: items[::-1]})}"
+    return f"{asked.line} {asked.answer}\n\nWait, that is wrong, I mean {other}"
 
 
 def _no_line(asked: Asked) -> str:
     return "I hope that you understand."
 
 
+_COURTESY = "\n\nLet me know if you want more detail!"
+_SURE = "\n\n---\n*Confidence: 85%*"
+
 VOICES = {
     voice.name: voice
     for voice in (
         Voice("terse", True, _terse),
-        Voice("chatty", True, _chatty, words=70),
-        Voice("markdown", True, _markdown, lambda a: f"### **{a.line}** **{a.answer}**"),
-        Voice("LaTeX", True, _latex, _boxed),
+        Voice("chatty", True, _chatty, closing=_COURTESY, words=70),
+        Voice("markdown", True, _markdown, lambda a: f"### **{a.line}** **{a.answer}**", _SURE),
+        Voice("LaTeX", True, _latex, _boxed, "\n\nExplanation: it maximises $u(a)$."),
         Voice("JSON", True, _json, _keyed),
         Voice("thinking in tags", True, _terse, thinks="tags"),
         Voice("thinking apart", True, _terse, thinks="apart"),
         Voice("hedging, then answer", True, _hedging),
         Voice("label echo", True, _echo),
-        Voice("other language", True, _foreign),
-        Voice("role play", True, _role_play, lambda a: f"{a.line} *{a.answer}*"),
-        Voice("self-correction", True, _self_correction),
+        Voice("other language", True, _foreign, closing="\n\nIch hoffe, das hilft. 祝你好运！"),
+        Voice("role play", True, _role_play, lambda a: f"{a.line} *{a.answer}*", "\n\n*bows*"),
+        Voice("self-correction", True, _self_correction, closing="\n\nThat is settled, then."),
         Voice("answer twice", True, _twice, lambda a: f"**{a.line} {a.answer}**"),
         Voice("restated prompt", True, _restated),
         Voice("two lines", True, _chatty, lambda a: f"**{a.line}**\n\n{a.answer}."),

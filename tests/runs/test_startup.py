@@ -232,7 +232,7 @@ def test_a_damaged_log_is_kept_aside(tmp_path, caplog) -> None:
         ("<think>J? F?</think>", "it thinks first (3 tokens with the answer)"),
         ({"reasoning_content": "J? F?"}, "it thinks first (3 tokens with the answer)"),
         ({"content": "Now let", "finish_reason": "length"}, "truncated ({kind}, at most "),
-        ({"content": "no\x1b[2J\n"}, r'tokens): "no\x1b[2J\n"'),
+        ({"content": "no\x1b[2J\n"}, r': "no\x1b[2J\n"'),
         ({"content": "no", "finish_reason": "content_filter"}, "refusal ({kind}, at most"),
     ],
 )

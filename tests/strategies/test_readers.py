@@ -183,7 +183,7 @@ def test_accepted(text):
         ("Final answer: J (not F)", "unparsable"),
         ("Final answer: J (F would pay less)", "unparsable"),
         ("Final answer: Cooperate (J)", "illegal"),
-        ('Final answer: {"action": "J", "alternative": "F"}', "illegal"),
+        ('Final answer: {"action": "J", "alternative": "F"}', "unparsable"),
         ('Final answer: {"avoid": "J"}', "illegal"),
     ],
 )
@@ -443,7 +443,11 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
     shown = text[closings[-1] :] if closings else text
     if finish != "stop" or "<think>" in shown.lower():
         return set()
-    lines = re.split("\r\n|\n|\r", shown)
+    lines = [
+        part
+        for line in re.split("\r\n|\n|\r", shown)
+        for part in re.split(r"[{,]" if line.strip().startswith("{") else "\n", line)
+    ]
     for marker in (["final", "answer"], ["answer"]):
         claims = {}
         for place, line in enumerate(lines):

@@ -16,6 +16,10 @@ OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
 to follow, and that has an outcome of its own, was invalid; ``unlisted``: a label is not among the
 likeliest tokens, which are all that a server tells, so it has no number."""
 
+LENIENT = "lenient"
+"""The mark of an answer that was read although its reply is not in the exact form asked for, among
+the details of the answer and in the record of its call."""
+
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
 the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import LENIENT
 from tomeval.core.prefixes import common_prefix
 from tomeval.strategies.asking import replaced
 
@@ -163,4 +164,8 @@ def _answer(record: dict[str, Any]) -> dict[str, Any]:
     for short, key in (("o", "outcome"), ("e", "error")):
         if key in record:
             found[short] = record[key]
+    if fault := record.get("fault"):
+        found["o"] = f"{found.get('o', '')} ({fault})"
+    elif record.get(LENIENT) is True:
+        found["o"] = f"{found['o']} (leniently: not in the exact form)"
     return found

@@ -9,7 +9,7 @@ from tomeval.runs import folder
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
-from tomeval.runs.rates import RATES
+from tomeval.runs.rates import INVALID, LENIENT, RATES, REASK
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import usage
 
@@ -79,7 +79,8 @@ _POLICIES = {
 
 def meanings(run: Run, measures: Iterable[Measure]) -> list[tuple[str, str]]:
     """Return (heading, meaning) of a run's rates and of measures."""
-    rates = [RATES[name] for name in ("invalid_rate", "reask_rate", *run.domain.rates(run))]
+    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.rates(run))
+    rates = [RATES[name] for name in names]
     said = [(measure.heading, measure.meaning) for measure in measures]
     return [(rate.heading, rate.meaning) for rate in rates] + said
 

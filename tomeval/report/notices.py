@@ -13,12 +13,16 @@ from tomeval.runs.copies import copies_notes
 from tomeval.runs.draws import weight_notes
 from tomeval.runs.intervals import interval_notes
 from tomeval.runs.outside import lacking
-from tomeval.runs.rates import INVALID
+from tomeval.runs.rates import INVALID, LENIENT
+from tomeval.runs.replies import excerpt
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
 
 REASONS = [reason.replace("_", " ") for reason in INVALID_REASONS]
 """Kinds of invalid answers, as headings of the counts of `invalid_rows`."""
+
+
+_EXAMPLES = 5
 
 
 class Notice(NamedTuple):
@@ -69,6 +73,22 @@ def invalid_rows(run: Run) -> list[dict[str, Any]]:
         if any(outcomes.get(cell.number, {}).values())
     ]
     return sorted(rows, key=lambda row: -row["rate"])
+
+
+def lenient_rows(run: Run) -> list[dict[str, Any]]:
+    """Return examples of replies that were read leniently, one of each of the first few cells."""
+    rates, replies = tallies.rates(run.store), tallies.lenient_replies(run.store, _EXAMPLES)
+    return [
+        {
+            "cell": cell.number,
+            "player": cell.title,
+            "task": facts.task_text(cell),
+            "rate": 100 * rates[cell.number][LENIENT.name],
+            "said": excerpt(replies[cell.number]),
+        }
+        for cell in run.cells
+        if cell.number in replies
+    ]
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -163,6 +163,7 @@ def _context(
         "headline": headline(run, rows, names),
         "notices": notices.notices(run, episodes, options.interval, left_out),
         "invalid": notices.invalid_rows(run),
+        "lenient": notices.lenient_rows(run),
         "reasons": notices.REASONS,
         **results(run, rows, names, options.interval),
         "comparison": comparison,

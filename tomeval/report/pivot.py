@@ -205,7 +205,10 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
     That is episodes and the rates of answers; of a rate that differs the row with most is named.
     """
     said = []
+    silent = repeats(rows) & RATES.keys()
     for name, value in rows[0].items():
+        if name in silent:
+            continue
         values = [row[name] for row in rows]
         known = [v for v in values if is_number(v)]
         if name == "episodes" and len(set(values)) > 1:

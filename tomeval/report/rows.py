@@ -18,7 +18,7 @@ from tomeval.runs.columns import (
     is_interval,
 )
 from tomeval.runs.measures import Measure, digits_of
-from tomeval.runs.rates import RATES
+from tomeval.runs.rates import LENIENT, RATES
 
 _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
@@ -131,11 +131,17 @@ def is_number(value: Any) -> bool:
 
 
 def repeats(rows: Rows) -> set[str]:
-    """Return ``strategy`` if it says nothing: a language model's subject is named by it."""
+    """Return the columns that say nothing.
+
+    ``strategy``, where language models' subjects are named by it, and the share of answers that
+    were read leniently, where none was.
+    """
+    loose = any(row.get(LENIENT.name, 0) > 0 for row in rows)
+    found = set() if loose else {LENIENT.name} & rows[0].keys()
     name = next((name for name, value in rows[0].items() if isinstance(value, str)), "strategy")
     if name == "strategy" or "strategy" not in rows[0]:
-        return set()
-    return {"strategy"} if all(row["strategy"] in ("", row[name]) for row in rows) else set()
+        return found
+    return found | ({"strategy"} if all(r["strategy"] in ("", r[name]) for r in rows) else set())
 
 
 def _columns(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.text import in_line
 from tomeval.runs import tallies
 from tomeval.runs.copies import copies_notes
 from tomeval.runs.domain import cell_names
@@ -110,6 +111,9 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
             yield wrapped(
                 f"commonest reason for {status}: {what} ({number:,} of {counts.total():,})", 2
             )
+    if total.get(VOID) and (faults := tallies.faults(store)):
+        ((what, number),) = faults.most_common(1)
+        yield wrapped(f"commonest fault of replies there: {in_line(what)} ({number:,} times)", 2)
 
 
 def _unread(store: Store) -> list[int]:

@@ -37,6 +37,13 @@ REASK = Rate(
     "once, because a reply before the last one could not be used; in the arena of the measured "
     "player's answers.",
 )
+LENIENT = Rate(
+    "lenient_rate",
+    "lenient %",
+    "Share of all answers, void episodes included, that were read although the reply did not end "
+    "in the exact form asked for: with marks, a reason or text below it, or after another answer; "
+    "in the arena of the measured player's answers.",
+)
 PROBE_INVALID = Rate(
     "probe_invalid_rate", "probe invalid %", "The same as invalid %, of answers to probes only."
 )
@@ -46,5 +53,5 @@ REACTION_INVALID = Rate(
     "The same as invalid %, of the conditional probe only: what the partner would do next.",
 )
 
-RATES = {rate.name: rate for rate in (INVALID, REASK, PROBE_INVALID, REACTION_INVALID)}
+RATES = {rate.name: rate for rate in (INVALID, REASK, LENIENT, PROBE_INVALID, REACTION_INVALID)}
 """All rates, by name."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.text import in_line
 from tomeval.core.thinking import without_thinking
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
@@ -40,7 +41,9 @@ class Unread(NamedTuple):
         if self.outcome == "truncated" and used is not None:
             parts[1:] = [f"ended by itself{f' after {used:,} tokens' if used else ''}"]
         about = ", ".join(filter(None, parts))
-        return f"{self.outcome}{f' ({about})' if about else ''}: {said(self.call)}"
+        fault = self.call.get("fault", "")
+        why = f"; {in_line(fault)}" if fault and self.outcome in ("unparsable", "illegal") else ""
+        return f"{self.outcome}{f' ({about})' if about else ''}{why}: {said(self.call)}"
 
 
 def last_unread(store: Store, cell: int, episode: int) -> Unread | None:

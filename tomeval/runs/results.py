@@ -220,8 +220,10 @@ class Run:
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
             share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
-            than once), the rates of `Domain.rates`, and the measures, each followed by half the
-            width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``, ``_ci95_high``).
+            than once), ``lenient_rate`` (the share that was read although it was not in the
+            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
+            half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
+            ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. ``reference``
             (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``
@@ -235,7 +237,7 @@ class Run:
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
-            row |= answered.get(cell.number) or tallies.Answers().rates()
+            row |= answered.get(cell.number) or tallies.NO_ANSWERS
             if not cell.knows_attempts:
                 row[REASK.name] = float("nan")
             for name, where in own.items():

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from tomeval.core.outcomes import FAILED, VALID
+from tomeval.core.outcomes import FAILED, LENIENT, VALID
 from tomeval.models.base import LOW_MASS
 
 if TYPE_CHECKING:
     from tomeval.runs.store import Store
 
-MADE = crc32(repr((1, LOW_MASS, VALID)).encode())
+MADE = crc32(repr((2, LOW_MASS, VALID)).encode())
 """What rows depend on besides the calls. The first number grows with every change of `Spent`."""
 
 _AT_A_TIME = 1000
@@ -41,6 +41,8 @@ class Spent(NamedTuple):
         the first.
     scored, low : int
         Scored answers that say how much probability all labels have, and those below `LOW_MASS`.
+    lenient : int
+        Answers that were read although they were not in the exact form asked for.
     """
 
     calls: int = 0
@@ -54,6 +56,7 @@ class Spent(NamedTuple):
     again: int = 0
     scored: int = 0
     low: int = 0
+    lenient: int = 0
 
 
 def total(parts: Iterable[Sequence[Any]]) -> Spent:
@@ -134,6 +137,7 @@ def _of_call(record: Any) -> Spent | None:
         int(attempt is not None and attempt > 1),
         int(mass is not None),
         int(mass is not None and mass < LOW_MASS),
+        int(record.get(LENIENT) is True),
     )
 
 

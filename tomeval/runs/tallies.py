@@ -11,9 +11,10 @@ from functools import wraps
 from typing import NamedTuple, TypeVar
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, VALID, VOID
+from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, LENIENT, VALID, VOID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.rates import INVALID, REASK
+from tomeval.runs.rates import LENIENT as LENIENT_RATE
 from tomeval.runs.spent import Spent, kept, total
 from tomeval.runs.store import Store
 
@@ -194,20 +195,40 @@ class Answers(NamedTuple):
         return found | {REASK.name: math.nan} if self.recorded else found
 
 
+NO_ANSWERS = dict.fromkeys((INVALID.name, REASK.name, LENIENT_RATE.name), math.nan)
+"""The rates of a cell without answers."""
+
+
 @_once
 def rates(store: Store) -> dict[int, dict[str, float]]:
-    """Return by cell the rates of the measured seat's answers, see `Answers.rates`.
+    """Return by cell the rates of the measured seat's answers, see `Answers.rates`, and `LENIENT`.
 
     Cells without answers are left out.
     """
-    odd = set(_odd_own(store))
+    loose = _lenient(store)
+    odd = {*_odd_own(store), *loose}
     counted = answers(store, sorted(odd), _own(store))
-    found = {cell: said.rates() for cell, said in counted.items() if said.asked}
+    found = {
+        cell: said.rates() | {LENIENT_RATE.name: loose.get(cell, 0) / said.asked}
+        for cell, said in counted.items()
+        if said.asked
+    }
     # In all other cells, by far the most, one answer is enough to know: none need be counted.
     one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
     plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in odd]
-    usual = Answers(asked=1).rates()
+    usual = Answers(asked=1).rates() | {LENIENT_RATE.name: 0.0}
     return found | {cell: dict(usual) for cell in plain if store.query(one, (cell,))}
+
+
+def _lenient(store: Store) -> dict[int, int]:
+    """Return how many of the measured seat's answers were read leniently, where any was."""
+    found: dict[int, int] = {}
+    if not store.query("SELECT 1 FROM calls LIMIT 1"):
+        return found
+    for (cell, seat, _), said in _spent(store).items():
+        if said.lenient and seat == (store.domain.own_seat or seat):
+            found[cell] = found.get(cell, 0) + said.lenient
+    return found
 
 
 def invalid_rates(store: Store) -> dict[int, float]:
@@ -257,10 +278,11 @@ SELECT cell, seat, status = '{FAILED}', COUNT(*), COUNT(said),
        SUM(json_extract(said, '$.usage.prompt')), SUM(json_extract(said, '$.usage.completion')),
        SUM(json_extract(said, '$.usage.cached')), SUM(json_extract(said, '$.details.cost')),
        SUM(outcome IS NOT NULL OR scored), SUM(outcome <> '{VALID}'), SUM(again), COUNT(mass),
-       SUM(mass < {LOW_MASS!r})
+       SUM(mass < {LOW_MASS!r}), SUM(lenient)
 FROM (SELECT cell, seat, status, {_SAID} AS said, json_extract(r, '$.outcome') AS outcome,
              COALESCE(json_type(r, '$.scores') = 'object', 0) AS scored,
-             json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass
+             json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass,
+             COALESCE(json_type(r, '$.{LENIENT}') = 'true', 0) AS lenient
       FROM (SELECT cell, seat, status, readable(record) AS r
             FROM episodes CROSS JOIN calls USING (cell, episode)
             WHERE cell = ? AND episode = ? LIMIT -1) LIMIT -1)
@@ -408,6 +430,29 @@ def failures(store: Store) -> Counter[str]:
     for (record,) in store.query(sql):  # read here, see `last_failure`
         why = str(json.loads(record)["error"])
         found[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    return found
+
+
+def faults(store: Store) -> Counter[str]:
+    """Return what was wrong with the replies of void episodes, as far as the log says."""
+    # Read here, see `last_failure`.
+    rows = store.query(
+        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
+        f"WHERE status = '{VOID}' AND json_type(readable(record), '$.fault') = 'text'"
+    )
+    return Counter(str(json.loads(record)["fault"]) for (record,) in rows)
+
+
+def lenient_replies(store: Store, most: int) -> dict[int, str]:
+    """Return a reply that was read leniently, of each of the first cells that have any."""
+    found = {}
+    for cell in sorted(_lenient(store))[:most]:
+        (record,) = store.query(
+            "SELECT unpacked(record) FROM calls WHERE cell = ? "
+            f"AND json_type(readable(record), '$.{LENIENT}') = 'true' LIMIT 1",
+            (cell,),
+        )[0]
+        found[cell] = str(json.loads(record)["reply"]["text"])
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
@@ -141,8 +142,9 @@ def call_lines(call: dict[str, Any]) -> Iterator[str]:
         if reply.get("reasoning"):
             yield from (f"   ({line})" for line in lines_of(reply["reasoning"]))
         yield from (f"   {line}" for line in lines_of(reply["text"]))
-        outcome = f", {call['outcome']}" if "outcome" in call else ""
-        yield f"   [{in_line(reply['finish'] + outcome)}]"
+        told = [reply["finish"], call.get("outcome", ""), call.get("fault", "")]
+        told += ["read leniently: not in the exact form"] * (call.get(LENIENT) is True)
+        yield f"   [{in_line(', '.join(filter(None, told)))}]"
     if scores is not None:
         pairs = zip(call["labels"], scores["logprobs"], strict=True)
         told = ", ".join(f"{in_line(label)} {logprob:.3f}" for label, logprob in pairs)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import VALID, Invalid, Said
+from tomeval.core.outcomes import LENIENT, VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.core.thinking import without_thinking
 from tomeval.models.base import (
@@ -210,7 +210,9 @@ class Asker:
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
             if read.value is not None:
-                return Said(read.value, attempts=attempt), text
+                details = {LENIENT: True} if read.lenient else None
+                self._calls[-1] |= details or {}
+                return Said(read.value, attempts=attempt, details=details), text
         return Invalid(outcome, text, attempts), text
 
     async def score(

@@ -6,8 +6,9 @@ reason comes after a comma, a dash, a stop or a bracket and names no other label
 sentence that begins with "because" or "since" may say what is wrong with it. Text below the line is
 fine unless it names another label. Thinking is cut first. Anything else is invalid.
 
-Where the marker stands nowhere, lines that begin with "Answer:" count instead. Where the line ends
-after the marker, as a heading does, the next line that says something is what it marks.
+Where the marker stands nowhere, lines that begin with "Answer:" count instead; in an object, its
+key "answer" begins one. Where the line ends after the marker, as a heading does, the next line
+that says something is what it marks.
 """
 
 from __future__ import annotations
@@ -44,15 +45,17 @@ _MARKED = tuple(
     )
     for words in (r"final[\s_-]+answer", "answer")
 )
+_KEY = re.compile(r'(?<=[{,])(?=\s*"(?:final[ _])?answer"\s*:)', re.IGNORECASE)
 _BREAK = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _MARKS_ALONE = re.compile(rf"(?:```\w*|~~~\w*|[-─━═]{{3,}}\s*)?(?:{MARK})*+")
 _ANYWHERE = re.compile(r"final[\s_-]+answer\s*[:=]", re.IGNORECASE)
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 
 _NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
+_WHO = r"(?:i|we|you|they|he|she|it|(?:the\s+other\s+)?player(?:\s+\d+)?|my\s+(?:partner|opponent))"
 _WORD = (
-    rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?"
-    r"|(?:(?:i|we)(?:['’]ll|\s+will|\s+would)?\s+)?(?:choose|pick|play|select|predict)\b)\s*:?"
+    rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?|(?:{_WHO}\s+)?(?:choose|pick|play|select|predict)\b"
+    rf"|{_WHO}(?:['’](?:ll|d)|\s+will|\s+would)\b(?:\s+(?:choose|pick|play|select|predict)\b)?)[\"'”*]*\s*:?"
 )
 _REASON = re.compile(
     rf"{_AFTER}(?:[,;:(\[–—]|-+\s|[.!。](?![\w.])|(?<=\W)(?:because|since)\b)", re.IGNORECASE
@@ -121,12 +124,12 @@ def find_marked(shown: str) -> Marked | None:
     >>> find_marked("J, I think.\n**Final answer:** J\n").said
     '** J\n'
     """
-    lines = [line for line in _BREAK.split(shown) if line]
+    lines = [part for line in _BREAK.split(shown) for part in _parts(line) if part]
     for marker in _MARKED:
         said = {
             i: rest for i, line in enumerate(lines) if (rest := _said(line, marker)) is not None
         }
-        if said or _ANYWHERE.search(plain(shown)):
+        if said or has_marker(shown):
             break
     if not said:
         return None
@@ -140,6 +143,16 @@ def find_marked(shown: str) -> Marked | None:
     )
 
 
+def _parts(line: str) -> list[str]:
+    """Return a line; of an object, its key "answer" begins a new one."""
+    return _KEY.split(line) if line.lstrip().startswith("{") else [line]
+
+
+def has_marker(text: str) -> bool:
+    """Tell whether the marker stands anywhere in a text."""
+    return _ANYWHERE.search(plain(text)) is not None
+
+
 def _said(line: str, marker: re.Pattern[str]) -> str | None:
     """Return what a line says after its marker; None if it is not marked.
 
@@ -151,7 +164,7 @@ def _said(line: str, marker: re.Pattern[str]) -> str | None:
     return line if _ANYWHERE.match(re.sub(r"\A[\W_]+", "", plain(line))) else None
 
 
-def _first_said(marked: Marked) -> tuple[str, str]:
+def first_said(marked: Marked) -> tuple[str, str]:
     """Return what stands on the marked line, or on the next line that says something; the rest."""
     said, below = marked.said, _BREAK.split(marked.below)
     while below and _MARKS_ALONE.fullmatch(said):
@@ -219,7 +232,7 @@ class Labels:
             action = self.choices.index(marked.last)
             more = ""
         else:
-            said, below = _first_said(marked)
+            said, below = first_said(marked)
             found = self._answer.match(said)
             rest = "" if found is None else said[found.end() :]
             if found is None or not (_NOTHING_MORE.fullmatch(rest) or _REASON.match(rest)):
@@ -250,7 +263,7 @@ class Labels:
         """What a marked line begins with that names a label."""
         names = "|".join(map(_pattern, sorted(self._names, key=len, reverse=True)))
         return re.compile(
-            rf"(?:{MARK})*(?:{_WORD}{_BEFORE})?(?P<label>{names or '(?!)'})(?![^\W_])",
+            rf"(?:{MARK})*(?:{_WORD}{_BEFORE}){{0,2}}(?P<label>{names or '(?!)'})(?![^\W_])",
             re.IGNORECASE,
         )
 

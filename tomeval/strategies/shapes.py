@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tomeval.core.outcomes import VALID
-from tomeval.strategies.readers import MARK, MARKER, Read, find_marked, plain, shown_text
+from tomeval.strategies.readers import (
+    MARK,
+    MARKER,
+    Marked,
+    Read,
+    find_marked,
+    first_said,
+    has_marker,
+    plain,
+    shown_text,
+)
 
 T = TypeVar("T")
 
@@ -89,11 +99,10 @@ class JsonShape(Generic[T]):
             return shown
         marked = find_marked(shown)
         tail = shown if marked is None else marked.said + marked.below
-        given = [
-            one
-            for one in _objects(tail)
-            if self._has_key(one.data) and _begins_line(tail, one.start)
-        ]
+        given = self._objects(tail) or self._bare(marked)
+        if not given and marked is not None and not has_marker(shown):  # "answer" is a key of it
+            marked, tail = None, shown
+            given = self._objects(tail)
         if not given:
             where = "begins a line" if marked is None else f"stands after {MARKER!r}"
             return Read("unparsable", fault=f"no JSON object with the key {self.key!r} {where}")
@@ -113,8 +122,25 @@ class JsonShape(Generic[T]):
         once = marked is None or {said.strip() for said in marked.earlier} <= {marked.said.strip()}
         return Read(VALID, answer, lenient=not (exact and once))
 
-    def _has_key(self, data: dict[str, Any]) -> bool:
-        return len(list(self._given(data))) == 1
+    def _objects(self, text: str) -> list[Given]:
+        """Return the objects in a text that have the key and begin a line."""
+        return [
+            one
+            for one in _objects(text)
+            if len(list(self._given(one.data))) == 1 and _begins_line(text, one.start)
+        ]
+
+    def _bare(self, marked: Marked | None) -> list[Given]:
+        """Return the numbers that a marked line says without their object, as if they had it."""
+        said, below = ("", "") if marked is None else first_said(marked)
+        bare = re.sub(r"^[^\w-]+|[^\w?]+$", "", said)
+        if (
+            marked is None
+            or self.kind is str
+            or not (_NUMBERS.fullmatch(bare) or _NUMBER.fullmatch(bare))
+        ):
+            return []
+        return [Given({self.key: bare}, 0, len(marked.said + marked.below) - len(below))]
 
     def _given(self, data: dict[str, Any]) -> Iterator[Any]:
         """Yield what an object has under the key, in any case of it."""
@@ -123,6 +149,8 @@ class JsonShape(Generic[T]):
     def _value(self, data: dict[str, Any]) -> list[Any]:
         """Return the list that an object gives; a ValueError says how its form differs."""
         value = next(self._given(data))
+        if self.kind is int and isinstance(value, str) and (row := _NUMBERS.fullmatch(value)):
+            value = re.findall(r"\d+", row[0])
         if self.size < 2 and isinstance(value, str | int):
             value = [value]
         if not isinstance(value, list) or self.size not in (0, len(value)):

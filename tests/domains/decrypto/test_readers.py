@@ -58,7 +58,6 @@ def test_readable(text) -> None:
     ("text", "outcome"),
     [
         ("", "unparsable"),
-        ("Final answer: 2-4-1", "unparsable"),
         ('Final answer: {"code": "241"}', "unparsable"),
         ('Final answer: {"code": [2, 4]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
@@ -113,6 +112,9 @@ def test_no_object_is_searched_for_within_a_line(text, said) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Final answer: 2-4-1",
+        "Final answer: [2, 4, 1].",
+        'Final answer: {"code": "2, 4, 1"}',
         'Final answer: {"code": [2, 4, 1], "why": "x"}',
         '{"reasoning": "1 is worn out", "code": [2, 4, 1]}',
         'Final answer: {"code": [2, 4, 1]}\nI am sure.',

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tomeval.core.outcomes import LENIENT
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
@@ -69,7 +70,8 @@ SELECT c.game, c.player, c.others, c.seed, c.on_invalid,
        {", ".join(f"s.{name}" for name in _PAYOFFS)},
        (SELECT json_group_object(question, json(value)) FROM answers p WHERE p.cell = s.cell
         AND p.episode = s.episode AND p.step = s.step) AS probes,
-       json_extract(s.details, '$.belief.said') AS stated, s.details
+       json_extract(s.details, '$.belief.said') AS stated,
+       json_extract(s.details, '$.{LENIENT}') AS lenient, s.details
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 CREATE VIEW asked AS
 SELECT cell, episode, step, {_SLOT} AS seat, kind AS question, outcome, attempts FROM steps

@@ -118,7 +118,7 @@ class LLMEncoder(LLMSeat, Encoder):
         question = self._question("encode", shape, code=view.code, words=words)
         draft = Draft(self.player, question, view.code, self.chair.door)
         answer = await self._move(question, draft)
-        return replace(answer, details=draft.details or None)
+        return replace(answer, details={**(answer.details or {}), **draft.details} or None)
 
     async def predict(
         self, view: EncoderView, hints: Hints, question: str

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tomeval.core.outcomes import LENIENT
 from tomeval.domains.decrypto.game import Code, Guess, NoCode
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
@@ -57,6 +58,9 @@ _ASKED = "\nUNION ALL ".join(
     f"{role}_outcome AS outcome, {role}_attempts AS attempts FROM steps"
     for role in ROLES
 )
+_READ = ",\n       ".join(
+    f"json_extract(s.details, '$.{role}.{LENIENT}') AS {role}_lenient" for role in ROLES
+)
 _VIEWS = f"""
 CREATE VIEW step_records AS
 SELECT c.encoder, c.decoder, c.interceptor, json_extract(c.definition, '$.records') AS records,
@@ -67,6 +71,7 @@ SELECT c.encoder, c.decoder, c.interceptor, json_extract(c.definition, '$.record
        s.bob != s.code AS miscommunication, s.eve = s.code AS interception,
        {", ".join(f"s.{name}" for name in (*_OUTCOMES, *_ATTEMPTS))}, s.told, s.best,
        {_PROBES},
+       {_READ},
        s.details
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 CREATE VIEW asked AS

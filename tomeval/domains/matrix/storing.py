@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import COMPLETE, NOT_ASKED, OUTCOMES, VALID
+from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import IntArray
 from tomeval.domains.matrix.steps import ACT, ASIDES, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
@@ -73,6 +73,8 @@ SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.g
        json_extract(s.act_details, '$.method') AS act_method,
        json_extract(s.act_details, '$.mass') AS act_mass,
        json_extract(s.act_details, '$.argmax_is_label') AS act_argmax_is_label,
+       json_extract(s.act_details, '$.{LENIENT}') AS act_lenient,
+       json_extract(s.predict_details, '$.{LENIENT}') AS predict_lenient,
        json_extract(s.predict_details, '$.method') AS predict_method,
        json_extract(s.predict_details, '$.mass') AS predict_mass,
        json_extract(s.predict_details, '$.argmax_is_label') AS predict_argmax_is_label,
@@ -110,6 +112,7 @@ SCHEMA = Schema(
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
         **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
+        **dict.fromkeys(("act_lenient", "predict_lenient"), "INTEGER"),
         "stated_action": "INTEGER",
         "stated_accuracy": "REAL",
     },
