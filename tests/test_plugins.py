@@ -153,7 +153,9 @@ def test_commands_show_what_a_package_brings(package, tmp_path, capsys, monkeypa
     assert "Careful" in call("list", "strategies")
     assert "first_percent" in call("list", "metrics")
     assert "parrot:WORD" in call("list", "models")
-    assert "own-parts 1.5" in call("list", "extensions")
+    listed = call("list", "extensions", "own_parts", "--format", "csv")
+    assert "measures, models, subjects, strategies" in listed
+    assert "own-parts 1.5" in listed
     assert "Always takes the first action" in call("list", "subjects")
     assert "Round 5 counts." in call("prompt", "Reminder + CoT", "--game", "RPS")
     experiment = tmp_path / "e.toml"

@@ -172,10 +172,15 @@ def bring(kind: str, name: str, made: Any, of: Any = None) -> None:
     _LOADED[before.name] = replace(before, **changed)
 
 
+def name_of_module(module: str) -> str:
+    """Return the name of the extension that holds what a module registers."""
+    return re.sub(r"\W", "_", module.removeprefix(FILE_PREFIX))
+
+
 def of_module(made: Any) -> Extension:
     """Return the extension of the module in which something stands, empty if it is new."""
     module = str(getattr(made, "__module__", type(made).__module__))
-    name = re.sub(r"\W", "_", module.removeprefix(FILE_PREFIX))
+    name = name_of_module(module)
     return _LOADED.get(name, Extension(name, f"what {module} registers"))
 
 

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import FILE_PREFIX, Extension, add
+from tomeval.core.extensions import FILE_PREFIX, Extension, add, name_of_module
 
 GROUP = "tomeval.extensions"
 """The group of entry points."""
@@ -31,7 +31,7 @@ HINT = "if it comes from outside, install its package or name it with --plugin"
 class Plugin(NamedTuple):
     """One plugin that was loaded: its name, the package that brings it, and its module.
 
-    `extension` is the name of the `Extension` in it, empty if it has none.
+    `extension` is the name of the `Extension` in it, or of that to which its decorators add.
     """
 
     name: str
@@ -134,6 +134,8 @@ def _load(plugin: Plugin, what: str, load: Callable[[], object], remedy: str) ->
         if isinstance(extension, Extension):
             add(extension)
             plugin = plugin._replace(extension=extension.name)
+        elif isinstance(brought, ModuleType):
+            plugin = plugin._replace(extension=name_of_module(brought.__name__))
     except Exception as error:
         why = str(error) if isinstance(error, TomevalError) else f"{type(error).__name__}: {error}"
         raise TomevalError(f"{what} cannot be loaded: {why}; {remedy}") from error
