@@ -59,7 +59,7 @@ def showing_progress(live: Live, verbose: bool = False) -> Iterator[OnSteps]:
                 yield lambda done, total: None
         else:
             live.shown = "lines"
-            with _ticking(EVERY, lambda: tell("\n".join(lines_of(state_of(live))))) as ticking:
+            with Ticking(EVERY, lambda: tell("\n".join(lines_of(state_of(live))))) as ticking:
                 yield lambda done, total: ticking.step(live.asking)
 
 
@@ -106,20 +106,11 @@ def working(what: str, total: int | None = None) -> Iterator[Working]:
         with _shown(lambda: _line(str(state)), transient=True):
             yield state
     else:
-        with _ticking(EVERY, lambda: tell(str(state))) as ticking:
+        with Ticking(EVERY, lambda: tell(str(state))) as ticking:
             state = Working(what, total, lambda: ticking.step(False))
             if total is None:  # nobody may ever call
                 ticking.step(True)
             yield state
-
-
-@contextmanager
-def _ticking(every: float, call: Callable[[], None]) -> Iterator[Ticking]:
-    ticking = Ticking(every, call)
-    try:
-        yield ticking
-    finally:
-        ticking.close()
 
 
 @contextmanager
@@ -230,12 +221,15 @@ def _cells(model: ModelState) -> list[str]:
     ]
 
 
-def _replicas(state: State) -> list[str]:
-    """Return a line for each replica, of many for those in trouble, and how many others play."""
+def _others(state: State) -> list[str]:
+    """Return a line for each server that is waited for, and for each replica.
+
+    Of many replicas those in trouble come first, and the last line sums up the rest.
+    """
+    lines = [f"{model.name}: {model.waits}" for model in state.models if model.waits]
     rows = list(state.replicas)
     if len(rows) > _ROWS:
         rows.sort(key=lambda row: not row["trouble"])
-    lines = []
     for row in rows[:_ROWS]:
         where = f" ({row['where']})" if row["where"] else ""
         trouble = f"; {row['trouble']}" if row["trouble"] else ""
@@ -246,17 +240,12 @@ def _replicas(state: State) -> list[str]:
     return lines
 
 
-def _waits(state: State) -> list[str]:
-    """Return a line for each server that is waited for."""
-    return [f"{model.name}: {model.waits}" for model in state.models if model.waits]
-
-
 def lines_of(state: State) -> list[str]:
     """Return all that is shown of a run as lines, as a log has them."""
     cost = "" if state.cost is None else f"; cost {money(state.cost)}"
     first = f"{percent(state)}, {left_words(state)}; episodes: {state.counts}{cost}"
     models, hidden = _models(state)
-    lines = [f"and {hidden:,} more models"] * bool(hidden) + _waits(state) + _replicas(state)
+    lines = [f"and {hidden:,} more models"] * bool(hidden) + _others(state)
     for model in reversed(models):
         cells = zip(HEAD, _cells(model), strict=True)
         said = ", ".join(f"{name} {cell}" for name, cell in cells if cell != MISSING)
@@ -287,7 +276,7 @@ def screen(state: State) -> Group:
         rows.append(["all", "", short(calls), short(tokens), money(state.cost), "", "", left])
     if rows:
         parts.append(table_of(["model", *HEAD], rows))
-    lines = [*_waits(state), *_replicas(state), *filter(None, [state.note])]
+    lines = [*_others(state), *filter(None, [state.note])]
     return Group(*parts, *map(_line, lines))
 
 

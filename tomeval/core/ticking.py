@@ -29,7 +29,11 @@ class Ticking:
             self._last = now
             self._call()
 
-    def close(self) -> None:
+    def __enter__(self) -> Ticking:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End the thread."""
         self._over.set()
         if self._thread.is_alive():

@@ -121,9 +121,10 @@ def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[
             told.append(str(error))
 
     write()
-    ticking, over, why = Ticking(EVERY, write), "failed", ""
+    over, why = "failed", ""
     try:
-        yield ticking
+        with Ticking(EVERY, write) as ticking:
+            yield ticking
         over = "finished"
     except (KeyboardInterrupt, SystemExit):
         over = "stopped"
@@ -132,7 +133,6 @@ def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[
         why = said_without_address(error) or type(error).__name__
         raise
     finally:
-        ticking.close()
         write(over, why)
 
 
