@@ -142,9 +142,9 @@ def call_lines(call: dict[str, Any]) -> Iterator[str]:
         if reply.get("reasoning"):
             yield from (f"   ({line})" for line in lines_of(reply["reasoning"]))
         yield from (f"   {line}" for line in lines_of(reply["text"]))
-        told = [reply["finish"], call.get("outcome", ""), call.get("fault", "")]
-        told += ["read leniently: not in the exact form"] * (call.get(LENIENT) is True)
-        yield f"   [{in_line(', '.join(filter(None, told)))}]"
+        became = [reply["finish"], call.get("outcome", ""), call.get("fault", "")]
+        became += ["read leniently: not in the exact form"] * (call.get(LENIENT) is True)
+        yield f"   [{in_line(', '.join(filter(None, became)))}]"
     if scores is not None:
         pairs = zip(call["labels"], scores["logprobs"], strict=True)
         told = ", ".join(f"{in_line(label)} {logprob:.3f}" for label, logprob in pairs)
