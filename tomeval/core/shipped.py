@@ -112,7 +112,7 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.trajectories:EXTENSION",
         commands={
             "arena import": (
-                _GUESTS,
+                "Commands",
                 "Make a run folder of games that TextArena played, for table, ratings, report and "
                 "the rest.",
             )
