@@ -32,11 +32,8 @@ EVERY = 60.0
 _ROWS = 8
 """So many models, and replicas, have a row: of more, those at work and those in trouble."""
 
-_SAID = "tomeval.runs.startup"
-"""The log whose notes are shown too, not only its warnings."""
-
-_RETRIES = "tomeval.models.served"
-"""The log of servers, each retry included."""
+_SAID, _RETRIES = "tomeval.runs.startup", "tomeval.models.served"
+"""The log whose notes are shown too, not only its warnings; that of servers, with each retry."""
 
 HEAD = ("episodes", "calls", "tokens", "cost", "retries", "unread", "left")
 """The columns of a model, after its name."""
