@@ -7,6 +7,10 @@ rule decides otherwise, two more say so: ``ruled`` (one would doubt, the rule re
 ``missed`` (it says ``@A`` in a form that the rule refuses). The tables ask for labels, for letters
 as labels or for an object in JSON, and ``_cut`` says that the server stopped the reply at its
 limit. ``@A`` and ``@B`` stand for two answers, of which several are put in.
+
+``fresh.toml`` has replies that the rule was not made for:
+
+    python tests/strategies/test_corpus.py      # what becomes of them
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tomeval.strategies.readers import Labels, Reader
+from tomeval.strategies.readers import Labels, Read, Reader
 from tomeval.strategies.shapes import JsonShape
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -135,3 +139,54 @@ def test_the_corpus_is_large_and_varied():
     assert min(per_verdict["take"], per_verdict["doubt"]) >= 200, per_verdict
     shapes = Counter(type(case.reader) for case in CASES)
     assert min(shapes.values()) >= 150, shapes
+
+
+class Fresh(NamedTuple):
+    """A reply of a set, its verdict, what it says (None: nothing), and what the rule reads."""
+
+    number: int
+    verdict: str
+    said: Any
+    text: str
+    read: Read[Any]
+
+    @property
+    def outcome(self) -> str:
+        """What becomes of it."""
+        if self.read.value is None:
+            return "refused"
+        return "read" if self.read.value == self.said else "read as another"
+
+
+def fresh() -> list[Fresh]:
+    """Return every reply, read."""
+    found = []
+    path = Path(__file__).parent / "fresh.toml"
+    for question in tomllib.loads(path.read_text(encoding="utf-8"))["question"]:
+        labels = tuple(question.get("labels", ()))
+        reader: Reader[Any] = Labels(labels) if labels else shape(question["key"])
+        for reply in question["replies"]:
+            (verdict,) = {"says", "doubt", "none"} & reply.keys()
+            said = None if verdict == "none" else reply[verdict] or None
+            said = labels.index(said) if labels and said else said
+            read = reader.read(reply["text"], reply.get("finish", "stop"))
+            found.append(Fresh(question.get("set", 1), verdict, said, reply["text"], read))
+    return found
+
+
+def counts(number: int) -> dict[tuple[str, str], int]:
+    """Return how many replies of a set have each verdict and outcome."""
+    return dict(Counter((c.verdict, c.outcome) for c in fresh() if c.number == number))
+
+
+def test_no_reply_is_read_as_another_answer():
+    assert {case.outcome for case in fresh()} == {"read", "refused"}
+    assert not [case for case in fresh() if case.verdict == "none" and case.outcome == "read"]
+
+
+if __name__ == "__main__":
+    for case in fresh():
+        if (case.verdict == "says") != (case.outcome == "read"):
+            print(f"--- set {case.number}, {case.verdict} {case.said}: {case.read}\n{case.text}\n")
+    for number in (1, 2):
+        print(number, sorted(counts(number).items()))
