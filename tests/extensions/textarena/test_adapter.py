@@ -12,6 +12,7 @@ from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import get_kind
+from tomeval.domains.arena.records import game_records
 from tomeval.extensions.textarena import library
 from tomeval.extensions.textarena.game import command
 from tomeval.extensions.textarena.policies import Texts
@@ -301,6 +302,8 @@ def test_an_experiment_of_any_id_is_played_measured_and_told(tmp_path):
     with Run(out) as run:
         model, texts = run.cells
         assert model.played.reward.tolist() == [-1.0] * 4  # it writes [0 3] again and again
-        assert model.played.fatal[0].tolist() == [1] * 4
+        games = game_records(run)[:4]  # the model's
+        assert [[error.fatal for error in game.errors] for game in games] == [[True]] * 4
+        assert all(game.errors[0].seat == game.subject for game in games)
         assert sorted(texts.played.reward.tolist()) == [-1.0, -1.0, 1.0, 1.0]  # 12 single takings
         assert np.isnan(texts.played.values["regret_low"]).all()
