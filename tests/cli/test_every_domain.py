@@ -12,6 +12,7 @@ from toy_domain import TOY
 from tomeval.models.base import BackendError
 from tomeval.report.exchange import task_text
 from tomeval.runs.results import Run
+from tomeval.runs.tables import Table
 
 EXPERIMENT = """
 domain = "toy"
@@ -77,7 +78,7 @@ def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
         counts = run.store.query("SELECT start, COUNT(*) FROM episodes GROUP BY start")
         return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
 
-    monkeypatch.setattr(type(TOY), "tables", {"starts": starts})
+    monkeypatch.setattr(type(TOY), "tables", {"starts": Table("starts of episodes", starts)})
     rows = json.loads(tomeval("table", folder, "--by", "a", "--by", "b", "--format", "json")[1])
     assert {row["by"] for row in rows} == {"a+b"}
     assert sum(row["count"] for row in rows) == 18

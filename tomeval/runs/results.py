@@ -239,7 +239,7 @@ class Run:
             row["episodes"] = len(cell.episodes)
             row |= answered.get(cell.number) or tallies.NO_ANSWERS
             if not cell.knows_attempts:
-                row[REASK.name] = float("nan")
+                row |= tallies.NOT_RECORDED
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
             row |= flat(shown, cell.estimate(shown, interval, reference, resamples))

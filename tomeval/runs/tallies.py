@@ -192,8 +192,11 @@ class Answers(NamedTuple):
         """Return the shares by the names of `tomeval.runs.rates`; NaN if nothing is known."""
         counts = {INVALID.name: self.invalid, REASK.name: self.again}
         found = {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
-        return found | {REASK.name: math.nan} if self.recorded else found
+        return found | NOT_RECORDED if self.recorded else found
 
+
+NOT_RECORDED = dict.fromkeys((REASK.name, LENIENT_RATE.name), math.nan)
+"""What no record of a game played elsewhere tells."""
 
 NO_ANSWERS = dict.fromkeys((INVALID.name, REASK.name, LENIENT_RATE.name), math.nan)
 """The rates of a cell without answers."""
@@ -209,7 +212,7 @@ def rates(store: Store) -> dict[int, dict[str, float]]:
     odd = {*_odd_own(store), *loose}
     counted = answers(store, sorted(odd), _own(store))
     found = {
-        cell: said.rates() | {LENIENT_RATE.name: loose.get(cell, 0) / said.asked}
+        cell: {LENIENT_RATE.name: loose.get(cell, 0) / said.asked} | said.rates()
         for cell, said in counted.items()
         if said.asked
     }
@@ -239,6 +242,16 @@ def invalid_rates(store: Store) -> dict[int, float]:
 def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
     """Return the share of invalid answers of some cells and questions; NaN without answers."""
     return pooled(store, cells, where)[INVALID.name]
+
+
+def lenient_rate(store: Store, cells: Sequence[int]) -> float:
+    """Return the share of the answers of some cells that were read leniently; NaN if not known."""
+    counted = answers(store, cells, _own(store)).values()
+    asked = sum(one.asked for one in counted)
+    if not asked or any(one.recorded for one in counted):
+        return math.nan
+    loose = _lenient(store)
+    return sum(loose.get(cell, 0) for cell in cells) / asked
 
 
 def pooled(store: Store, cells: Sequence[int], where: str) -> dict[str, float]:

@@ -56,7 +56,11 @@ def test_every_answer_is_read_as_it_was_meant(voice, tmp_path):
     assert len(steps) == len(STRATEGIES) * 6
 
 
-@pytest.mark.parametrize("voice", [name for name in VOICES if name not in COOPERATIVE])
+# Of two objects the last one counts, and here it is the same again.
+SILENT = [name for name in VOICES if name not in (*COOPERATIVE, "two answers")]
+
+
+@pytest.mark.parametrize("voice", SILENT)
 def test_nothing_is_read_from_voices_that_do_not_answer(voice, tmp_path):
     statuses, _, outcomes = play(voice, tmp_path / "run", STRATEGIES[:1], attempts=2)
     assert statuses == ["void"]

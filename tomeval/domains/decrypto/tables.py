@@ -90,7 +90,7 @@ def _columns(played: Played, counts: Row, names: Sequence[str]) -> Row:
 
 TABLES: dict[str, tuple[str, ...]] = {
     "outcomes": (
-        *("games", VOID, FAILED, "invalid_rate", "reask_rate"),
+        *("games", VOID, FAILED, "invalid_rate", "reask_rate", "lenient_rate"),
         *(f"{name}_percent" for name in OUTCOMES),
         *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
     ),
@@ -218,6 +218,7 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     for status in (VOID, FAILED):
         row[status] = sum(found.get(cell, {}).get(status, 0) for cell in cells)
     row |= tallies.pooled(run.store, cells, _SEATS)
+    row["lenient_rate"] = tallies.lenient_rate(run.store, cells)
     seat = "interceptor" if what == "beliefs" else "encoder"
     probes = f"seat = '{seat}' AND NOT {_SEATS}"
     row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)

@@ -22,6 +22,7 @@ from tomeval.runs.columns import flat
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import Totals
 from tomeval.runs.outside import lone_measures
+from tomeval.runs.tallies import NOT_RECORDED
 from tomeval.statistics.bounded import FEWEST, Bounds
 from tomeval.statistics.estimates import AUTO, Estimate, estimate, kind_of
 
@@ -110,7 +111,7 @@ def _row(
         "horizon": lengths.pop() if len(lengths) == 1 else None,
         "episodes": played.episodes,
         "invalid_rate": _invalid_rate(cell),
-        "reask_rate": float("nan"),  # a record does not say how often anything was asked
+        **NOT_RECORDED,
     }
     shares = dict(enumerate(cell.partners.weights)) if cell.partners else None
     people: Any = np.array([match.participant for match in cell.complete], dtype=np.str_)
