@@ -75,6 +75,11 @@ def invalid_rows(run: Run) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["rate"])
 
 
+def of_answers(run: Run) -> dict[str, Any]:
+    """Return what the first page says of answers that were invalid, or read leniently."""
+    return {"invalid": invalid_rows(run), "lenient": lenient_rows(run), "reasons": REASONS}
+
+
 def lenient_rows(run: Run) -> list[dict[str, Any]]:
     """Return examples of replies that were read leniently, one of each of the first few cells."""
     rates, replies = tallies.rates(run.store), tallies.lenient_replies(run.store, _EXAMPLES)

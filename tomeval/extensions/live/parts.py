@@ -131,8 +131,7 @@ def _results(run: Run | None) -> str:
         headline=headline(run, rows, names),
         drawings=[],
         notices=notices.notices(run, episodes, AUTO),
-        invalid=notices.invalid_rows(run),
-        reasons=notices.REASONS,
+        **notices.of_answers(run),
         **results(run, rows, names, AUTO),
     )
 
