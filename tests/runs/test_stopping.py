@@ -155,7 +155,7 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
         (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
         (Reply("Final answer: Z"), "illegal (qa"),
         (Reply("I cannot", finish="refusal"), "declined: reword the question"),
-        (Reply(""), 'tokens): "" (3 times)'),
+        (Reply(""), "no line begins with 'Final answer:': \"\" (3 times)"),
     ],
 )
 def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -> None:

@@ -179,15 +179,12 @@ class Run:
             np.isfinite(cell.totals(name).values).any() for cell in self.cells
         )
 
-    def iterate(self, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-        """Return column names and rows of a query of the store, with models as tables name them."""
-        columns, rows = self.store.iterate(sql)
-        if not self.public_names:
-            return columns, rows
+    def publicly(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Return rows of the store with models as tables name them: without an address."""
         names = self.public_names
-        return columns, (
-            tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows
-        )
+        if not names:
+            return rows
+        return (tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows)
 
     def rows(
         self,
@@ -335,15 +332,17 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
     """
     mine = [cell.number for cell in run.cells]
-    if what == "steps":
-        return run.store.step_records(mine, PLACE_SQL)
-    if what == "answers":
-        return run.store.asked(mine)
+    if what in ("steps", "answers"):
+        store = run.store
+        columns, rows = (
+            store.step_records(mine, PLACE_SQL) if what == "steps" else store.asked(mine)
+        )
+        return columns, run.publicly(rows)
     if what == "origins":
         return provenance.table(run)
     if what == "cells":
-        rows = run.rows()
-        return list(rows[0]), (tuple(row.values()) for row in rows)
+        cells = run.rows()
+        return list(cells[0]), (tuple(row.values()) for row in cells)
     return _episode_rows(run)
 
 
