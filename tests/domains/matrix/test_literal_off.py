@@ -175,9 +175,8 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
         for form in ("csv", "jsonl", "inspect", "lm-eval", "hub"):
             for what in ("steps", "episodes", "answers", "cells") if form == "jsonl" else (None,):
                 out = tmp_path / f"{form}{what}"
-                for path in export_any(
-                    run, form, what, out, {"repo": "a/b"} if form == "hub" else {}
-                ):
+                settings = {"repo": "a/b"} if form == "hub" else {}
+                for path in export_any(run, form, what, out, settings):
                     assert path.exists()
                     if path.suffix == ".jsonl":
                         rows = path.read_text().splitlines()

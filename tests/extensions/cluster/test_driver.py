@@ -106,14 +106,15 @@ def test_a_place_that_is_always_lost_is_given_up_and_the_others_go_on(tmp_path, 
     def change(who, message):
         if who.number == 0:
             who.stop()
+            return []  # nothing of it is ever heard, so no episode can be what it is lost for
         return message
 
     engine, live = FakeEngine(change=change), Live()
     play(tmp_path / "run", engine, script=dawdling, options={"live": live})
     play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-    assert "was lost 6 times in a row and is given up (killed" in caplog.text
-    assert sum(replica.number == 0 for replica in engine.replicas) == 6
+    assert "was lost 3 times in a row and is given up (killed" in caplog.text
+    assert sum(replica.number == 0 for replica in engine.replicas) == 3
     assert live.replicas()[0]["state"] == "lost"
     assert live.replicas()[0]["trouble"].startswith("killed at message")
 
@@ -147,7 +148,7 @@ def test_what_kills_its_process_fails_alone(tmp_path, replicas, episodes) -> Non
 def test_if_all_that_is_left_kills_its_process_the_run_stops(tmp_path) -> None:
     engine = FakeEngine()
     script = deadly(engine, range(3, 30))
-    with pytest.raises(TomevalError, match="replicas were lost 6 times in a row"):
+    with pytest.raises(TomevalError, match="replicas were lost at least 3 times in a row"):
         play(tmp_path / "run", engine, 1, script=script, episodes=30, options={"concurrency": 1})
     assert len(engine.replicas) < 12
     found = {row[:2] for row in dump(tmp_path / "run")["episodes"] if row[2] == "complete"}
@@ -175,10 +176,10 @@ def test_a_stretch_that_kills_its_process_is_left_out_alone(tmp_path, caplog, he
 
 def test_if_all_places_are_given_up_the_run_stops(tmp_path) -> None:
     engine = FakeEngine(range(1, 99))
-    with pytest.raises(TomevalError, match="all replicas were lost 6 times in a row; "):
+    with pytest.raises(TomevalError, match="all replicas were lost at least 3 times in a row; "):
         play(tmp_path / "run", engine)
     assert engine.closed
-    assert len(engine.replicas) <= 12
+    assert len(engine.replicas) <= 6
 
 
 def be_impatient(monkeypatch) -> None:

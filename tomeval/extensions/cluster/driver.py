@@ -20,8 +20,9 @@ tells the replica that its answer is committed. A replica waits once 32 MB are n
 So a lost replica loses what it had not said. What it held waits again; kept replies go along and
 are not asked for again. An episode that had begun counts a loss, and after three it is stored as
 failed, as without a reply. One of them may be what kills the process, so an episode that was lost
-twice is played last, and alone. A replica that is lost six times in a row, with nothing ended
-between, is given up. One that does not answer for a minute loses what it held and may come back:
+twice is played last, and alone. A place that loses its replica three times in a
+row, with nothing ended between, is given up (six times, where each time one episode was played).
+One that does not answer for a minute loses what it held and may come back:
 the first result of an episode is kept, a second one is compared with it, and a difference is logged
 and never written (`taking`). Libraries and revisions must be the same everywhere.
 
@@ -41,7 +42,7 @@ from pathlib import Path
 from tomeval.core.errors import TomevalError
 from tomeval.core.plugins import loaded_plugins
 from tomeval.core.unpacking import allowed
-from tomeval.extensions.cluster.leases import Gone, Grant, Group, Leases
+from tomeval.extensions.cluster.leases import LOSSES, Gone, Grant, Group, Leases
 from tomeval.extensions.cluster.messages import Cluster, Lease, Lost, Message, Setting, Withdraw
 from tomeval.extensions.cluster.replicas import ReplicaCount, closing_lines
 from tomeval.extensions.cluster.taking import Post, Taking
@@ -62,9 +63,6 @@ GONE = 600.0
 
 TURN = 1.0
 """Seconds for which answers are waited for before other things are looked after."""
-
-IN_VAIN = 6
-"""How often in a row a replica may be lost before anything has ended on it."""
 
 
 class Replicated:
@@ -260,8 +258,7 @@ class Driver:
         """Take back what a lost replica held, and start another one in its place."""
         gone = self.leases.lost(post.number, post.opened)
         self._take_back(gone)
-        # One that was lost for an episode which is not tried again may do well with the others.
-        post.in_vain = 0 if gone.failed else post.in_vain + 1
+        post.in_vain += 1
         who = str(post)
         post.origin, post.orders, post.opened = None, [], ()
         post.lost = why
@@ -272,17 +269,20 @@ class Driver:
         if self._filler.stopping.signal:
             logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
             return
-        if post.in_vain < IN_VAIN:
+        # Where it played one episode, that may be what it was lost for; others may do better.
+        if post.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
             logger.warning("%s is lost (%s); what it held is given out again", who, why)
             post.replica = self._cluster.start(post.number, self._setting)
             post.count.state = "starting"
             return
-        logger.warning("%s was lost %d times in a row and is given up (%s)", who, IN_VAIN, why)
+        times = post.in_vain
+        logger.warning("%s was lost %d times in a row and is given up (%s)", who, times, why)
         self.leases.give_up(post.number)
-        if all(other.in_vain >= IN_VAIN for other in self._posts) and not self.leases.done:
+        post.given_up = True
+        if all(other.given_up for other in self._posts) and not self.leases.done:
             raise TomevalError(
-                f"all replicas were lost {IN_VAIN} times in a row; the last one, {who}: {why}; "
-                "everything is kept: run the same command again to go on"
+                f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}: "
+                f"{why}; everything is kept: run the same command again to go on"
             )
 
     def _note_silent(self) -> None:

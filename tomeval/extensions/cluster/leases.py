@@ -59,11 +59,13 @@ class Grant(NamedTuple):
 class Gone(NamedTuple):
     """Jobs that a replica had begun and plays no more; `failed` were lost too often to try again.
 
-    The others wait again, with those that it had not begun.
+    The others wait again, with those that it had not begun. `blamed` are those that it may have
+    been lost for.
     """
 
     begun: list[Job]
     failed: list[Job]
+    blamed: list[Job]
 
 
 @dataclass
@@ -273,7 +275,7 @@ class Leases:
 
     def _take_back(self, replica: int, blamed: list[Job]) -> Gone:
         """Let the jobs of a replica wait again, in their order."""
-        gone = Gone([], [])
+        gone = Gone([], [], blamed)
         self._losses.update(blamed)
         mine = [number for number, lease in self._leases.items() if lease.replica == replica]
         leases = [self._leases.pop(number) for number in mine]

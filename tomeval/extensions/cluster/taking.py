@@ -62,6 +62,7 @@ class Post:
     opened: tuple[str, ...] = ()  # the models that it has now
     lost: str = ""  # why, the last time
     in_vain: int = 0  # how often it was lost since something ended on it
+    given_up: bool = False
 
     def __str__(self) -> str:
         return f"{self.count.name} on {self.count.host}" if self.count.host else self.count.name
