@@ -104,7 +104,7 @@ def _csv(rows: Rows, safe: Callable[[Any], Any]) -> str:
     if rows:
         writer.writerow(map(safe, rows[0]))
         for row in rows:
-            values = [_plain(value) for value in row.values()]
+            values = [_plain(row[name]) for name in rows[0]]
             writer.writerow(["" if value is None else safe(value) for value in values])
     return buffer.getvalue().rstrip("\n")
 

@@ -342,7 +342,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
         return provenance.table(run)
     if what == "cells":
         cells = run.rows()
-        return list(cells[0]), (tuple(row.values()) for row in cells)
+        return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
     return _episode_rows(run)
 
 

@@ -192,7 +192,7 @@ class Answers(NamedTuple):
         """Return the shares by the names of `tomeval.runs.rates`; NaN if nothing is known."""
         counts = {INVALID.name: self.invalid, REASK.name: self.again}
         found = {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
-        return found | NOT_RECORDED if self.recorded else found
+        return found | {REASK.name: math.nan} if self.recorded else found
 
 
 NOT_RECORDED = dict.fromkeys((REASK.name, LENIENT_RATE.name), math.nan)
@@ -212,7 +212,7 @@ def rates(store: Store) -> dict[int, dict[str, float]]:
     odd = {*_odd_own(store), *loose}
     counted = answers(store, sorted(odd), _own(store))
     found = {
-        cell: {LENIENT_RATE.name: loose.get(cell, 0) / said.asked} | said.rates()
+        cell: said.rates() | _lenient_share(said, loose.get(cell, 0))
         for cell, said in counted.items()
         if said.asked
     }
@@ -242,6 +242,10 @@ def invalid_rates(store: Store) -> dict[int, float]:
 def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
     """Return the share of invalid answers of some cells and questions; NaN without answers."""
     return pooled(store, cells, where)[INVALID.name]
+
+
+def _lenient_share(said: Answers, loose: int) -> dict[str, float]:
+    return {LENIENT_RATE.name: math.nan if said.recorded else loose / said.asked}
 
 
 def lenient_rate(store: Store, cells: Sequence[int]) -> float:
