@@ -50,6 +50,14 @@ def test_csv_round_trips_at_full_precision() -> None:
     assert rows[1]["tom_percent_ci95"] == rows[2]["tom_percent"] == ""
 
 
+def test_values_stand_below_their_names_in_whatever_order_a_row_has_them() -> None:
+    rows = [{"invalid_rate": 0.1, "reask_rate": 0.2}, {"reask_rate": 0.4, "invalid_rate": 0.3}]
+    assert list(csv.DictReader(io.StringIO(render(rows, "csv")))) == [
+        {"invalid_rate": "0.1", "reask_rate": "0.2"},
+        {"invalid_rate": "0.3", "reask_rate": "0.4"},
+    ]
+
+
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is not JSON")
