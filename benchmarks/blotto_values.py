@@ -30,7 +30,7 @@ NOISE = 0.1
 def rows() -> list[tuple[str, str, str, dict[str, Any]]]:
     """Return board, title, policy and options of every row."""
     found: list[tuple[str, str, str, dict[str, Any]]] = []
-    for board in ("v0", "large", "extreme"):
+    for board in ("v0", "large"):
         fields, units = KIND.presets[board]["fields"], KIND.presets[board]["units"]
         rng = np.random.default_rng(0)
         many = [list(drawn(fields, units, rng)) for _ in range(50)]

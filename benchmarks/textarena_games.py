@@ -24,7 +24,6 @@ IDS = {
         "ColonelBlotto-v0",
         "ColonelBlotto-v0-small",
         "ColonelBlotto-v0-large",
-        "ColonelBlotto-v0-extreme",
     ),
     "codenames": ("Codenames-v0",),
     "mafia": ("SecretMafia-v0",),

@@ -20,7 +20,7 @@ GAMES = [
     ("ipd3", {"talk": 1, "rounds": 2}),
     ("ipd3", {"talk": 0, "reward": "rank"}),
     ("blotto", {"preset": "small"}),
-    ("blotto", {"preset": "extreme"}),
+    ("blotto", {"preset": "large"}),
     ("codenames", {}),
     ("mafia", {"talk": "none"}),
     ("mafia", {"talk": "acts", "players": 7}),

@@ -27,9 +27,7 @@ def test_rules_say_what_the_game_does():
     assert "A player who has taken 3 rounds wins the match at once." in text
     assert "after 5 rounds" in text
     assert text.endswith("a win is worth 1, a tie 0, a loss -1.")
-    one = told(
-        "rules", Blotto(BlottoRules(fields=26, units=30, rounds=1, win=2.5, loss=0.5, tie=1))
-    )
+    one = told("rules", Blotto(BlottoRules(fields=26, units=5, rounds=1, win=2.5, loss=0.5, tie=1)))
     assert "There is one round. The player who takes it wins the match." in one
     assert "a win is worth 2.5, a tie 1, a loss 0.5" in one
     assert "Y, Z" in one

@@ -9,17 +9,13 @@ from tomeval.domains.arena.games.blotto.allocations import drawn, every, result,
 from tomeval.domains.arena.games.blotto.chances import (
     against,
     all_against,
-    any_against_each,
     random_against,
-    sorted_against,
     winners_against_any,
 )
-from tomeval.domains.arena.games.blotto.exact import frontier
 from tomeval.domains.arena.games.blotto.frontiers import Corners, Slips, Worth, hull
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
-from tomeval.domains.arena.games.blotto.search import Searched
 
 BOARDS = [(3, 20), (4, 12), (5, 14), (2, 9), (5, 9)]
 
@@ -51,25 +47,6 @@ def test_chances_are_those_of_enumeration(fields, units):
         assert np.array(random_against(mix, fields, units)) == pytest.approx(mean, abs=1e-13)
 
 
-def test_counts_beyond_64_bits_are_exact():
-    """(25, 25, 0, ...) on 26 fields: the same number by whole numbers in Python, field by field."""
-    own = (25, 25, *[0] * 24)
-    found = against(Mix({}, 1.0), own)
-    ways = {(0, 0): 1}
-    for units in own:
-        after = {}
-        for (used, lead), number in ways.items():
-            for other in range(51 - used):
-                key = used + other, lead + (units > other) - (units < other)
-                after[key] = after.get(key, 0) + number
-        ways = after
-    total = sum(n for (used, _), n in ways.items() if used == 50)
-    assert total > 2**63
-    for sign, chance in zip((1, 0, -1), found, strict=True):
-        expected = sum(n for (used, d), n in ways.items() if used == 50 and np.sign(d) == sign)
-        assert chance == pytest.approx(expected / total, rel=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_corners_hold_the_best_for_any_worth(seed):
     rng = np.random.default_rng(seed)
@@ -83,54 +60,12 @@ def test_corners_hold_the_best_for_any_worth(seed):
         assert corners.high(Worth(*worth)) == corners.low(Worth(*worth))
 
 
-@pytest.mark.parametrize("seed", range(15))
-@pytest.mark.parametrize("nodes", [0, 300, 10_000_000])
-def test_searched_bounds_hold_the_best_of_enumeration(seed, nodes):
-    rng = np.random.default_rng(seed)
-    fields, units = BOARDS[seed % 5]
-    noise = 0.2 * (seed % 3 == 0)
-    mix = mix_of(rng, fields, units, int(rng.integers(1, 30)), noise)
-    chances = all_against(mix, fields, units)
-    slips = Corners(any_against_each(fields, units)) if noise else None
-    found = Searched(mix, fields, units, slips, nodes)
-    assert found.complete == (nodes > 300) or found.complete
-    for worth in rng.normal(size=(40, 3)):
-        down = Worth(*sorted(worth, reverse=True))
-        best = (chances @ down).max()
-        low, high = found.low(down), found.high(down)
-        assert low - 1e-12 <= best <= high + 1e-12
-        if found.complete and not noise:
-            assert low == high
-            assert low == pytest.approx(best, abs=1e-12)
-        best = (chances @ worth).max()
-        assert found.low(Worth(*worth)) - 1e-12 <= best <= found.high(Worth(*worth)) + 1e-12
-
-
-def test_a_search_that_is_cut_short_has_a_width():
-    rng = np.random.default_rng(0)
-    mix = mix_of(rng, 7, 75, 40)
-    found = Searched(mix, 7, 75, None, nodes=1)
-    worth = Worth(1, 0, -1)
-    assert not found.complete
-    assert found.low(worth) < found.high(worth) <= 1 + 1e-12
-
-
-def test_sorted_allocations_suffice_where_orders_are_equally_likely():
-    mix = POLICIES["mixture"]([[5, 3, 1, 0], [3, 3, 3, 0]], [1, 2], True, 0.1).mix(None, None)
-    assert mix.exchangeable
-    assert not Mix.of([(5, 3, 1, 0)]).exchangeable
-    assert Mix.of([(2, 2, 2)]).exchangeable
-    few, every_one = Corners(sorted_against(mix, 4, 9)), Corners(all_against(mix, 4, 9))
-    for worth in np.random.default_rng(1).normal(size=(50, 3)):
-        assert few.low(Worth(*worth)) == pytest.approx(every_one.low(Worth(*worth)), abs=1e-13)
-
-
 def games(name, rounds):
     return Blotto(BlottoRules(**PRESETS[name] | {"rounds": rounds}))
 
 
 @pytest.mark.parametrize("name", ["copy", "reply", "shift"])
-@pytest.mark.parametrize("board", ["large", "extreme"])
+@pytest.mark.parametrize("board", ["large", "small"])
 def test_plans_without_slips_are_exact_on_every_board(name, board):
     """Every allocation can be beaten there, so the match is won, and the third mistake loses it."""
     game = games(board, 5)
@@ -195,40 +130,22 @@ def test_a_plan_that_cannot_be_beaten_is_tied_at_least():
     assert (bounds.low(Worth(1, 0, -1)), bounds.high(Worth(1, 0, -1))) == (0, 1)
 
 
-def test_the_extreme_board_is_exact_against_few_allocations():
-    game = games("extreme", 3)
-    rng = np.random.default_rng(4)
-    policy = POLICIES["mixture"]([list(drawn(7, 75, rng)) for _ in range(8)])
-    found = solver(game, 0, {1: policy})
-    assert found.value().exact
-    view = game.view(State(), 0)
-    values = found.follow(view).values(view, Ask(0, "allocate"))
-    for _ in range(200):
-        assert values.of(drawn(7, 75, rng)).high <= values.best.low
-    assert found.chance().low < found.value().low
-    assert frontier(policy.mix(game, None), 7, 75).complete
-
-
 def test_a_posterior_over_many_allocations_is_looked_up_and_not_listed():
-    game = Blotto(BlottoRules(fields=6, units=60, rounds=1))
+    game = Blotto(BlottoRules(fields=6, units=30, rounds=1))
     view = game.view(State(), 0)
-    even, all_on_one, size = (10,) * 6, (60, 0, 0, 0, 0, 0), 8_259_888
+    even, all_on_one, size = (5,) * 6, (30, 0, 0, 0, 0, 0), 324_632
     policy = POLICIES["mixture"]([even], noise=0.5)
     values = solver(game, 0, {1: policy}).follow(view).values(view, Ask(0, "allocate"))
     probe = Probe("allocation", 1)
     posterior = values.observer(probe)
     assert posterior[even] == pytest.approx(0.5 + 0.5 / size, rel=1e-12)
     assert posterior[all_on_one] == pytest.approx(0.5 / size, rel=1e-12)
-    for impossible in [(59, 0, 0, 0, 0, 0), (61, -1, 0, 0, 0, 0), (60, 0, 0, 0, 0)]:
+    for impossible in [(29, 0, 0, 0, 0, 0), (31, -1, 0, 0, 0, 0), (30, 0, 0, 0, 0)]:
         assert posterior.get(impossible, 0.0) == 0
     assert len(posterior) == size
     assert values.attainable(probe) == posterior[even]
     assert values.guess(probe) == even
-    # One allocation is exchangeable if it is even: sorted ones suffice, and the value is exact.
     assert values.best.exact
-    policy = POLICIES["mixture"]([even, (20, 20, 20, 0, 0, 0)], noise=0.5)
-    values = solver(game, 0, {1: policy}).follow(view).values(view, Ask(0, "allocate"))
-    assert values.best.low < values.best.high
     assert values.of(values.best_actions()[0]).low == pytest.approx(values.best.low, abs=1e-12)
     uniform = POLICIES["uniform"]()
     large = games("large", 1)

@@ -45,7 +45,6 @@ class BlottoWording(Wording):
         "ColonelBlotto-v0": {"fields": 3, "units": 20, "rounds": 9},
         "ColonelBlotto-v0-small": {"fields": 3, "units": 20, "rounds": 5},
         "ColonelBlotto-v0-large": {"fields": 5, "units": 50, "rounds": 15},
-        "ColonelBlotto-v0-extreme": {"fields": 7, "units": 75, "rounds": 25},
     }
     talks = False
 

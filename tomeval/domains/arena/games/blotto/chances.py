@@ -18,9 +18,6 @@ from tomeval.domains.arena.games.blotto.allocations import (
 )
 from tomeval.domains.arena.games.blotto.mixes import Mix
 
-COUNTED = 2**62
-"""Boards with as many allocations or more are counted in Python's integers, which are slow."""
-
 _ROWS = 4096
 
 
@@ -51,14 +48,6 @@ def all_against(mix: Mix, fields: int, units: int) -> NDArray[np.float64]:
     if mix.uniform:
         ones = sorted_ones(fields, units)
         found += mix.uniform * any_against_each(fields, units)[_places(ones, rows)]
-    return found
-
-
-def sorted_against(mix: Mix, fields: int, units: int) -> NDArray[np.float64]:
-    """Return the chances of all rows of `sorted_ones`, shape (n, 3)."""
-    found = _named_against(mix, sorted_ones(fields, units))
-    if mix.uniform:
-        found += mix.uniform * any_against_each(fields, units)
     return found
 
 
@@ -153,11 +142,10 @@ def _counts(rows: NDArray[np.int16], units: int) -> NDArray[np.int64]:
     the first ones.
     """
     half = (rows.shape[1] + 1) // 2
-    exact = np.int64 if count(rows.shape[1], units) < COUNTED else object
-    first, of_first = _ways(rows[:, :half], units, exact)
-    last, of_last = _ways(rows[:, half:], units, exact)
+    first, of_first = _ways(rows[:, :half], units)
+    last, of_last = _ways(rows[:, half:], units)
     last = last[:, ::-1]  # now by the units on the first fields
-    found = np.zeros((len(rows), 3), exact)
+    found = np.zeros((len(rows), 3), np.int64)
     width, middle = last.shape[2], last.shape[2] // 2
     # by the lead over the first fields: how often it becomes a win, stays level, becomes a loss
     for place in range(first.shape[2]):
@@ -171,21 +159,19 @@ def _counts(rows: NDArray[np.int16], units: int) -> NDArray[np.int64]:
     return found
 
 
-def _ways(
-    rows: NDArray[np.int16], units: int, exact: type
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ways(rows: NDArray[np.int16], units: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ways to give units to some fields, for different rows, and the place of each row.
 
     ``ways[p, u, d]``: ways to give u units such that the lead over them is d - fields.
     """
     fields = rows.shape[1]
-    ways = np.zeros((1, units + 1, 2 * fields + 1), exact)
+    ways = np.zeros((1, units + 1, 2 * fields + 1), np.int64)
     ways[0, 0, fields] = 1
     parents = np.zeros(len(rows), np.int64)
     for i in range(fields):
         keys, parents_of, inverse = _beginnings(parents, rows[:, i])
         sums = np.cumsum(ways, axis=1)
-        after = np.zeros((len(keys), *ways.shape[1:]), exact)
+        after = np.zeros((len(keys), *ways.shape[1:]), np.int64)
         for own in np.unique(keys).tolist():
             here = np.flatnonzero(keys == own)
             start, total = ways[parents_of[here]], sums[parents_of[here]]

@@ -1,4 +1,4 @@
-"""Values of Blotto against a known policy: exact on boards that can be listed, else bounds.
+"""Values of Blotto against a known policy: exact, or bounds where many plans are told apart.
 
 Which of three ways is taken, by the policy's memory:
 
@@ -18,18 +18,11 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
-from tomeval.domains.arena.games.blotto.allocations import (
-    LISTED,
-    Allocation,
-    count,
-    every,
-    sorted_ones,
-)
+from tomeval.domains.arena.games.blotto.allocations import Allocation, count, every
 from tomeval.domains.arena.games.blotto.chances import (
     against,
     all_against,
     random_against,
-    sorted_against,
     winners_against_any,
 )
 from tomeval.domains.arena.games.blotto.commander import Commander
@@ -47,12 +40,8 @@ from tomeval.domains.arena.games.blotto.plans import MOST, PlanTable
 from tomeval.domains.arena.games.blotto.policies import ByResult
 from tomeval.domains.arena.games.blotto.replies import always_beaten, best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView, stated_reply
-from tomeval.domains.arena.games.blotto.search import Searched
 from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
-
-COMPARED = 10**9
-"""The most comparisons of a sorted allocation with one of the other seat's."""
 
 ROUNDING = 1e-9
 """What rounding may move a value by; more is a defect."""
@@ -279,12 +268,7 @@ class BlottoValues(Values):
 
 
 def frontier(mix: Mix, fields: int, units: int) -> Frontier:
-    """Return the best of one round against a distribution; kept for equal ones.
-
-    Exact if all allocations can be listed; if their order does not matter, because all orders are
-    equally likely on the other side, and the sorted ones are few enough; or if the search in
-    `search` comes to its end. Otherwise bounds.
-    """
+    """Return the best of one round against a distribution; kept for equal ones."""
     return _frontier(tuple(mix.named.items()), mix.uniform, fields, units)
 
 
@@ -293,10 +277,4 @@ def _frontier(
     named: tuple[tuple[Allocation, float], ...], uniform: float, fields: int, units: int
 ) -> Frontier:
     mix = Mix(dict(named), uniform)
-    if count(fields, units) <= LISTED:
-        return Corners(all_against(mix, fields, units), every(fields, units))
-    few = len(sorted_ones(fields, units)) * max(len(named), 1) <= COMPARED
-    if mix.exchangeable and few:
-        return Corners(sorted_against(mix, fields, units), sorted_ones(fields, units))
-    slips = frontier(Mix({}, 1.0), fields, units) if uniform else None
-    return Searched(mix, fields, units, slips)
+    return Corners(all_against(mix, fields, units), every(fields, units))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.games.blotto.allocations import LISTED, Allocation, count
+from tomeval.domains.arena.games.blotto.allocations import Allocation
 from tomeval.domains.arena.games.blotto.policies import Mixture
 from tomeval.domains.arena.games.blotto.rules import Blotto
 from tomeval.domains.arena.kinds import Seen
@@ -17,9 +17,8 @@ def fit(game: ArenaGame[Any], seen: Sequence[Seen]) -> Mixture:
     """Return the mixture of the allocations that a player was seen to play.
 
     It is the posterior mean under a Dirichlet prior that weighs as much as one allocation, spread
-    evenly over all: of n that were seen each counts 1 / (n + 1), and a uniform draw as much. On
-    boards that cannot be listed there is no prior, so that the best reply can be exact; and if
-    nothing was seen there, the even split stands for everything. That it may react is ignored.
+    evenly over all: of n that were seen each counts 1 / (n + 1), and a uniform draw as much. That
+    it may react is ignored.
     """
     assert isinstance(game, Blotto)
     counts: Counter[Allocation] = Counter(
@@ -27,7 +26,6 @@ def fit(game: ArenaGame[Any], seen: Sequence[Seen]) -> Mixture:
     )
     total = sum(counts.values())
     if not total:
-        listed = count(game.fields, game.units) <= LISTED
-        return Mixture([game.evenly], noise=float(listed))
-    noise = 1 / (total + 1) if count(game.fields, game.units) <= LISTED else 0.0
-    return Mixture(list(counts), [float(n) for n in counts.values()], noise=noise)
+        return Mixture([game.evenly], noise=1.0)
+    weights = [float(n) for n in counts.values()]
+    return Mixture(list(counts), weights, noise=1 / (total + 1))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.games.blotto.allocations import LISTED, Allocation, count, drawn, every
+from tomeval.domains.arena.games.blotto.allocations import Allocation, count, drawn, every
 from tomeval.domains.arena.policy import Choices
 
 
@@ -71,38 +69,16 @@ class Mix:
         return drawn(fields, units, rng) if self.uniform else allocations[-1]
 
     def choices(self, fields: int, units: int) -> Choices:
-        """Return every allocation that may be drawn, with its probability.
-
-        Raises
-        ------
-        TomevalError
-            With a uniform part, on a board with more than `LISTED` allocations.
-        """
+        """Return every allocation that may be drawn, with its probability."""
         if not self.uniform:
             return tuple((weight, allocation) for allocation, weight in self.named.items())
-        size = count(fields, units)
-        if size > LISTED:
-            raise TomevalError(
-                f"blotto: {size} allocations are too many to list, the most is {LISTED}"
-            )
-        each = self.uniform / size
+        each = self.uniform / count(fields, units)
         rows = map(tuple, every(fields, units).tolist())
         return tuple((each + self.named.get(row, 0.0), row) for row in rows)
 
     def likeliest(self, fields: int, units: int) -> float:
         """Return the probability of the likeliest allocation."""
         return max(self.named.values(), default=0.0) + self.uniform / count(fields, units)
-
-    @functools.cached_property
-    def exchangeable(self) -> bool:
-        """Whether all orders of an allocation are equally likely, whichever it is."""
-        classes: dict[Allocation, list[float]] = {}
-        for allocation, weight in self.named.items():
-            classes.setdefault(tuple(sorted(allocation)), []).append(weight)
-        return all(
-            len(weights) == _orders(allocation) and np.ptp(weights) <= 1e-15
-            for allocation, weights in classes.items()
-        )
 
     @functools.cached_property
     def edges(self) -> tuple[list[Allocation], list[float]]:
@@ -137,9 +113,3 @@ class Posterior(Mapping[Allocation, float]):
             and min(allocation) >= 0
             and sum(allocation) == self._units
         )
-
-
-def _orders(allocation: Allocation) -> int:
-    """Return how many different orders the units of an allocation have."""
-    same = (allocation.count(units) for units in set(allocation))
-    return math.factorial(len(allocation)) // math.prod(map(math.factorial, same))

@@ -27,7 +27,9 @@ from tomeval.domains.arena.game import (
     View,
 )
 from tomeval.domains.arena.games.blotto.allocations import (
+    LISTED,
     Allocation,
+    count,
     drawn,
     even,
     listed,
@@ -47,7 +49,8 @@ class BlottoRules(BaseModel):
     Attributes
     ----------
     fields, units, rounds : int
-        2 to 26 fields; units of each seat in each round; the most rounds.
+        2 to 26 fields; units of each seat in each round; the most rounds. Units can be divided
+        in at most 400,000 ways.
     reward : str
         ``match``: for winning it, and it ends once a player has more than half of all rounds;
         ``rounds``: for each round more that one takes than the other player, and all are played.
@@ -88,9 +91,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "v0": {"fields": 3, "units": 20, "rounds": 9},
     "small": {"fields": 3, "units": 20, "rounds": 5},
     "large": {"fields": 5, "units": 50, "rounds": 15},
-    "extreme": {"fields": 7, "units": 75, "rounds": 25},
 }
-"""TextArena's four boards."""
+"""Three of TextArena's four boards; its largest has 324,540,216 allocations."""
 
 ENDINGS = {
     "majority": "a player took more than half of the rounds",
@@ -173,6 +175,11 @@ class Blotto(ArenaGame[State]):
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "default")
 
     def __init__(self, rules: BlottoRules) -> None:
+        if (size := count(rules.fields, rules.units)) > LISTED:
+            raise TomevalError(
+                f"blotto: {rules.units} units on {rules.fields} fields can be divided in {size:,}"
+                f" ways, but at most {LISTED:,} can be listed; choose fewer units or fields"
+            )
         if rules.rules != "own" and rules.units < rules.fields:
             raise TomevalError(
                 f"blotto: units is {rules.units}, but under rules {rules.rules!r} there must be at"
