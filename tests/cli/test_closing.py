@@ -25,9 +25,7 @@ from tomeval.models.base import BackendError, Reply, Usage
 from tomeval.models.naming import brief_names
 from tomeval.models.served.limits import BudgetExceeded
 from tomeval.models.waiting import Waiting
-from tomeval.runs.counts import Counts
-from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.live_file import state_of
+from tomeval.runs.live import Asked, Counts, Live, ModelCount, State
 from tomeval.strategies.readers import MARKER
 
 
@@ -265,11 +263,11 @@ def played_live(**more):
     names += [f"hf:somebody/a-model-with-quite-a-long-name-{i}" for i in range(more["count"] - 1)]
     for name in names:
         cost = 1234.5678 if more["priced"] else None
-        count = ModelCount(name, 123_456, 98_765_432, 1_234_567, cost, 9_999, 216, 1_200, 12_000)
-        live.models[name] = count
-    live.models[names[0]].waiting = waiting
+        asked = Asked(123_456, 98_765_432, 1_234_567, cost, 9_999, 216)
+        live.models[name] = ModelCount(name, asked, 1_200, 12_000)
+    live.waiting[names[0]] = waiting
     for count, name in zip(live.models.values(), brief_names(names), strict=True):
-        count.waiting.model = name
+        count.name = name
     return live
 
 
@@ -285,7 +283,7 @@ def rendered(state, width):
 @pytest.mark.parametrize("count", [1, 2, 20])
 def test_what_is_shown_of_models_fits_the_terminal(count, priced, width) -> None:
     live = played_live(count=count, priced=priced)
-    state = state_of(live)
+    state = live.now()
     lines = rendered(state, width)
     assert all(len(line) <= width for line in lines)
     assert lines[0].split()[0] == "4"
@@ -299,12 +297,7 @@ def test_what_is_shown_of_models_fits_the_terminal(count, priced, width) -> None
     cost = ["1,234.57"] if priced else []
     assert row[1:] == ["1,200/12,000", "123k", "100M", *cost, "117", "2.16", "%", "0:00:00"]
     assert lines[-1].startswith("meta-llama/Llama-3.1-70B-Instruct: again in 38 s; HTTP 429")
-    assert len(lines) == 3 + min(count, 8) + (count > 8) + (count > 1) + 1
-    if count > 1:
-        total = lines[-2].split()
-        sums = {2: ["247k", "200M"], 20: ["2.47M", "2G"]}[count]
-        assert total[:3] == ["all", *sums]
-        assert total[3:] == [*([f"{1234.5678 * count:,.2f}"] * priced), "0:00:00"]
+    assert len(lines) == 3 + min(count, 8) + (count > 8) + 1
     told = "\n".join(progress.lines_of(state))
     assert "; 16 requests under way, 8 at a time" in told
     assert "gpu-box" not in told + "".join(lines)
@@ -315,29 +308,13 @@ def test_what_is_shown_of_models_fits_the_terminal(count, priced, width) -> None
 
 def test_what_was_not_seen_is_said_of_the_time_left() -> None:
     live = played_live(count=2, priced=False)
-    state = replace(state_of(live), left=75.0, unseen=1)
+    state = replace(State(), steps=320, total=7_600, left=75.0, unseen=1)
     assert "> 0:01:15 left" in rendered(state, 80)[0]
     assert progress.lines_of(state)[0].startswith("4 %, > 0:01:15 left; ")
     live.note = "tomeval: finishing what is in flight"
-    state = state_of(live)
+    state = live.now()
     assert rendered(state, 80)[-1] == live.note
     assert "stopping" in rendered(state, 80)[0]
-
-
-@pytest.mark.parametrize("number", [2, 64])
-def test_replicas_have_a_line_each_those_in_trouble_first(number) -> None:
-    row = {"where": "node, H200", "state": "playing", "episodes": 10, "trouble": ""}
-    rows = [row | {"name": f"replica {n + 1}"} for n in range(number)]
-    rows[-1] |= {"state": "lost", "trouble": "node\x1b[31m died " + "x" * 90}
-    state = replace(state_of(played_live(count=1, priced=False)), replicas=tuple(rows))
-    lines = rendered(state, 80)
-    said = [line for line in lines if line.startswith("replica ")]
-    assert all(len(line) <= 80 for line in lines)
-    assert len(said) == min(number, 8)
-    (lost,) = [line for line in said if "lost" in line]
-    assert r"10 episodes; node\x1b[31m died xxx" in lost
-    assert (said[0] == lost) == (number == 64)
-    assert ("56 more replicas: 560 episodes" in lines) == (number == 64)
 
 
 def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:
@@ -383,7 +360,7 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     lines = re.split(r"[\r\n]+", plain)
     bars = [line for line in lines if re.match(r" *\d+ %", line)]
-    assert any("2,400 of 2,400 steps 0:00:00 left" in line for line in bars)
+    assert any("2,400 of 2,400 steps finished" in line for line in bars)
     rows = [line for line in lines if line.startswith("scripted:said.json  ")]
     assert rows[-1].split()[1:3] == ["60/60", "2,400"]  # two questions a step
     counted = [line for line in lines if line.startswith("episodes: ")]
@@ -482,14 +459,3 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> No
         code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
         assert (code, "thinking_budget" in errors, what in errors) == (2, True, True)
         assert not (tmp_path / "run").exists()
-
-
-def test_times_that_are_known_and_those_that_are_not_are_said() -> None:
-    from tomeval.cli.playing import _time_words
-    from tomeval.runs.timing import Took
-
-    took = [Took("a", None, "no weights"), Took("b", 60.0, "timed"), Took("c", 30.0, "timed")]
-    assert _time_words(took) == (
-        "time: about 0:01:30 and what is not known; a not known (no weights); b 0:01:00 (timed); "
-        "c 0:00:30 (timed)"
-    )

@@ -212,7 +212,7 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(capsys, t
     assert "cell 1: its longest prompt and reply" in err
     assert "cell 0" not in err
     assert tomeval("plan", path, "--context", two)[0] == 0
-    code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600", "--no-time")
+    code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
     assert code == 1
     assert "the model's context has 8,192" in err
 

@@ -55,14 +55,6 @@ def test_a_constant_speed_is_told_to_the_second():
     assert told[60.0] == (0, 0)
 
 
-def test_it_gets_less_while_a_step_is_under_way_but_no_more_than_that():
-    run = Played([Work(("m",), "QA", 10, 4)], [3.0], 4)
-    run.play(until=3.0)
-    for waited, left in ((0, 27), (1, 26), (3, 24), (100, 24)):
-        run.now = 3.0 + waited
-        assert run.remaining.left() == (pytest.approx(left), 0)
-
-
 def test_kinds_are_timed_apart():
     """200 steps of 1 s and 200 of 9 s, four at a time: 500 s, whatever was played first."""
     works = [Work(("m",), "QA", 10, 20), Work(("m",), "CoT", 10, 20)]
@@ -87,16 +79,6 @@ def test_kinds_not_seen_yet_are_counted_and_left_out():
     assert remaining.left("b") == (None, 2)
 
 
-def test_the_last_episode_alone_is_not_shared():
-    run = Played([Work(("m",), "QA", 10, 2)], [3.0], 2)
-    run.remaining.begun(0, 0)
-    for _ in range(9):
-        run.now, run.replies = run.now + 3.0, run.replies + 1
-        run.remaining.stepped(0, 0)
-    run.remaining.begun(0, 1)
-    assert run.remaining.left() == (pytest.approx(30), 0)  # not (3 + 30) / 2
-
-
 def test_a_server_that_slows_down_is_followed():
     run = Played([Work(("m",), "QA", 1000, 1)], [1.0], 1)
     run.play(until=500.0)
@@ -105,17 +87,6 @@ def test_a_server_that_slows_down_is_followed():
         run.now, run.replies = run.now + 4.0, run.replies + 1
         run.remaining.stepped(0, 0)
     assert run.remaining.left()[0] == pytest.approx(200 * 4, rel=0.06)
-
-
-def test_episodes_that_end_early_shorten_those_to_come():
-    run = Played([Work(("m",), "QA", 8, 10)], [1.0], 1)
-    for episode in range(4):
-        run.remaining.begun(0, episode)
-        for _ in range(4):
-            run.now, run.replies = run.now + 1.0, run.replies + 1
-            run.remaining.stepped(0, episode)
-        run.remaining.ended(0, episode)
-    assert run.remaining.left() == (pytest.approx(6 * 4), 0)
 
 
 def test_replies_kept_from_an_earlier_session_say_nothing_of_the_speed():

@@ -14,8 +14,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.closing import closing
-from tomeval.runs.counts import Counts
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.live import Counts
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.schedule import Schedule

@@ -11,8 +11,7 @@ from html import escape
 from typing import Any
 
 from tomeval.core.text import in_line
-from tomeval.runs.counts import Progress
-from tomeval.runs.live import Live
+from tomeval.runs.live import Live, Progress
 
 EVERY = 0.5
 """Seconds between two states that are shown."""
@@ -55,17 +54,17 @@ class _Shown:
 
     def _state(self) -> dict[str, str]:
         """Return a bar, steps and time left, and a line per model that was asked."""
-        live = self.live
-        seconds, unseen = live.remaining.left()
+        live = self.live.now()
         left = ""
-        if seconds and live.total:
-            left = f", {'> ' * bool(unseen)}{timedelta(seconds=round(seconds))} left"
+        if live.left:
+            left = f", {'> ' * bool(live.unseen)}{timedelta(seconds=round(live.left))} left"
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
         for model in live.models.values():
             share = model.unreadable_share
-            said = f"{model.calls:,} calls, {model.prompt + model.completion:,} tokens"
+            asked = model.asked
+            said = f"{asked.calls:,} calls, {asked.prompt + asked.completion:,} tokens"
             said += "" if share is None else f", {100 * share:.1f} % of answers unreadable"
-            said += f", {model.waiting.retries:,} retries" if model.waiting.retries else ""
+            said += f", {model.retries:,} retries" if model.retries else ""
             lines.append(in_line(f"{model.name}: {said}"))
         bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
         return {

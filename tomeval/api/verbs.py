@@ -22,12 +22,11 @@ from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.scoring import Scored, one_row
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.models.served.limits import Budget
-from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import get_domain
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.importing import import_games
-from tomeval.runs.live import Live
+from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.runner import run_experiment
 from tomeval.statistics import AUTO
 
@@ -81,7 +80,7 @@ def run(
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
     on_counts : callable, optional
-        Called with a `tomeval.runs.counts.Counts` at the start and whenever it changes: episodes
+        Called with a `tomeval.runs.live.Counts` at the start and whenever it changes: episodes
         that are complete, void and failed, and questions asked again, over all sessions. In a
         notebook, without either of the two, lines below the cell show how it goes.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,7 +37,6 @@ from tomeval.core.text import in_line
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.part import Part
-    from tomeval.runs.timing import Took
 
 
 WIDTH = 116
@@ -213,24 +211,10 @@ def plan(
         int | None,
         typer.Option("--context", help="Longest sequence of served models, in tokens.", min=1),
     ] = None,
-    speed: Annotated[
-        str | None,
-        typer.Option(
-            "--speed",
-            help="How fast served models are in all: tokens written a second, or '3 calls/s'.",
-        ),
-    ] = None,
-    timed: Annotated[
-        bool,
-        typer.Option("--time/--no-time", help="Load local models and time a step of each player."),
-    ] = True,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask, cost and take; it asks no server anything.
-
-    Models of this machine are loaded, for the time of a few made-up questions (--no-time does not).
-    """
+    """Show what an experiment would play, ask and cost; no model is asked anything."""
     from tomeval.models.trust import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
@@ -245,17 +229,11 @@ def plan(
         too_long,
     )
     from tomeval.runs.preview import token_counter
-    from tomeval.runs.timing import Speed, demands, times
 
     count = token_counter(tokenizer) if tokenizer else None
-    fast = Speed.of(speed) if speed else None
-    needed: list[Any] = []
-    took: list[Any] = []
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, overrides or [], model)
-        rows = plan_rows(loaded, count, context, needed)
-        if form == "text" and timed:
-            took = times(loaded, demands(loaded, needed), fast)
+        rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -265,10 +243,8 @@ def plan(
         show_table(shown, form)
     if form == "text":
         lines = plan_totals(rows)
-        if needed:
+        if "calls" in rows[0]:
             lines.insert(-1, scoring_words(loaded))
-        if took:
-            lines.insert(1, _time_words(took))
         blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
@@ -286,21 +262,6 @@ def plan(
         )
     if found:
         raise typer.Exit(1)
-
-
-def _time_words(known: Sequence[Took]) -> str:
-    """Say how long a run will take, model by model."""
-    from tomeval.cli.progress import clock
-
-    seconds = [took.seconds for took in known if took.seconds is not None]
-    text = f"time: about {clock(sum(seconds))}" if seconds else "time: not known"
-    if seconds and len(seconds) < len(known):
-        text += " and what is not known"
-    each = [
-        f"{took.name} {'not known' if took.seconds is None else clock(took.seconds)} ({took.why})"
-        for took in known
-    ]
-    return in_line("; ".join([text, *each]))
 
 
 def prompt(

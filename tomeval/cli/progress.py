@@ -10,7 +10,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tomeval.core.numbers import MISSING
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tomeval.runs.live import Live
-    from tomeval.runs.live_file import ModelState, State
+    from tomeval.runs.live import Live, ModelCount, State
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
 
 _ROWS = 8
-"""So many models, and replicas, have a row: of more, those at work and those in trouble."""
+"""So many models have a row: of more, those at work."""
 
 _SAID, _RETRIES = "tomeval.runs.startup", "tomeval.models.served"
 """The log whose notes are shown too, not only its warnings; that of servers, with each retry."""
@@ -38,44 +37,46 @@ _SAID, _RETRIES = "tomeval.runs.startup", "tomeval.models.served"
 HEAD = ("episodes", "calls", "tokens", "cost", "retries", "unread", "left")
 """The columns of a model, after its name."""
 
-OnSteps = Callable[[int, int], None]
-
 
 @contextmanager
-def showing_progress(live: Live, verbose: bool = False) -> Iterator[OnSteps]:
+def showing_progress(live: Live, verbose: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show a run inside the block; yield what is to be called when steps are done.
 
     What the start-up questions found is shown too, and if `verbose` each retry of a request.
     """
-    from tomeval.runs.live_file import state_of
-
-    with _heard(_SAID), _heard(_RETRIES if verbose else ""):
+    with ExitStack() as stack:
+        for name in (_SAID, *([_RETRIES] if verbose else ())):
+            stack.enter_context(_heard(logging.getLogger(name)))
         if sys.stderr.isatty():
             live.shown = "field"
-            with _shown(lambda: screen(state_of(live)) if live.total else _line("starting")):
-                yield lambda done, total: None
+            stack.enter_context(
+                _shown(lambda: screen(live.now()) if live.total else _line("starting"))
+            )
+            yield lambda done, total: None
         else:
             live.shown = "lines"
-            with Ticking(EVERY, lambda: tell("\n".join(lines_of(state_of(live))))) as ticking:
-                yield lambda done, total: ticking.step(live.asking)
+            ticking = Ticking(EVERY, lambda: tell("\n".join(lines_of(live.now()))))
+            stack.enter_context(ticking)
+            yield lambda done, total: ticking.step(live.asking)
 
 
 class Working:
     """How far some work is; `working` shows it."""
 
-    def __init__(self, what: str, total: int | None, note: Callable[[], None]) -> None:
-        self._what, self._total, self._note = what, total, note
+    def __init__(self, what: str, total: int | None) -> None:
+        self._what, self._total = what, total
+        self.note: Callable[[], None] = lambda: None
         self._started, self._done, self._name = time.monotonic(), 0, ""
 
     def __call__(self, name: str) -> None:
         """Record that a thing is done."""
         self._done, self._name = self._done + 1, name
-        self._note()
+        self.note()
 
     def at(self, name: str, number: int, of: int) -> None:
         """Record that a thing is begun, the first being number 1."""
         self._done, self._name, self._total = number - 1, name, of
-        self._note()
+        self.note()
 
     def __str__(self) -> str:
         spent = time.monotonic() - self._started
@@ -98,32 +99,29 @@ def working(what: str, total: int | None = None) -> Iterator[Working]:
     ...     for name in ("forest", "profiles"):
     ...         done(name)
     """
+    state = Working(what, total)
     if sys.stderr.isatty():
-        state = Working(what, total, lambda: None)
         with _shown(lambda: _line(str(state)), transient=True):
             yield state
-    else:
-        with Ticking(EVERY, lambda: tell(str(state))) as ticking:
-            state = Working(what, total, lambda: ticking.step(False))
-            if total is None:  # nobody may ever call
-                ticking.step(True)
-            yield state
+        return
+    with Ticking(EVERY, lambda: tell(str(state))) as ticking:
+        state.note = lambda: ticking.step(False)
+        if total is None:  # nobody may ever call
+            ticking.step(True)
+        yield state
 
 
 @contextmanager
-def _heard(name: str) -> Iterator[None]:
-    """Tell what a log notes inside the block; nothing for an empty name."""
-    log, handler = logging.getLogger(name), notes_handler()
-    level = log.level
-    if name:
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
+def _heard(log: logging.Logger) -> Iterator[None]:
+    """Tell what a log notes inside the block."""
+    handler, level = notes_handler(), log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        if name:
-            log.removeHandler(handler)
-            log.setLevel(level)
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 @contextmanager
@@ -172,12 +170,10 @@ def short(number: float) -> str:
     >>> short(999), short(12_345), short(123_456), short(1_234_567), short(99_999_999)
     ('999', '12,345', '123k', '1.23M', '100M')
     """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e5, "k")):
-        if number >= size:
-            size = 1e3 if letter == "k" else size
-            text = f"{number / size:.3g}" if number / size < 999.5 else f"{number / size:.0f}"
-            return f"{text}{letter}"
-    return f"{number:,.0f}"
+    if number < 100_000:
+        return f"{number:,.0f}"
+    size, letter = next(p for p in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= 0.9995 * p[0])
+    return f"{number / size:.3g}{letter}"
 
 
 def money(cost: float | None) -> str:
@@ -195,46 +191,33 @@ def left_words(state: State) -> str:
     return state.over or ("stopping" if state.note else time_left(state.left, state.unseen))
 
 
-def _models(state: State) -> tuple[list[ModelState], int]:
-    """Return the models to show, of many those at work, and how many are not shown."""
-    models = list(state.models)
+def _models(state: State) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the cells of the models to show, of many those at work, and that others are not."""
+    models = list(state.models.values())
     if len(models) > _ROWS:
-        models.sort(key=lambda model: (not model.calls, model.ended >= model.wanted))
-    return models[:_ROWS], max(0, len(models) - _ROWS)
+        models.sort(key=lambda model: (not model.asked.calls, model.ended >= model.wanted))
+    more = len(models) - _ROWS
+    rows = {model.name: _cells(model) for model in models[:_ROWS]}
+    return rows, [f"and {more:,} more models"] if more > 0 else []
 
 
-def _left(seconds: float | None, unseen: int) -> str:
-    return MISSING if seconds is None else time_left(seconds, unseen).removesuffix(" left")
-
-
-def _cells(model: ModelState) -> list[str]:
+def _cells(model: ModelCount) -> list[str]:
+    asked, unread = model.asked, model.unreadable_share
+    left = time_left(model.left, model.unseen).removesuffix(" left")
     return [
         f"{model.ended:,}/{model.wanted:,}",
-        *map(short, (model.calls, model.tokens)),
-        money(model.cost),
+        *map(short, (asked.calls, asked.prompt + asked.completion)),
+        money(asked.cost),
         short(model.retries),
-        MISSING if model.unreadable is None else f"{100 * model.unreadable:.3g} %",
-        _left(model.left, model.unseen),
+        MISSING if unread is None else f"{100 * unread:.3g} %",
+        MISSING if model.left is None else left,
     ]
 
 
 def _others(state: State) -> list[str]:
-    """Return a line for each server that is waited for, and for each replica.
-
-    Of many replicas those in trouble come first, and the last line sums up the rest.
-    """
-    lines = [f"{model.name}: {model.waits}" for model in state.models if model.waits]
-    rows = list(state.replicas)
-    if len(rows) > _ROWS:
-        rows.sort(key=lambda row: not row["trouble"])
-    for row in rows[:_ROWS]:
-        where = f" ({row['where']})" if row["where"] else ""
-        trouble = f"; {row['trouble']}" if row["trouble"] else ""
-        lines.append(f"{row['name']}{where}: {row['state']}, {row['episodes']:,} episodes{trouble}")
-    if rest := rows[_ROWS:]:
-        episodes = sum(int(row["episodes"]) for row in rest)
-        lines.append(f"{len(rest):,} more replicas: {episodes:,} episodes")
-    return lines
+    """Return a line for each server that is waited for, and those of the replicas."""
+    waits = [f"{model.name}: {model.waits}" for model in state.models.values() if model.waits]
+    return [*waits, *state.replicas]
 
 
 def lines_of(state: State) -> list[str]:
@@ -242,12 +225,12 @@ def lines_of(state: State) -> list[str]:
     cost = "" if state.cost is None else f"; cost {money(state.cost)}"
     first = f"{percent(state)}, {left_words(state)}; episodes: {state.counts}{cost}"
     models, hidden = _models(state)
-    lines = [f"and {hidden:,} more models"] * bool(hidden) + _others(state)
-    for model in reversed(models):
-        cells = zip(HEAD, _cells(model), strict=True)
-        said = ", ".join(f"{name} {cell}" for name, cell in cells if cell != MISSING)
-        lines.insert(0, f"{model.name}: {said}")
-    return [in_line(first), *(in_line(f"  {line}") for line in lines)]
+    told = []
+    for name, row in models.items():
+        cells = zip(HEAD, row, strict=True)
+        said = ", ".join(f"{what} {cell}" for what, cell in cells if cell != MISSING)
+        told.append(f"{name}: {said}")
+    return [in_line(first), *(in_line(f"  {line}") for line in (*told, *hidden, *_others(state)))]
 
 
 def screen(state: State) -> Group:
@@ -262,19 +245,9 @@ def screen(state: State) -> Group:
     head.add_row(f"{percent(state):>5}", bar, steps, left_words(state))
     parts: list[Text | Table] = [head, _line(f"episodes: {state.counts}")]
     models, hidden = _models(state)
-    rows = [[model.name, *_cells(model)] for model in models]
-    if hidden:
-        rows.append([f"and {hidden:,} more models", *[""] * len(HEAD)])
-    if len(models) > 1:
-        calls, tokens = (
-            sum(getattr(m, name) for m in state.models) for name in ("calls", "tokens")
-        )
-        left = _left(state.left, state.unseen)
-        rows.append(["all", "", short(calls), short(tokens), money(state.cost), "", "", left])
-    if rows:
-        parts.append(table_of(["model", *HEAD], rows))
-    lines = [*_others(state), *filter(None, [state.note])]
-    return Group(*parts, *map(_line, lines))
+    if models:
+        parts.append(table_of(["model", *HEAD], [[name, *row] for name, row in models.items()]))
+    return Group(*parts, *map(_line, [*hidden, *_others(state), *filter(None, [state.note])]))
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

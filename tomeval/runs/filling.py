@@ -14,13 +14,12 @@ from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
-from tomeval.runs.counts import Counts, OnCounts, Progress
 from tomeval.runs.domain import Block, cell_names
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import Engine
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.jobs import Job, without
-from tomeval.runs.live import Live, ModelCount
+from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
 from tomeval.runs.origins import here
 from tomeval.runs.processes import Task
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
@@ -159,12 +158,12 @@ class Filler:
                 if key not in opened:
                     spec = json.loads(key)
                     caps = how.budget if is_served(spec) else None
-                    waiting = self.count_of(key).waiting
+                    waiting = self.live.waiting[key]
                     waiting.shown = self.live.shown
                     opened[key] = open_model(
                         spec, scores=key in scored, budget=caps, waiting=waiting, **how.opening
                     )
-            patience = [self.count_of(key).waiting.patience for key in specs]
+            patience = [self.live.waiting[key].patience for key in specs]
             self.stopping.patience = max(patience)
             schedule = Schedule(mine, self.stop_after_voids)
             self.schedules = dict.fromkeys(schedule.cells, schedule)

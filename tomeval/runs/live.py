@@ -1,4 +1,4 @@
-"""What is true of a run while it plays: steps, episodes, what each model was asked, the time left.
+"""What is true of a run while it plays.
 
 The run writes, a display reads, from another thread if it likes. Counts are of all sessions of the
 folder, but for the retries of requests, which are of this one.
@@ -6,73 +6,136 @@ folder, but for the retries of requests, which are of this one.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from tomeval.core.text import excerpt
 from tomeval.models.base import Reply, Scores
 from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
-from tomeval.runs.counts import Asked, Counts
-from tomeval.runs.domain import Cell, Player
+from tomeval.runs.domain import Cell
 from tomeval.runs.remaining import Remaining, Work
 from tomeval.runs.store import Store
 
+LONGEST = 300
+"""Characters of what servers and machines said."""
 
-@dataclass
-class ModelCount:
-    """What one language model was asked.
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all); steps of a stopped cell leave the second number."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a run holds so far, over all its sessions.
 
     Attributes
     ----------
-    name : str
-        As tables show it; where lines go by, `Waiting.model` is shorter.
+    complete, void, failed : int
+        Episodes by what became of them.
+    asked_again : int
+        Attempts beyond the first at a question of a language model.
+
+    Examples
+    --------
+    >>> print(Counts(12, 3, 0, 40))
+    12 complete, 3 void, 0 failed; 40 questions asked again
+    """
+
+    complete: int = 0
+    void: int = 0
+    failed: int = 0
+    asked_again: int = 0
+
+    @property
+    def ended(self) -> int:
+        """Episodes that are over."""
+        return self.complete + self.void + self.failed
+
+    def __str__(self) -> str:
+        again = "question" if self.asked_again == 1 else "questions"
+        return (
+            f"{self.complete:,} complete, {self.void:,} void, {self.failed:,} failed; "
+            f"{self.asked_again:,} {again} asked again"
+        )
+
+
+OnCounts = Callable[[Counts], None]
+"""Called at the start and whenever a count has changed."""
+
+
+class Asked(NamedTuple):
+    """What a language model was asked, in sums.
+
+    Attributes
+    ----------
     calls, prompt, completion : int
         Replies that came, and their tokens.
     cost : float or None
         In the currency of the price file; None without a price.
     answers, unreadable : int
         Replies that were to hold an answer, and those of them that could not be read.
-    ended, wanted : int
-        Episodes with it that are over, and in all.
-    waiting : Waiting
-        How its server is waited for, with the retries; of local models it stays as it is.
     """
 
-    name: str
     calls: int = 0
     prompt: int = 0
     completion: int = 0
     cost: float | None = None
     answers: int = 0
     unreadable: int = 0
+
+    def plus(self, more: Asked, sign: int = 1) -> Asked:
+        """Return the sums with more, or, with the sign -1, without what was counted before.
+
+        Examples
+        --------
+        >>> Asked(3, 30, 12, 0.5, 2, 1).plus(Asked(1, 10, 5, None, 1, 1), -1)
+        Asked(calls=2, prompt=20, completion=7, cost=0.5, answers=1, unreadable=0)
+        """
+        pairs = zip(self, more, strict=True)
+        sums = (None if a is b is None else (a or 0) + sign * (b or 0) for a, b in pairs)
+        return Asked(*sums)  # type: ignore[arg-type]
+
+
+@dataclass
+class ModelCount:
+    """What one language model was asked, and how its server is waited for.
+
+    Attributes
+    ----------
+    name : str
+        Without an address.
+    asked : Asked
+    ended, wanted : int
+        Episodes with it that are over, and in all.
+    retries : int
+        Attempts at a request beyond its first.
+    left, unseen : float or None, int
+        See `State`.
+    waits : str
+        What its server is waited for; empty if it is not.
+    """
+
+    name: str
+    asked: Asked = field(default_factory=Asked)
     ended: int = 0
     wanted: int = 0
-    waiting: Waiting = field(default_factory=Waiting)
+    retries: int = 0
+    left: float | None = None
+    unseen: int = 0
+    waits: str = ""
 
     @property
     def unreadable_share(self) -> float | None:
         """The share of answers that could not be read; None before the first."""
-        return self.unreadable / self.answers if self.answers else None
-
-    @property
-    def asked(self) -> Asked:
-        """The sums of what it was asked."""
-        return Asked(
-            *(self.calls, self.prompt, self.completion, self.cost, self.answers, self.unreadable)
-        )
+        return self.asked.unreadable / self.asked.answers if self.asked.answers else None
 
     def add(self, more: Asked) -> None:
         """Add what it was asked elsewhere."""
-        self.calls += more.calls
-        self.prompt += more.prompt
-        self.completion += more.completion
-        self.answers += more.answers
-        self.unreadable += more.unreadable
-        if more.cost is not None:
-            self.cost = (self.cost or 0.0) + more.cost
+        self.asked = self.asked.plus(more)
 
     def replied(self, reply: Reply | Scores) -> None:
         """Count a reply that came."""
@@ -81,46 +144,65 @@ class ModelCount:
 
     def judged(self, readable: bool) -> None:
         """Count an answer."""
-        self.answers += 1
-        self.unreadable += not readable
+        self.add(Asked(answers=1, unreadable=int(not readable)))
 
 
-class Live:
-    """The state of a run.
+@dataclass
+class State:
+    """What is shown of a run; no prompt, no reply and no address of a server."""
+
+    name: str = ""
+    experiment: str = ""  # its hash, as the store has it
+    process: str = ""  # who plays it
+    began: float = 0.0  # this session, in seconds since 1970
+    written: float = 0.0
+    over: str = ""  # ``finished``, ``stopped`` or ``failed``
+    why: str = ""
+    steps: int = 0  # done; those of episodes that end early count as done
+    total: int = 0  # steps in all
+    counts: Counts = field(default_factory=Counts)
+    wanted: int = 0  # episodes in all
+    left: float | None = None  # seconds, without the kinds of cells that were not seen
+    unseen: int = 0  # kinds of cells
+    note: str = ""  # what else is to be shown, such as that the run is to stop
+    models: dict[str, ModelCount] = field(default_factory=dict)
+    replicas: list[str] = field(default_factory=list)  # a line each
+
+    @property
+    def cost(self) -> float | None:
+        """What the models with a price cost so far; None if none has one."""
+        costs = [model.asked.cost for model in self.models.values()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known else None
+
+
+class Live(State):
+    """The state of a run that plays; `models` by `engine.spec_key`, in the order of play.
 
     Attributes
     ----------
-    steps, total : int
-        Steps done and in all; those of episodes that end early count as done.
-    counts : Counts
-        Episodes by what became of them.
-    models : dict of str to ModelCount
-        By `engine.spec_key`, in the order of play.
-    replicas : callable
-        Returns what an engine says of its replicas, see `live_file.State`.
-    closing : list of str
-        What an engine says of them at the end.
-    wanted : int
-        Episodes in all.
     remaining : Remaining
         Knows the time left.
+    waiting : dict of str to Waiting
+        How the server of each model is waited for.
+    replica_lines : callable
+        Returns what an engine says of its replicas.
+    closing : list of str
+        What an engine says of them at the end.
     asking : bool
         Whether language models play by now.
     shown : str
         Where servers that are waited for are shown, see `Waiting.shown`.
-    note : str
-        What else is to be shown, such as that the run is to stop.
     """
 
     def __init__(self) -> None:
-        self.steps, self.total, self.counts = 0, 0, Counts()
-        self.models: dict[str, ModelCount] = {}
-        self.replicas: Callable[[], list[dict[str, str | int]]] = list
-        self.closing: list[str] = []
-        self.wanted = 0
+        super().__init__()
         self.remaining = Remaining()
+        self.waiting: dict[str, Waiting] = {}
+        self.replica_lines: Callable[[], list[str]] = list
+        self.closing: list[str] = []
+        self.asking = False
         self.shown: Literal["", "field", "lines"] = ""
-        self.asking, self.note = False, ""
 
     def begin(
         self,
@@ -137,41 +219,49 @@ class Live:
         those to play; `slots` are played at a time.
         """
         works = [
-            Work(tuple(sorted(set(mine.values()))), _players(cell.seats), cell.length, lacks)
+            Work(tuple(sorted(set(mine.values()))), _players(cell), cell.length, lacks)
             for cell, mine, lacks in zip(cells, keys, missing, strict=True)
         ]
-        self.remaining = Remaining(works, slots, lambda: sum(m.calls for m in counts.values()))
-        self.wanted = sum(wanted)
         counts: dict[str, ModelCount] = {}
+        self.remaining = Remaining(
+            works, slots, lambda: sum(count.asked.calls for count in counts.values())
+        )
+        self.wanted = sum(wanted)
         ended = tallies.episodes(store) if any(keys) else {}
         for number, (cell, mine) in enumerate(zip(cells, keys, strict=True)):
-            names = {
-                key: who.model_name
-                for seat, key in mine.items()
-                if (who := cell.seats[seat]) is not None
-            }
+            names = {k: who.model_name for s, k in mine.items() if (who := cell.seats[s])}
             for key, name in names.items():
                 count = counts.setdefault(key, ModelCount(name))
                 count.wanted += wanted[number]
                 over = Counter(ended.get(number, {}))
                 count.ended += over["complete"] + over["void"]
-        asked = tallies.by_seat(store) if counts else {}
-        for (number, seat), said in asked.items():
-            whose = keys[number].get(seat) if number < len(keys) else None
-            if whose is not None:
-                sums = (said.calls, said.prompt, said.completion, said.cost)
-                counts[whose].add(Asked(*sums, said.answers, said.unreadable))
-        brief = brief_names(count.name for count in counts.values())
-        for count, name in zip(counts.values(), brief, strict=True):
-            count.waiting.model = name
+        said = tallies.by_seat(store) if counts else {}
+        for (number, seat), spent in said.items():
+            if number < len(keys) and (whose := keys[number].get(seat)) is not None:
+                used = (spent.calls, spent.prompt, spent.completion, spent.cost)
+                counts[whose].add(Asked(*used, spent.answers, spent.unreadable))
         self.models = counts
-        return sum(said.again for said in asked.values())
+        brief = brief_names([count.name for count in counts.values()])
+        for (key, count), count.name in zip(counts.items(), brief, strict=True):
+            self.waiting.setdefault(key, Waiting()).model = count.name
+        return sum(spent.again for spent in said.values())
+
+    def now(self) -> State:
+        """Bring the time left, and what is waited for, up to date."""
+        left, self.unseen = self.remaining.left()
+        self.left, self.written = left if self.total else None, time.time()
+        self.replicas = self.replica_lines()
+        for key, count in list(self.models.items()):
+            count.left, count.unseen = self.remaining.left(key)
+            if (waiting := self.waiting.get(key)) is not None:
+                count.retries, count.waits = waiting.retries, excerpt(waiting.line(), LONGEST)
+        return self
 
 
-def _players(seats: Mapping[str, Player | None]) -> tuple[tuple[str, str, str], ...]:
+def _players(cell: Cell) -> tuple[tuple[str, str, str], ...]:
     """Return what tells players from others, but for their models."""
     return tuple(
         (seat, who.kind, who.strategy or ("" if who.model else who.name))
-        for seat, who in seats.items()
+        for seat, who in cell.seats.items()
         if who
     )

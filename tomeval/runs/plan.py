@@ -33,7 +33,6 @@ def plan_rows(
     experiment: Experiment,
     count: Count | None = None,
     context: int | None = None,
-    found: list[tuple[int, str, Needs]] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
@@ -44,8 +43,6 @@ def plan_rows(
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
     context : int, optional
         Longest sequence, in tokens, of models that tell theirs only when they are asked.
-    found : list, optional
-        Takes the cell, the seat and the needs of every language model, see `runs.timing`.
 
     Returns
     -------
@@ -68,7 +65,7 @@ def plan_rows(
     priced = any(ahead.price for ahead in known.values())
     rows = []
     same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
-    for number, cell in enumerate(experiment.cells):
+    for cell in experiment.cells:
         planned = cell.wanted(experiment.per_cell)
         episodes = len(cell.originals(planned))
         row: dict[str, Any] = dict(domain.columns(cell.definition))
@@ -84,8 +81,6 @@ def plan_rows(
                 need[seat] = same[key]
             each = [(a, need[seat]) for seat, a in seats.items()]
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            if found is not None:
-                found += [(number, seat, one) for seat, one in need.items()]
             limits = [ahead.context or context for ahead in seats.values()]
             row["longest"] = max((need.longest for _, need in each), default=0)
             row["context"] = min((limit for limit in limits if limit is not None), default=None)

@@ -1,4 +1,4 @@
-"""The time left: the steps left of each kind of cell, times what its steps took of late.
+"""The time left: the steps left of each kind of cell, times what one of its steps took of late.
 
 Cells are of one kind if they have the same models and their players the same strategies. With
 language models that time is of a step of one episode, of which several play at a time, and models
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from tomeval.runs.jobs import Job
 
-FADES = 0.99
-"""What a step counts for in the recent time of its kind, to one that came after it."""
+RECENT = 100
+"""Of about so many steps the mean time is taken."""
 
 LEAST = 3
 """Steps of a kind from which on their time is known."""
@@ -32,39 +32,17 @@ class Work(NamedTuple):
 
 @dataclass
 class _Kind:
-    """What is left and what was seen of the cells of one kind."""
+    """What is left of the cells of one kind, and the recent seconds of a step."""
 
     models: tuple[str, ...]
-    steps: int = 0  # left, if every episode goes to its length
-    episodes: int = 0  # that have not ended
-    had: int = 0  # steps of the episodes that ended,
-    length: int = 0  # and their lengths
-    seen: int = 0  # steps that were timed;
-    took: float = 0.0  # of these, the older the less, the seconds
-    counted: float = 0.0  # and the number
+    steps: int = 0
+    episodes: int = 0
+    seen: int = 0
+    each: float = 0.0
 
     def timed(self, seconds: float, steps: int) -> None:
-        keep = FADES**steps
         self.seen += steps
-        self.took, self.counted = self.took * keep + seconds, self.counted * keep + steps
-
-    @property
-    def each(self) -> float | None:
-        """The seconds of a step, of late; None as long as that is not known."""
-        return self.took / self.counted if self.seen >= LEAST else None
-
-    def seconds(self, steps: int) -> float:
-        """Return the seconds of so many steps, fewer if episodes do not reach their length."""
-        return steps * (self.each or 0.0) * (self.had / self.length if self.length else 1.0)
-
-
-@dataclass
-class _Playing:
-    """An episode under way: when it was heard of, its steps, the replies before it began."""
-
-    since: float
-    replies: int
-    done: int = 0
+        self.each += (seconds / steps - self.each) * min(1.0, steps / min(self.seen, RECENT))
 
 
 class Remaining:
@@ -92,49 +70,44 @@ class Remaining:
         self._works, self._slots, self._replies, self._clock = works, slots, replies, clock
         kinds: dict[Hashable, _Kind] = {}
         self._of = [kinds.setdefault(work[:2], _Kind(work.models)) for work in works]
-        for kind, work in zip(self._of, works, strict=True):
-            kind.steps += work.episodes * work.length
-            kind.episodes += work.episodes
         self._kinds = list(kinds.values())
-        self._playing: dict[Job, _Playing] = {}
+        for number, work in enumerate(works):
+            self.dropped(number, -work.episodes)
+        # Of episodes under way: when they were heard of, the replies by then, their steps.
+        self._playing: dict[Job, tuple[float, int, int]] = {}
         self._last = clock()
 
     def together(self, cell: int, episodes: int) -> None:
         """Record that episodes without a model were played at once, wherever that was."""
         now = self._clock()
-        self._of[cell].timed(now - self._last, episodes * self._works[cell].length)
+        self._of[cell].timed(now - self._last, max(1, episodes * self._works[cell].length))
         self.dropped(cell, episodes)
         self._last = now
 
     def begun(self, cell: int, episode: int) -> None:
         """Record that an episode of a language model begins."""
-        self._playing.setdefault((cell, episode), _Playing(self._clock(), self._replies()))
+        self._playing.setdefault((cell, episode), (self._clock(), self._replies(), 0))
 
     def stepped(self, cell: int, episode: int, count: int = 1) -> None:
-        """Record that an episode has got through so many steps since it was last heard of.
-
-        Until a reply has come since it began, they repeat replies kept from an earlier session.
-        """
+        """Record that an episode has got through so many steps since it was last heard of."""
         if (mine := self._playing.get((cell, episode))) is None:
             return
-        now, kind = self._clock(), self._of[cell]
-        if self._replies() > mine.replies:
-            kind.timed(now - mine.since, count)
-        kind.steps -= count
-        mine.since, mine.done = now, mine.done + count
+        (since, replies, done), now = mine, self._clock()
+        if self._replies() > replies:  # else it repeats replies kept from an earlier session
+            self._of[cell].timed(now - since, count)
+        self._of[cell].steps -= count
+        self._playing[cell, episode] = now, replies, done + count
 
     def ended(self, cell: int, episode: int) -> None:
         """Record that an episode is over, or broken off."""
         if (mine := self._playing.pop((cell, episode), None)) is not None:
-            kind, length = self._of[cell], self._works[cell].length
-            kind.had, kind.length = kind.had + mine.done, kind.length + length
-            kind.steps -= length - mine.done
-            kind.episodes -= 1
+            self.dropped(cell, 1)
+            self._of[cell].steps += mine[2]
 
     def returned(self, cell: int, episode: int) -> None:
         """Record that an episode under way is to be played again."""
         if (mine := self._playing.pop((cell, episode), None)) is not None:
-            self._of[cell].steps += mine.done
+            self._of[cell].steps += mine[2]
 
     def dropped(self, cell: int, episodes: int) -> None:
         """Record that episodes of a cell will not begin."""
@@ -148,21 +121,16 @@ class Remaining:
         """
         kinds = [kind for kind in self._kinds if kind.episodes]
         kinds = [kind for kind in kinds if not model or model in kind.models]
-        unseen = sum(kind.each is None for kind in kinds)
+        unseen = sum(kind.seen < LEAST for kind in kinds)
         if kinds and unseen == len(kinds):
             return None, unseen
         return sum(map(self._seconds, {kind.models for kind in kinds})), unseen
 
     def _seconds(self, models: tuple[str, ...]) -> float:
         """Return the seconds of the kinds with these models, as far as they were seen."""
-        now, rests, spent = self._clock(), [], 0.0
-        for (cell, _), mine in list(self._playing.items()):
-            if (kind := self._of[cell]).models == models:
-                since = min(now - mine.since, kind.each or 0.0)
-                rests.append(kind.seconds(self._works[cell].length - mine.done) - since)
-                spent += since
         kinds = [kind for kind in self._kinds if kind.models == models]
-        work = sum(kind.seconds(kind.steps) for kind in kinds) - spent
+        work = sum(kind.steps * kind.each for kind in kinds if kind.seen >= LEAST)
+        playing = sum(self._of[cell].models == models for cell, _ in list(self._playing))
         waiting = sum(kind.episodes for kind in kinds)
-        at_a_time = (len(rests) or min(self._slots, waiting)) if models else 1
-        return max(0.0, work / at_a_time, *rests)
+        at_a_time = (playing or min(self._slots, waiting)) if models else 1
+        return max(0.0, work / max(1, at_a_time))

@@ -11,14 +11,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.models import all_backends
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.copies import episodes_to_play
-from tomeval.runs.counts import OnCounts, Progress
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.jobs import compact
-from tomeval.runs.live import Live
+from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.live_file import live_file
 from tomeval.runs.part import Part, Share, note_share
 from tomeval.runs.plan import known_models, lacks

@@ -115,8 +115,8 @@ def test_a_place_that_is_always_lost_is_given_up_and_the_others_go_on(tmp_path, 
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     assert "was lost 3 times in a row and is given up (killed" in caplog.text
     assert sum(replica.number == 0 for replica in engine.replicas) == 3
-    assert live.replicas()[0]["state"] == "lost"
-    assert live.replicas()[0]["trouble"].startswith("killed at message")
+    assert ": lost, " in live.replica_lines()[0]
+    assert "; killed at message" in live.replica_lines()[0]
 
 
 def deadly(engine, episodes):
@@ -209,8 +209,9 @@ def test_what_a_silent_replica_holds_is_played_by_others(tmp_path, monkeypatch, 
     play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     assert caplog.text.count("does not answer; what it held is given out again") == 1
-    silent = live.replicas()[muted[0].number]
-    assert (silent["state"], silent["trouble"]) == ("silent", "no answer for 0 s")
+    silent = live.replica_lines()[muted[0].number]
+    assert ": silent, " in silent
+    assert silent.endswith("; no answer for 0 s")
 
 
 def test_a_replica_that_stays_silent_is_replaced(tmp_path, monkeypatch, caplog) -> None:
@@ -394,15 +395,17 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     live, one, more = Live(), Live(), {"domain": "matrix", "episodes": 9}
     play(tmp_path / "whole", options={"live": one}, **more)
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
-    rows = live.replicas()
-    assert [row["name"] for row in rows] == ["replica 1", "replica 2"]
-    assert sum(row["episodes"] for row in rows) == 18
-    assert {row["where"] for row in rows} == {f"{os.uname().nodename.partition('.')[0]}, cpu"}
+    rows = [
+        re.fullmatch(r"(replica .) \((.*)\): \w+, (\d+) episodes", one) for one in live.replicas
+    ]
+    assert [row[1] for row in rows] == ["replica 1", "replica 2"]
+    assert sum(int(row[3]) for row in rows) == 18
+    assert {row[2] for row in rows} == {f"{os.uname().nodename.partition('.')[0]}, cpu"}
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     (asked,), (expected,) = live.models.values(), one.models.values()
     assert asked == expected
-    assert asked.answers == 9 * 3 * 2
+    assert asked.asked.answers == 9 * 3 * 2
     with Run(tmp_path / "run") as run:
         origins = run.store.origins()
         found = {row[0] for row in run.store.query("SELECT DISTINCT origin FROM episodes")}

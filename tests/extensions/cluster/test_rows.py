@@ -18,9 +18,8 @@ from tomeval.extensions.cluster.messages import Replied
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.remembering import request_hash
 from tomeval.models.scripted import ScriptedModel
-from tomeval.runs.counts import Counts
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.live import Live
+from tomeval.runs.live import Counts, Live
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 

@@ -11,20 +11,20 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.live import watching
+from tomeval.extensions.live.changes import experiment_of
 from tomeval.extensions.live.watching import Watched
 from tomeval.models.naming import brief_names
 from tomeval.runs import live_file as files
 from tomeval.runs import writer
-from tomeval.runs.counts import Counts
 from tomeval.runs.folder import locked
-from tomeval.runs.live import Live, ModelCount
-from tomeval.runs.live_file import experiment_of, live_file, read_live, state_of
+from tomeval.runs.live import Asked, Counts, Live, ModelCount
+from tomeval.runs.live_file import live_file, read_live
 
 EXPERIMENT = (
     'name = "mine"\ngames = ["RPS"]\nsubjects = ["best_response", "random"]\nepisodes = 3\n'
@@ -49,13 +49,10 @@ def written(folder, **more) -> None:
     """Write a made-up state into a folder, as of now."""
     live = Live()
     live.steps, live.total, live.wanted, live.counts = 300, 1000, 60, Counts(complete=18)
-    live.models["m"] = ModelCount("hf:org/model", 10, 2000, 100, 1.5, 10, 1, 3, 60)
-    live.replicas = lambda: [
-        {"name": "replica 1", "where": "node", "state": "playing", "episodes": 18, "trouble": ""}
-    ]
+    live.models["m"] = ModelCount("hf:org/model", Asked(10, 2000, 100, 1.5, 10, 1), 3, 60)
+    live.replica_lines = lambda: ["replica 1 (node): playing, 18 episodes"]
     more = {"name": "e", "left": 100.0, "written": time.time(), **more}
-    state = replace(state_of(live), **more)
-    (folder / "live.json").write_text(json.dumps(asdict(state)))
+    (folder / "live.json").write_text(json.dumps(asdict(live.now()) | more))
 
 
 # --- the file -------------------------------------------------------------------------------------
@@ -115,12 +112,12 @@ def test_a_file_that_cannot_be_written_stops_no_run(tmp_path, monkeypatch, caplo
     assert "No space left on device" in said
 
 
-def test_neither_prompts_nor_addresses_are_in_it() -> None:
+def test_addresses_are_not_in_it(tmp_path) -> None:
     live = Live()
-    count = ModelCount("openai:m@http://user.example.org:8000/v1")
-    [count.waiting.model] = brief_names([count.name])
-    live.models["key"] = count
-    assert "example.org" not in json.dumps(asdict(state_of(live)))
+    address = "openai:m@http://user.example.org:8000/v1"
+    live.models[address] = ModelCount(brief_names([address])[0])
+    with live_file(tmp_path, live, "e", "0"):
+        assert "example.org" not in (tmp_path / "live.json").read_text()
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ from tomeval.core.plugins import loaded_plugins
 from tomeval.core.unpacking import allowed
 from tomeval.extensions.cluster.leases import LOSSES, Gone, Grant, Group, Leases
 from tomeval.extensions.cluster.messages import Cluster, Lease, Lost, Message, Setting, Withdraw
-from tomeval.extensions.cluster.replicas import ReplicaCount, closing_lines
+from tomeval.extensions.cluster.replicas import ReplicaCount, closing_lines, shown_lines
 from tomeval.extensions.cluster.taking import Post, Taking
 from tomeval.models import is_served
 from tomeval.models.trust import confirmed_code, confirmed_hosts
@@ -178,7 +178,7 @@ class Driver:
                 replica = self._cluster.start(number, self._setting)
                 self._posts.append(Post(number, replica, ReplicaCount(f"replica {number + 1}")))
             counts = [post.count for post in self._posts]
-            filler.live.replicas = lambda: [count.row() for count in counts]
+            filler.live.replica_lines = lambda: shown_lines(counts)
             self._ask()
             while not self.leases.done and not (filler.stopping.signal and self.leases.idle):
                 self._turn()

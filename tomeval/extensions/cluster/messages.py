@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tomeval.core.unpacking import USUAL
-from tomeval.runs.counts import Asked
 from tomeval.runs.jobs import Job
+from tomeval.runs.live import Asked
 from tomeval.runs.rows import Rows
 
 Kept = Mapping[str, Mapping[str, str]]

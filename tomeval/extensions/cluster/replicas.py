@@ -53,11 +53,22 @@ class ReplicaCount:
         host = self.host if numeric else self.host.partition(".")[0]
         return ", ".join(filter(None, (host, self.device)))
 
-    def row(self) -> dict[str, str | int]:
-        """Return what a display shows of it, see `tomeval.runs.live_file.State`."""
-        trouble = excerpt(self.last_error, _LONGEST)
-        named = {"name": self.name, "where": self.where, "state": self.state}
-        return {**named, "episodes": self.episodes, "trouble": trouble}
+    def __str__(self) -> str:
+        """Return what is shown of it while it plays."""
+        where = f" ({self.where})" if self.where else ""
+        trouble = f"; {excerpt(self.last_error, _LONGEST)}" if self.last_error else ""
+        return f"{self.name}{where}: {self.state}, {self.episodes:,} episodes{trouble}"
+
+
+def shown_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
+    """Return a line for each; of many those in trouble come first, and the rest is summed up."""
+    order = list(replicas)
+    if len(order) > _ROWS:
+        order.sort(key=lambda one: not one.last_error)
+    lines = [str(one) for one in order[:_ROWS]]
+    if rest := order[_ROWS:]:
+        lines.append(f"{len(rest):,} more replicas: {sum(o.episodes for o in rest):,} episodes")
+    return lines
 
 
 def closing_lines(replicas: Sequence[ReplicaCount]) -> list[str]:

@@ -44,11 +44,10 @@ from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name
 from tomeval.models.trust import trusting
-from tomeval.runs.counts import Asked
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.jobs import Job
-from tomeval.runs.live import ModelCount
+from tomeval.runs.live import Asked, ModelCount
 from tomeval.runs.origins import CPU, versions
 from tomeval.runs.packing import pack
 from tomeval.runs.processes import play_stretch
@@ -123,7 +122,7 @@ class Worker:
         for key, count in list(self._asked.items()):
             now, before = count.asked, self._asked_before.get(key, Asked())
             if now != before:
-                found[key] = now.since(before)
+                found[key] = now.plus(before, -1)
                 self._asked_before[key] = now
         return found
 

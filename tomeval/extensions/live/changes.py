@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.results import Run
-from tomeval.runs.store import EXPERIMENT, HOLDER, LIVE, SESSIONS, STORE
+from tomeval.runs.store import EXPERIMENT, HOLDER, LIVE, SESSIONS, STORE, Store
 
 LOG = f"{STORE}-wal"
 FILES = (STORE, LOG, EXPERIMENT, SESSIONS, HOLDER)
@@ -103,3 +103,14 @@ class Changes:
             return part.build(None)
         with run:
             return part.build(run)
+
+
+def experiment_of(folder: Path) -> str:
+    """Return the hash of the experiment in a run folder; empty while nothing is stored."""
+    if not folder.exists():
+        raise TomevalError(f"{folder}: there is no such folder")
+    try:
+        with closing(Store(folder)) as store:
+            return str(store.meta()["sha256"])
+    except NothingPlayed:
+        return ""

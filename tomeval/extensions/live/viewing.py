@@ -84,7 +84,8 @@ def check(folder: Path) -> str:
     TomevalError
         There is no run folder, it cannot be read, or it holds files of two experiments.
     """
-    from tomeval.runs.live_file import experiment_of, read_live
+    from tomeval.extensions.live.changes import experiment_of
+    from tomeval.runs.live_file import read_live
     from tomeval.runs.results import Run
 
     experiment = experiment_of(folder)

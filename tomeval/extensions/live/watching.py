@@ -20,7 +20,7 @@ from tomeval.core.text import in_line
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from tomeval.runs.live_file import State
+    from tomeval.runs.live import State
 
 EVERY = 60.0
 """Seconds between two reports where standard output is not a terminal."""
@@ -82,7 +82,7 @@ class Watched:
     """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        from tomeval.runs.live_file import State
+        from tomeval.runs.live import State
 
         self.folder, self._clock, self.state = folder, clock, State()
         self.doing, self.age, self._changed, self._experiment = "unknown", 0.0, 0.0, ""
@@ -99,7 +99,8 @@ class Watched:
         TomevalError
             It is no run folder, or its files are not of one experiment.
         """
-        from tomeval.runs.live_file import experiment_of, read_live
+        from tomeval.extensions.live.changes import experiment_of
+        from tomeval.runs.live_file import read_live
         from tomeval.runs.writer import writer_of
 
         self._experiment = self._experiment or experiment_of(self.folder)
